@@ -1,0 +1,98 @@
+"""The errors and warnings a user may want to catch by name.
+
+Every error says what was asked, what came, and what to do, so its constructor takes
+these three parts and nothing else.
+
+Examples
+--------
+>>> from labelance.exceptions import InputError
+>>> raise InputError("X is a table of numbers", "X has a column of words", "encode it")
+Traceback (most recent call last):
+...
+labelance.exceptions.InputError: X is a table of numbers, but X has a column of words. encode it.
+"""
+
+__all__ = [
+    "ConstantLabelWarning",
+    "ContainerError",
+    "DataFileError",
+    "DownloadError",
+    "InputError",
+    "LabelFormatError",
+    "LabelanceError",
+    "LabelanceWarning",
+    "MissingDependencyError",
+    "MissingValuesError",
+    "NothingToSampleError",
+    "TooFewRowsError",
+    "UndefinedLabelWarning",
+]
+
+
+class LabelanceError(Exception):
+    """Base of all errors of this library: what was asked, what came, what to do.
+
+    Parameters
+    ----------
+    asked : str
+        What the function needs, as the beginning of a sentence.
+    came : str
+        What it was given instead.
+    fix : str
+        What the user can do about it.
+    """
+
+    def __init__(self, asked: str, came: str, fix: str) -> None:
+        super().__init__(asked, came, fix)
+        self.asked, self.came, self.fix = asked, came, fix
+
+    def __str__(self) -> str:
+        return f"{self.asked}, but {self.came}. {self.fix}."
+
+
+class InputError(LabelanceError, ValueError):
+    """The data or a parameter has a shape or value that the method cannot work with."""
+
+
+class LabelFormatError(InputError):
+    """Y is not an (n, q) indicator of zeros and ones."""
+
+
+class MissingValuesError(InputError):
+    """X has missing values and the method was not told what to do with them."""
+
+
+class TooFewRowsError(InputError):
+    """There are not enough rows for the neighbors or folds asked for."""
+
+
+class NothingToSampleError(InputError):
+    """No label has a minority cell that the sampler could work with."""
+
+
+class ContainerError(LabelanceError, TypeError):
+    """X or Y came in a kind of container that is not taken (yet)."""
+
+
+class DataFileError(InputError):
+    """A data file cannot be read; the message names the file and the line."""
+
+
+class DownloadError(LabelanceError, OSError):
+    """A dataset could not be downloaded, or what came was not what was published."""
+
+
+class MissingDependencyError(LabelanceError, ImportError):
+    """A feature needs an optional package that is not installed."""
+
+
+class LabelanceWarning(UserWarning):
+    """Base of all warnings of this library."""
+
+
+class ConstantLabelWarning(LabelanceWarning):
+    """A label is present in no row, or in all of them; it carries nothing to learn from."""
+
+
+class UndefinedLabelWarning(LabelanceWarning):
+    """A measure is not defined for some labels, which were left out of the mean."""

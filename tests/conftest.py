@@ -1,0 +1,28 @@
+"""Shared fixtures: the folder of real datasets, and hypothesis settings."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("labelance", deadline=None, print_blob=True)
+settings.load_profile("labelance")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder that LABELANCE_DATA names; tests of real data are skipped without it."""
+    folder = os.environ.get("LABELANCE_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("LABELANCE_DATA does not name a folder with the real datasets")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def reference_dir(data_dir: Path) -> Path:
+    """The figures taken from the authors' program, beside the datasets."""
+    folder = data_dir.parent / "reference"
+    if not folder.is_dir():
+        pytest.skip("no folder 'reference' beside the datasets")
+    return folder
