@@ -1,0 +1,260 @@
+"""The value that every reader, generator and catalogue entry gives: a multi-label dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from labelance._optional import optional_import
+from labelance.exceptions import InputError, LabelFormatError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Categories = tuple[tuple[str, ...] | None, ...]
+"""For each feature the declared values of a nominal one, or None for a number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiLabelDataset:
+    """A multi-label dataset: features, labels, their names, and words about where it is from.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Features in double precision. A nominal feature holds the position of its value in
+        ``categories``; NaN is a missing value. A sparse X stores no zeros.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, as int8 ones; what is not stored is zero. Anything that has zeros and ones
+        is taken and brought to this form.
+    feature_names, label_names : sequence of str, optional
+        Names of the columns of X and Y; ``x0, x1, …`` and ``y0, y1, …`` unless given.
+    categorical_features : ndarray of bool of shape (n_features,), optional
+        Which features are nominal; those with ``categories`` unless given.
+    categories : tuple, optional
+        For each feature the tuple of values that its codes stand for, or None for a number.
+    name, description, citation : str, optional
+        Words about the dataset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.datasets import MultiLabelDataset
+    >>> data = MultiLabelDataset(np.eye(3), [[1, 0], [0, 1], [1, 1]], name="tiny")
+    >>> data
+    MultiLabelDataset('tiny', 3 samples, 3 features, 2 labels)
+    >>> data.take([0, 2]).Y.toarray()
+    array([[1, 0],
+           [1, 1]], dtype=int8)
+    """
+
+    X: NDArray[np.float64] | csr_array
+    Y: csr_array
+    feature_names: tuple[str, ...] = None  # type: ignore[assignment]
+    label_names: tuple[str, ...] = None  # type: ignore[assignment]
+    categorical_features: NDArray[np.bool_] = None  # type: ignore[assignment]
+    categories: Categories = None  # type: ignore[assignment]
+    name: str = ""
+    description: str = ""
+    citation: str = ""
+
+    def __post_init__(self) -> None:
+        X, Y = _clean_features(self.X), _clean_labels(self.Y)
+        if X.shape[0] != Y.shape[0]:
+            raise InputError(
+                "A dataset has as many rows of features as of labels",
+                f"X has {X.shape[0]} rows and Y has {Y.shape[0]}",
+                "Give X and Y of the same samples",
+            )
+        categories = _clean_categories(self.categories, X.shape[1])
+        nominal = np.array([values is not None for values in categories], dtype=bool)
+        if self.categorical_features is not None:
+            nominal = _clean_mask(self.categorical_features, nominal)
+        clean = {
+            "X": X,
+            "Y": Y,
+            "feature_names": _clean_names("feature", self.feature_names, "x", X.shape[1]),
+            "label_names": _clean_names("label", self.label_names, "y", Y.shape[1]),
+            "categorical_features": nominal,
+            "categories": categories,
+        }
+        for field, value in clean.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of columns of Y."""
+        return int(self.Y.shape[1])
+
+    def __repr__(self) -> str:
+        kind = "sparse " if is_sparse(self.X) else ""
+        nominal = int(self.categorical_features.sum())
+        share = f" ({nominal} nominal)" if nominal else ""
+        return (
+            f"MultiLabelDataset({self.name!r}, {self.n_samples} samples, "
+            f"{self.n_features} {kind}features{share}, {self.n_labels} labels)"
+        )
+
+    def take(self, rows: ArrayLike) -> MultiLabelDataset:
+        """Return the dataset of some rows: positions, in any order, or a boolean mask."""
+        rows = np.asarray(rows)
+        return replace(self, X=self.X[rows], Y=self.Y[rows])
+
+    def same_as(self, other: MultiLabelDataset) -> bool:
+        """Tell whether the other holds the same data, bit for bit, missing values included.
+
+        Features, labels, their names and categories count; the words about the dataset do not.
+        """
+        return (
+            self.feature_names == other.feature_names
+            and self.label_names == other.label_names
+            and self.categories == other.categories
+            and np.array_equal(self.categorical_features, other.categorical_features)
+            and _same_matrix(self.Y, other.Y)
+            and _same_matrix(self.X, other.X)
+        )
+
+    def to_frame(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return X and Y as pandas frames; nominal features become categoricals.
+
+        The numbers of a sparse X, and then Y too, are pandas' sparse columns. Pandas has no
+        sparse categoricals, so nominal columns always take one code a row.
+        """
+        pandas = optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
+        return _feature_frame(self, pandas), _label_frame(self, pandas)
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Tell a scipy sparse matrix from a dense one, leaving the type checker in peace."""
+    return bool(issparse(matrix))
+
+
+def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
+    """X as a C-contiguous double array, or a sorted CSR without stored zeros."""
+    if not is_sparse(X):
+        dense = np.ascontiguousarray(X, dtype=np.float64)
+        if dense.ndim != 2:
+            raise InputError("X is a table", f"it has {dense.ndim} dimensions", "Give it two")
+        return dense
+    sparse = csr_array(X, dtype=np.float64)
+    return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
+
+
+def _clean_labels(Y: Any) -> csr_array:
+    """Y as sorted int8 ones."""
+    sparse = csr_array(Y if is_sparse(Y) else np.atleast_2d(np.asarray(Y)))
+    if not np.isin(sparse.data, (0, 1)).all():
+        raise LabelFormatError(
+            "Y is a table of zeros and ones",
+            "it has other values",
+            "Give a column for every label, with 1 where a row has it",
+        )
+    ones = csr_array((sparse.data != 0, sparse.indices, sparse.indptr), sparse.shape, dtype=np.int8)
+    return _canonical(ones, shared=True)
+
+
+def _canonical(matrix: csr_array, *, shared: bool) -> csr_array:
+    """Sort, and drop zeros and duplicates, never inside arrays that the caller still holds."""
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy() if shared else matrix
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _clean_names(what: str, names: Any, prefix: str, count: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{prefix}{i}" for i in range(count))
+    names = tuple(map(str, names))
+    if len(names) != count:
+        raise InputError(
+            f"Every {what} has a name",
+            f"there are {len(names)} names for {count} columns",
+            f"Give {count} {what} names",
+        )
+    return names
+
+
+def _clean_categories(categories: Any, count: int) -> Categories:
+    if categories is None:
+        return (None,) * count
+    if len(categories) != count:
+        raise InputError(
+            "categories has an entry for every feature",
+            f"it has {len(categories)} for {count} features",
+            "Give None for every feature that is a number",
+        )
+    return tuple(None if c is None else tuple(map(str, c)) for c in categories)
+
+
+def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    mask = np.asarray(mask, dtype=bool)
+    if mask.shape != nominal.shape or not np.array_equal(mask, nominal):
+        raise InputError(
+            "categorical_features is True exactly where categories has values",
+            "the two differ",
+            "Leave categorical_features out, or give the categories of every nominal feature",
+        )
+    return mask
+
+
+def _same_matrix(a: Any, b: Any) -> bool:
+    """Equal kind, shape and bits; -0.0 is not 0.0, and NaN equals NaN."""
+    if is_sparse(a) != is_sparse(b) or a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not is_sparse(a):
+        return bool(np.array_equal(_bits(a), _bits(b)))
+    return bool(
+        np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(_bits(a.data), _bits(b.data))
+    )
+
+
+def _bits(values: NDArray[Any]) -> NDArray[Any]:
+    """Values as integers, with one pattern for every NaN."""
+    if values.dtype.kind != "f":
+        return values
+    return np.where(np.isnan(values), np.nan, values).view(np.int64)
+
+
+def _feature_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
+    """One pandas column for every feature; sparse columns come from a CSC copy."""
+    X: Any = data.X
+    columns = X.tocsc() if is_sparse(X) else X
+    made = {}
+    for j, values in enumerate(data.categories):
+        column = columns[:, [j]] if is_sparse(columns) else columns[:, j]
+        if values is not None:
+            column = column.toarray().ravel() if is_sparse(columns) else column
+            codes = np.where(np.isnan(column), -1, column).astype(np.intp)
+            made[j] = pandas.Categorical.from_codes(codes, categories=list(values))
+        elif is_sparse(columns):
+            made[j] = pandas.arrays.SparseArray.from_spmatrix(column)
+        else:
+            made[j] = column
+    frame: pd.DataFrame = pandas.DataFrame(made, index=range(data.n_samples))
+    frame.columns = pandas.Index(data.feature_names)
+    return frame
+
+
+def _label_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
+    names = list(data.label_names)
+    if is_sparse(data.X):
+        return pandas.DataFrame.sparse.from_spmatrix(data.Y, columns=names)
+    return pandas.DataFrame(data.Y.toarray(), columns=names)
