@@ -1,3 +1,66 @@
-"""Imbalanced multi-label learning: the missing half of imbalanced-learn."""
+"""Imbalanced multi-label learning: the missing half of imbalanced-learn.
+
+This page is the table of contents. A room is opened when its name is first used, so that
+``import labelance`` itself is quick and touches neither numba nor any optional package.
+
+Examples
+--------
+>>> import labelance
+>>> "MLSOL" in dir(labelance)
+True
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from labelance import datasets as datasets
+    from labelance import exceptions as exceptions
+    from labelance import imbalance as imbalance
+    from labelance import metrics as metrics
+    from labelance import model_selection as model_selection
+    from labelance import neighbors as neighbors
+    from labelance import sampling as sampling
+    from labelance import testing as testing
+    from labelance._versions import show_versions as show_versions
+    from labelance.imbalance import profile as profile
+    from labelance.sampling import MLSOL as MLSOL
+
+_ROOMS = (
+    "datasets",
+    "exceptions",
+    "imbalance",
+    "metrics",
+    "model_selection",
+    "neighbors",
+    "sampling",
+    "testing",
+)
+
+# Names that a user meets first, and the room each lives in.
+_NAMES = {
+    "MLSOL": "labelance.sampling",
+    "profile": "labelance.imbalance",
+    "show_versions": "labelance._versions",
+}
+
+__all__ = ["__version__", *_NAMES, *_ROOMS]
+
+
+# Hidden from type checkers, for which it would make every misspelt name look right.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name in _ROOMS:
+            return import_module(f"labelance.{name}")
+        if name in _NAMES:
+            # Kept in the module, so that the second look-up is an ordinary one.
+            value = globals()[name] = getattr(import_module(_NAMES[name]), name)
+            return value
+        raise AttributeError(f"module 'labelance' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,110 @@
+"""The front page: what ``import labelance`` costs, touches and offers."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import labelance
+
+HEAVY = {"numba", "pandas", "polars", "matplotlib", "sklearn", "imblearn", "scipy", "numpy"}
+
+# Every file opened to write, folder made, socket used or process started while importing.
+WATCHED_IMPORT = """
+import os, sys, json
+seen = []
+
+def watch(event, args):
+    if event == "open":
+        path, mode, flags = args
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            seen.append([event, str(path)])
+    elif event in {"os.mkdir", "os.rename", "os.remove"} or event.startswith(
+        ("socket.", "subprocess.", "urllib.")
+    ):
+        seen.append([event, repr(args)])
+
+sys.addaudithook(watch)
+import labelance
+print(json.dumps({"seen": seen, "modules": sorted(sys.modules)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """One import in a fresh process with an empty home, and everything it did."""
+    folder = tmp_path_factory.mktemp("import")
+    home, work = folder / "home", folder / "work"
+    home.mkdir()
+    work.mkdir()
+    env = os.environ | {"HOME": str(home), "USERPROFILE": str(home), "TMPDIR": str(work)}
+    for name in [name for name in env if name.startswith(("XDG_", "PYTEST", "COV"))]:
+        del env[name]
+    # -B: Python's own byte code is not what this is about.
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", WATCHED_IMPORT],
+        cwd=work,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    left = [str(path) for path in folder.rglob("*") if path not in {home, work}]
+    return json.loads(done.stdout) | {"left": left, "stderr": done.stderr}
+
+
+def test_import_pulls_no_heavy_and_no_optional_package(watched):
+    optional = {
+        name.replace("-", "_").lower() for name in labelance.show_versions(as_dict=True)["optional"]
+    }
+    loaded = {name.partition(".")[0].lower() for name in watched["modules"]}
+    assert not loaded & (HEAVY | optional)
+
+
+def test_import_writes_and_downloads_nothing(watched):
+    assert watched["seen"] == []
+    assert watched["left"] == []
+    assert watched["stderr"] == ""
+
+
+@pytest.mark.parametrize("name", labelance.__all__)
+def test_every_name_of_the_front_page_opens(name):
+    assert getattr(labelance, name) is not None
+    assert name in dir(labelance)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'MLSOLL'"):
+        _ = labelance.MLSOLL
+
+
+def test_front_page_names_live_in_their_rooms():
+    assert labelance.MLSOL is labelance.sampling.MLSOL
+    assert labelance.profile is labelance.imbalance.profile
+
+
+def test_version_has_a_single_source():
+    assert metadata.version("labelance") == labelance.__version__
+
+
+def test_show_versions_prints_what_as_dict_returns(capsys):
+    facts = labelance.show_versions(as_dict=True)
+    assert capsys.readouterr().out == ""
+    assert labelance.show_versions() is None
+    printed = capsys.readouterr().out
+    for part in ("core", "optional"):
+        for name, version in facts[part].items():
+            assert f"{name}: {version}" in printed
+    assert any(pool["user_api"] == "blas" for pool in facts["threadpools"])
+
+
+def test_show_versions_lists_the_packages_of_the_project_file():
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    wanted = {line.partition(">")[0] for line in project["dependencies"]}
+    assert set(labelance.show_versions(as_dict=True)["core"]) == wanted | {"labelance"}
