@@ -108,3 +108,8 @@ def test_show_versions_lists_the_packages_of_the_project_file():
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     wanted = {line.partition(">")[0] for line in project["dependencies"]}
     assert set(labelance.show_versions(as_dict=True)["core"]) == wanted | {"labelance"}
+
+
+def test_citation_names_this_version():
+    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {labelance.__version__}\n" in citation
