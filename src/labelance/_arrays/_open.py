@@ -1,0 +1,152 @@
+"""Which kind of container is it? Decided once, here."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays._dense import DenseTable
+from labelance._arrays._frame import FrameTable, is_frame
+from labelance._arrays._sparse import SparseTable
+from labelance.exceptions import ContainerError, InputError
+
+# Kinds that come with later versions, and how to convert until then.
+_NOT_YET = {
+    "torch": "a torch tensor",
+    "cupy": "a CuPy array",
+    "jax": "a JAX array",
+    "jaxlib": "a JAX array",
+    "dask": "a dask collection",
+    "tensorflow": "a TensorFlow tensor",
+}
+_CONVERT = {
+    "torch": "{0}.detach().cpu().numpy()",
+    "cupy": "{0}.get()",
+    "jax": "numpy.asarray({0})",
+    "jaxlib": "numpy.asarray({0})",
+    "dask": "{0}.compute()",
+    "tensorflow": "{0}.numpy()",
+}
+
+
+class Table(Protocol):
+    """What every kind of container offers to the rest of the library."""
+
+    names: tuple[Any, ...] | None
+    nominal: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def values(self) -> Any: ...
+
+    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any: ...
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
+
+
+def open_table(data: Any, role: str) -> Table:
+    """Wrap ``data``, called ``role`` ("X" or "Y") in messages, in the table of its kind."""
+    _refuse_foreign(data, role)
+    if sp.issparse(data):
+        return _open_sparse(data, role)
+    if is_frame(data):
+        table = FrameTable(data, role)
+        _refuse_repeated_names(role, table.names or ())
+        return table
+    return _open_dense(data, role)
+
+
+def _refuse_foreign(data: Any, role: str) -> None:
+    library = type(data).__module__.partition(".")[0]
+    if library in _NOT_YET:
+        raise ContainerError(
+            f"{role} is a numpy array, a scipy sparse matrix or a data frame",
+            f"{role} is {_NOT_YET[library]}",
+            f"Convert it first: {_CONVERT[library].format(role)}",
+        )
+    if type(data).__name__ == "LazyFrame":
+        raise ContainerError(
+            f"{role} is a data frame in memory",
+            f"{role} is a lazy frame",
+            f"Run its query first: {role}.collect()",
+        )
+
+
+def _refuse_repeated_names(role: str, names: tuple[Any, ...]) -> None:
+    repeated = sorted({str(name) for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"The columns of {role} have different names",
+            f"these names occur more than once: {', '.join(repeated[:5])}",
+            f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
+        )
+
+
+def _open_sparse(data: Any, role: str) -> SparseTable:
+    if data.ndim != 2:
+        raise InputError(
+            f"{role} has two dimensions, rows and columns",
+            f"{role} is a sparse array of {data.ndim} dimension(s)",
+            f"Reshape it to one row: {role}.reshape(1, -1)",
+        )
+    if data.dtype.kind not in "biuf":
+        raise InputError(
+            f"{role} holds real numbers",
+            f"{role} is a sparse matrix of {data.dtype}",
+            f"Convert it: {role}.astype(float)",
+        )
+    return SparseTable(data)
+
+
+def _open_dense(data: Any, role: str) -> DenseTable:
+    if isinstance(data, np.matrix):
+        raise ContainerError(
+            f"{role} is a numpy array",
+            f"{role} is a numpy matrix, which numpy itself advises against",
+            f"Convert it: numpy.asarray({role})",
+        )
+    try:
+        native = np.asarray(data)
+    except ValueError:  # rows of different lengths
+        native = np.empty(0, dtype=object)
+    if native.dtype.kind == "O" and native.ndim == 2:
+        native = _numbers_from_objects(native, role)
+    if native.dtype.kind not in "biuf" or native.ndim != 2:
+        raise InputError(
+            f"{role} is a table of numbers with two dimensions, rows and columns",
+            _describe(data, native, role),
+            _advice(native, role),
+        )
+    return DenseTable(native, as_list=isinstance(data, (list, tuple)))
+
+
+def _numbers_from_objects(native: np.ndarray, role: str) -> np.ndarray:
+    """Accept Python numbers in an object array; words and complex numbers stay refused."""
+    try:
+        return native.astype(np.float64)
+    except (TypeError, ValueError):
+        return native
+
+
+def _describe(data: Any, native: np.ndarray, role: str) -> str:
+    if data is None:
+        return f"{role} is None"
+    if native.dtype.kind == "c":
+        return f"{role} holds complex numbers. Complex data not supported"
+    if native.dtype.kind not in "biuf":
+        return f"{role} is a {type(data).__name__} of {native.dtype} values"
+    return f"{role} is a {type(data).__name__} of {native.ndim} dimension(s)"
+
+
+def _advice(native: np.ndarray, role: str) -> str:
+    if native.dtype.kind in "biuf" and native.ndim == 1:
+        return (
+            f"Reshape your data: {role}.reshape(-1, 1) if it has a single column, "
+            f"{role}.reshape(1, -1) if it is a single row"
+        )
+    if native.ndim > 2:
+        return f"Flatten each row: {role}.reshape(len({role}), -1)"
+    return "Encode words and objects as numbers, or use a data frame with categorical columns"

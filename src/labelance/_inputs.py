@@ -1,0 +1,374 @@
+"""The one door: data is checked and cleaned here, and nothing behind it checks again.
+
+Inside the library X is a C-contiguous float32 or float64 array, or a sorted CSR array, with
+category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays import Table, open_table
+from labelance.exceptions import InputError, LabelFormatError, MissingValuesError
+
+MissingPolicy = Literal["error", "distance", "keep"]
+CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """X behind the door."""
+
+    X: Any
+    categorical: np.ndarray
+    names: tuple[Any, ...] | None
+    table: Table
+    decoders: dict[int, np.ndarray]
+
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
+        if new is not None and self.decoders:
+            new = _decode(new, self.decoders)
+        return self.table.rebuild(rows, new)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Y behind the door."""
+
+    Y: sp.csr_array
+    names: tuple[Any, ...] | None
+    table: Table
+
+    def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
+        return self.table.rebuild_labels(Y, rows, added)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """X and Y behind the door."""
+
+    features: Features
+    labels: Labels
+
+    @property
+    def X(self) -> Any:
+        return self.features.X
+
+    @property
+    def Y(self) -> sp.csr_array:
+        return self.labels.Y
+
+    @property
+    def categorical(self) -> np.ndarray:
+        return self.features.categorical
+
+    @property
+    def n_samples(self) -> int:
+        return self.labels.Y.shape[0]
+
+
+def open_data(
+    X: Any,
+    Y: Any,
+    *,
+    who: str,
+    categorical_features: CategoricalFeatures = None,
+    missing: MissingPolicy = "error",
+) -> Data:
+    """Check and clean X and Y together."""
+    features = open_features(X, who=who, categorical_features=categorical_features, missing=missing)
+    labels = open_labels(Y, who=who)
+    n, m = features.X.shape[0], labels.Y.shape[0]
+    if n != m:
+        raise InputError(
+            f"{who} needs one row of labels for every row of X",
+            f"X has {n} rows and Y has {m} (inconsistent numbers of samples)",
+            "Select the same rows in both",
+        )
+    return Data(features, labels)
+
+
+def open_features(
+    X: Any,
+    *,
+    who: str,
+    categorical_features: CategoricalFeatures = None,
+    missing: MissingPolicy = "error",
+) -> Features:
+    """Check and clean X.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        The features.
+    who : str
+        Whose door it is; begins the error messages.
+    categorical_features : None, "auto", mask, column numbers or names
+        Nominal columns. A frame's categorical columns are nominal whatever is said here.
+    missing : {"error", "distance", "keep"}
+        "error" refuses NaN; the others let it through.
+    """
+    table = open_table(X, "X")
+    _refuse_empty(table.shape, who, "X")
+    categorical = table.nominal | _categorical_mask(categorical_features, table)
+    values = table.values()
+    _refuse_infinite(values, table.names, who)
+    if missing == "error":
+        _refuse_missing(values, table.names, who)
+    values, decoders = _encode(values, categorical & ~table.nominal)
+    return Features(values, categorical, table.names, table, decoders)
+
+
+def open_labels(Y: Any, *, who: str) -> Labels:
+    """Check and clean Y: an (n, q) indicator of zeros and ones.
+
+    Parameters
+    ----------
+    Y : array, sparse matrix or data frame of shape (n, q)
+        True/False or 1/0 per row and label.
+    who : str
+        Whose door it is; begins the error messages.
+    """
+    _refuse_label_sets(Y, who)
+    try:
+        table = open_table(Y, "Y")
+    except InputError as error:
+        raise LabelFormatError(error.asked, error.came, error.fix) from None
+    _refuse_empty(table.shape, who, "Y")
+    if table.nominal.any():
+        raise LabelFormatError(
+            "Every column of Y holds zeros and ones",
+            f"{int(table.nominal.sum())} of its columns are categorical",
+            "Turn them into numbers first, for example (Y == 'yes').astype(int)",
+        )
+    values = table.values()
+    stored = values.data if sp.issparse(values) else values
+    if not ((stored == 0) | (stored == 1)).all():
+        raise LabelFormatError(
+            f"{who} needs labels that are 0 or 1 (absent or present)",
+            f"Y also holds {_strange_values(stored)}",
+            "If these are class numbers, make one column per class with "
+            "sklearn.preprocessing.LabelBinarizer; if they are scores, compare them to a threshold",
+        )
+    return Labels(_ones(values), table.names, table)
+
+
+def _ones(values: Any) -> sp.csr_array:
+    """Return a CSR array of int8 ones, sorted, without explicit zeros."""
+    if sp.issparse(values):
+        return values.astype(np.int8)
+    rows, columns = np.nonzero(values)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(values)))])
+    data = np.ones(len(columns), dtype=np.int8)
+    Y = sp.csr_array((data, columns.astype(np.int32), indptr.astype(np.int32)), shape=values.shape)
+    Y.has_sorted_indices = True
+    return Y
+
+
+def _strange_values(stored: np.ndarray) -> str:
+    odd = np.unique(stored[(stored != 0) & (stored != 1)])
+    shown = ", ".join(f"{value:g}" for value in odd[:4])
+    return shown + (", …" if len(odd) > 4 else "")
+
+
+def _refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
+    n, d = shape
+    if n == 0 or d == 0:
+        thing = "sample(s)" if n == 0 else "feature(s)"
+        raise InputError(
+            f"{who} needs at least one row and one column in {role}",
+            f"found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
+            f"Check how {role} was selected",
+        )
+
+
+def _refuse_label_sets(Y: Any, who: str) -> None:
+    """Raise for a list of label sets, a one-dimensional Y, or no Y at all, with the cure."""
+    asked = f"{who} needs Y as an (n, q) table of zeros and ones"
+    if Y is None:
+        raise LabelFormatError(
+            asked, "y is None (it requires y to be passed)", "Pass the labels as second argument"
+        )
+    first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
+    rows_are_sets = isinstance(first, (set, frozenset, str))
+    ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
+    words = isinstance(first, (list, tuple)) and any(isinstance(x, str) for row in Y for x in row)
+    if rows_are_sets or ragged or words:
+        raise LabelFormatError(
+            asked,
+            "Y is a list of label sets",
+            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(Y)",
+        )
+    if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
+        raise LabelFormatError(
+            asked,
+            "Y has one dimension",
+            "For a single 0/1 label use Y.reshape(-1, 1); for classes use "
+            "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
+        )
+
+
+def _is_flat(Y: Any) -> bool:
+    if isinstance(Y, (list, tuple)) and Y:
+        return bool(np.isscalar(Y[0]))
+    return type(Y).__name__ == "Series"
+
+
+def _column_names(columns: Iterable[int], names: tuple[Any, ...] | None) -> str:
+    columns = list(columns)
+    shown = [repr(names[j]) if names else str(j) for j in columns[:5]]
+    return ", ".join(shown) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
+
+
+def _columns_where(values: Any, test: Any) -> np.ndarray:
+    """Return the columns with a cell for which ``test`` is true; fast when there is none."""
+    stored = values.data if sp.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(stored.sum(dtype=np.float64)):
+            return np.empty(0, dtype=int)
+    if sp.issparse(values):
+        return np.unique(values.indices[test(stored)])
+    return np.flatnonzero(test(stored).any(axis=0))
+
+
+def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+    columns = _columns_where(values, np.isinf)
+    if len(columns):
+        raise InputError(
+            f"{who} needs finite numbers in X",
+            f"X has infinity (inf) in columns {_column_names(columns, names)}",
+            "Replace it by the largest sensible value, or drop these rows",
+        )
+
+
+def _refuse_missing(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+    columns = _columns_where(values, np.isnan)
+    if len(columns):
+        raise MissingValuesError(
+            f"{who} needs known values in X",
+            f"X has missing values (NaN) in columns {_column_names(columns, names)}",
+            "Fill them (sklearn.impute.SimpleImputer), drop these rows, or pass "
+            'missing="distance" where the method has that parameter',
+        )
+
+
+def _categorical_mask(wanted: CategoricalFeatures, table: Table) -> np.ndarray:
+    """Return the boolean mask of the columns that ``categorical_features`` names."""
+    d = table.shape[1]
+    if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
+        return np.zeros(d, dtype=bool)
+    listed = np.atleast_1d(np.asarray(wanted))
+    if listed.size == 0:
+        return np.zeros(d, dtype=bool)
+    if listed.dtype.kind == "b":
+        return _checked_mask(listed, d)
+    if listed.dtype.kind in "iu":
+        return _mask_of_numbers(listed, d)
+    return _mask_of_names(listed, table.names, d)
+
+
+def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
+    if mask.shape != (d,):
+        raise InputError(
+            "categorical_features as a mask has one entry for every column of X",
+            f"the mask has shape {mask.shape} and X has {d} columns",
+            "Pass column numbers or names instead, or a mask of the right length",
+        )
+    return mask
+
+
+def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
+    outside = numbers[(numbers < -d) | (numbers >= d)]
+    if len(outside):
+        raise InputError(
+            f"categorical_features numbers columns of X from 0 to {d - 1}",
+            f"it has {', '.join(map(str, outside[:5]))}",
+            "Correct the numbers, or pass column names",
+        )
+    mask = np.zeros(d, dtype=bool)
+    mask[numbers] = True
+    return mask
+
+
+def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
+    if names is None:
+        raise InputError(
+            "categorical_features may name columns when X is a data frame",
+            "X has no column names",
+            "Pass column numbers or a boolean mask",
+        )
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise InputError(
+            "categorical_features names columns of X",
+            f"X has no column {_column_names(range(len(unknown)), tuple(unknown))}",
+            "Correct the names, or leave out what is not in X",
+        )
+    return np.isin(np.asarray(names, dtype=object), wanted)
+
+
+def _encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
+    """Replace the numbers in nominal columns by codes 0, 1, …; most are 0/1 already."""
+    columns = _columns_to_encode(values, nominal)
+    if len(columns) == 0:
+        return values, {}
+    values = values.copy()
+    decoders = {}
+    for j in columns:
+        decoders[int(j)] = _encode_column(values, j)
+    return values, decoders
+
+
+def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
+    """Return the nominal columns that hold anything but 0 and 1."""
+    if not nominal.any():
+        return np.empty(0, dtype=int)
+    if sp.issparse(values):
+        other = np.unique(values.indices[values.data != 1])
+        return other[nominal[other]]
+    listed = np.flatnonzero(nominal)
+    cells = values if nominal.all() else values[:, listed]
+    return listed[~((cells == 0) | (cells == 1)).all(axis=0)]
+
+
+def _encode_column(values: Any, j: int) -> np.ndarray:
+    """Write codes into column j and return the values they stand for; 0 keeps code 0 if sparse."""
+    cells = values.indices == j if sp.issparse(values) else (slice(None), j)
+    stored = values.data[cells] if sp.issparse(values) else values[cells]
+    distinct = np.unique(stored[~np.isnan(stored)])
+    if sp.issparse(values):
+        distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
+    order = np.argsort(distinct)
+    codes = order[np.searchsorted(distinct, stored, sorter=order).clip(max=len(distinct) - 1)]
+    codes = np.where(np.isnan(stored), np.nan, codes)
+    if sp.issparse(values):
+        values.data[cells] = codes
+    else:
+        values[cells] = codes
+    return distinct
+
+
+def _decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
+    """Replace codes in new clean rows by the values they stand for."""
+    new = new.copy()
+    for j, distinct in decoders.items():
+        if sp.issparse(new):
+            cells = new.indices == j
+            new.data[cells] = _look_up(distinct, new.data[cells])
+        else:
+            new[:, j] = _look_up(distinct, new[:, j])
+    return new
+
+
+def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    known = ~np.isnan(codes)
+    out = np.full(len(codes), np.nan, dtype=distinct.dtype)
+    out[known] = distinct[codes[known].astype(int)]
+    return out
