@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from labelance.datasets._dataset import MultiLabelDataset as MultiLabelDataset
+    from labelance.datasets._figure1 import make_figure1 as make_figure1
 
 # Public names, and the module each lives in.
 _NAMES = {
     "MultiLabelDataset": "labelance.datasets._dataset",
+    "make_figure1": "labelance.datasets._figure1",
 }
 
 __all__ = [*_NAMES]

@@ -1,0 +1,125 @@
+"""The two datasets that open the paper: the same label imbalance, one easy and one hard."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance._random import RandomStateLike, as_generator
+from labelance.exceptions import InputError
+
+# The five label combinations as (triangle, borderless, red), each with its share of the rows.
+COMBINATIONS = np.array([(0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1), (0, 1, 1)], dtype=np.int8)
+SHARES = np.array([0.60, 0.10, 0.10, 0.10, 0.10])
+
+
+class Cloud(NamedTuple):
+    """A round Gaussian cloud that holds a share of the rows of one label combination."""
+
+    combination: int
+    share: float
+    x: float
+    y: float
+    spread: float
+
+
+# One cloud for each combination, and clouds that share a label lie side by side.
+CLEAN = (
+    Cloud(0, 1.0, -1.0, 0.0, 0.90),
+    Cloud(1, 1.0, 2.0, 3.5, 0.35),
+    Cloud(2, 1.0, 3.7, 1.4, 0.35),
+    Cloud(3, 1.0, 3.7, -1.4, 0.35),
+    Cloud(4, 1.0, 2.0, -3.5, 0.35),
+)
+
+# Triangles and borderless points fall apart into sub-concepts, some of them deep among the
+# others; red reaches into green, and borderless points lie over bordered ones.
+HARD = (
+    Cloud(0, 0.7, -0.5, 0.0, 1.50),
+    Cloud(0, 0.3, 2.2, 0.0, 0.80),
+    Cloud(1, 0.5, -2.0, 1.8, 0.45),
+    Cloud(1, 0.3, 1.4, 2.2, 0.35),
+    Cloud(1, 0.2, 0.2, -1.8, 0.30),
+    Cloud(2, 0.6, 2.8, -1.2, 0.45),
+    Cloud(2, 0.4, -2.4, -1.5, 0.40),
+    Cloud(3, 1.0, 1.2, 0.0, 1.10),
+    Cloud(4, 0.6, 2.2, 0.9, 0.70),
+    Cloud(4, 0.4, -1.0, -0.6, 0.50),
+)
+
+_CLOUDS = {"a": CLEAN, "b": HARD}
+
+
+def make_figure1(
+    variant: Literal["a", "b"] = "a",
+    *,
+    n_samples: int = 300,
+    random_state: RandomStateLike = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Make points in a plane as in the paper's Figure 1: shape, border and color as labels.
+
+    The labels are, in this order, *triangle* (else a circle), *borderless* (else a solid
+    border) and *red* (else green); five of their eight combinations occur. Both variants have
+    the same number of rows of every combination, hence the same label imbalance. In ``"a"``
+    every combination is a cloud of its own. In ``"b"`` triangles and borderless points are
+    split into sub-concepts, green and red overlap, and so do solid and missing borders: the
+    minority cells are as many, but few of them are safe.
+
+    Parameters
+    ----------
+    variant : {"a", "b"}, default="a"
+        The easy or the hard dataset.
+    n_samples : int, default=300
+        Number of points, at least 10.
+    random_state : int, RandomState, Generator or None, default=None
+        Fixes the points.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The points.
+    Y : ndarray of shape (n_samples, 3)
+        Their labels, as zeros and ones.
+
+    References
+    ----------
+    B. Liu and G. Tsoumakas, "Synthetic Oversampling of Multi-Label Data based on Local Label
+    Distribution", ECML PKDD 2019, Figure 1. The positions are ours.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_figure1
+    >>> X, Y = make_figure1("b", random_state=0)
+    >>> X.shape
+    (300, 2)
+    >>> Y.sum(axis=0)
+    array([60, 30, 90])
+    """
+    if variant not in _CLOUDS:
+        raise InputError(
+            "make_figure1 has the variants 'a' and 'b'", f"{variant!r} came", "Choose one"
+        )
+    if n_samples < 2 * len(SHARES):
+        raise InputError(
+            f"make_figure1 places at least {2 * len(SHARES)} points",
+            f"n_samples is {n_samples}",
+            "Ask for more",
+        )
+    rng = as_generator(random_state)
+    clouds = np.array(_CLOUDS[variant])
+    owner = clouds[:, 0].astype(np.intp)
+    sizes = [
+        split_evenly(rows, clouds[owner == c, 1])
+        for c, rows in enumerate(split_evenly(n_samples, SHARES))
+    ]
+    cloud = rng.permutation(np.repeat(np.arange(len(clouds)), np.concatenate(sizes)))
+    X = clouds[cloud, 2:4] + clouds[cloud, 4:] * rng.standard_normal((n_samples, 2))
+    return X, COMBINATIONS[owner[cloud]]
+
+
+def split_evenly(total: int | np.intp, shares: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Split ``total`` by shares into whole numbers that add up: cumulative rounding."""
+    edges = np.rint(total * np.cumsum(shares) / np.sum(shares)).astype(np.intp)
+    return np.diff(edges, prepend=0)
