@@ -1,0 +1,86 @@
+"""The formulas of the measures, on clean labels: one pass over the ones of Y each.
+
+Behind the door. ``Y`` is a CSR array of ones with sorted indices; ``counts`` are the
+ones per label, so that a caller with many measures to take counts only once. A measure
+that a label does not have is nan, and nan is left out of every mean.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def label_counts(Y: csr_array) -> Counts:
+    """Count the ones of every label, c1."""
+    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+
+
+def row_numbers(Y: csr_array) -> NDArray[np.intp]:
+    """Return the row number of every stored cell, in storage order."""
+    return np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+
+
+def irlbl(counts: Counts) -> Floats:
+    """Divide the most frequent label's count by each label's own."""
+    return _divide(np.float64(counts.max(initial=0)), counts)
+
+
+def imr(counts: Counts, n_rows: int) -> Floats:
+    """Divide, within each label, the majority class by the minority class."""
+    return _divide(np.maximum(counts, n_rows - counts), np.minimum(counts, n_rows - counts))
+
+
+def mean_where_defined(values: Floats) -> float:
+    """Average the values that are not nan; nan if there is none."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def variation(values: Floats) -> float:
+    """Sample standard deviation over mean, of the values that are not nan."""
+    defined = values[~np.isnan(values)]
+    if defined.size < 2 or defined.mean() == 0:
+        return float("nan")
+    return float(defined.std(ddof=1) / defined.mean())
+
+
+def scumble_instances(Y: csr_array, counts: Counts) -> Floats:
+    """One minus geometric over arithmetic mean of IRLbl, over the labels of each row.
+
+    The quotient does not depend on the scale of IRLbl, so it is taken relative to the
+    rarest label of the row: labels of equal count then give exactly 1, and SCUMBLE
+    exactly 0, without rounding. Sums of logarithms, for a product would overflow.
+    """
+    sizes = np.diff(Y.indptr)
+    some = sizes > 0
+    starts, sizes = Y.indptr[:-1][some], sizes[some]
+    result = np.zeros(Y.shape[0])
+    if starts.size:
+        frequency = counts[Y.indices].astype(np.float64)
+        rarest = np.minimum.reduceat(frequency, starts)
+        relative = np.repeat(rarest, sizes) / frequency
+        geometric = np.exp(np.add.reduceat(np.log(relative), starts) / sizes)
+        arithmetic = np.add.reduceat(relative, starts) / sizes
+        result[some] = np.maximum(1.0 - geometric / arithmetic, 0.0)
+    return result
+
+
+def scumble_labels(Y: csr_array, counts: Counts, instances: Floats) -> Floats:
+    """Average SCUMBLE over the rows of each label."""
+    of_cells = np.repeat(instances, np.diff(Y.indptr))
+    return _divide(np.bincount(Y.indices, weights=of_cells, minlength=Y.shape[1]), counts)
+
+
+def tcs(n_features: int, n_labels: int, n_labelsets: int) -> float:
+    """Logarithm of features times labels times labelsets."""
+    return float(np.log(n_features) + np.log(n_labels) + np.log(n_labelsets))
+
+
+def _divide(above: np.float64 | Counts | Floats, below: Counts) -> Floats:
+    """Divide, with nan where there is nothing to divide by."""
+    result = np.full(below.shape, np.nan)
+    np.divide(above, below, out=result, where=below > 0)
+    return result

@@ -1,0 +1,282 @@
+"""One frozen value that says how imbalanced a dataset is, over all and label by label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance._inputs import CategoricalFeatures, Labels, MissingPolicy, open_labels
+from labelance._optional import optional_import
+from labelance.imbalance import _formulas
+from labelance.imbalance._labelsets import find_labelsets
+from labelance.imbalance._local import HasIndices, LocalDistribution, local_distribution
+from labelance.imbalance._measures import count_features
+from labelance.imbalance._minority import minority_values
+from labelance.imbalance._profile_text import draw_html, draw_text
+from labelance.imbalance._types import LabelType, RareRule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ImbalanceProfile", "profile"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImbalanceProfile:
+    """How imbalanced a multi-label dataset is; made by `profile`.
+
+    Print it for a table, or take it on with `to_frame` or `to_dict`. A measure that is not
+    defined is nan.
+
+    Attributes
+    ----------
+    n_samples, n_labels : int
+        The shape of Y.
+    n_features : int or None
+        The number of columns of X; None without X.
+    cardinality, density : float
+        Labels per row, and the same as a share of all labels.
+    n_labelsets : int
+        The number of distinct rows of Y.
+    share_single_labelsets : float
+        The share of labelsets that only one row has.
+    mean_ir, cvir : float
+        Mean and coefficient of variation of IRLbl.
+    mean_imr : float
+        Mean of ImR.
+    scumble, scumble_cv : float
+        Mean and coefficient of variation of the rows' SCUMBLE.
+    tcs : float or None
+        The theoretical complexity score; None without X.
+    k : int or None
+        The number of neighbors behind ``type_counts``; None without them.
+    label_names : tuple
+        The names of the labels, or their column numbers.
+    label_counts, irlbl, imr, scumble_labels : ndarray of shape (n_labels,)
+        The measures of every label.
+    minority_value : ndarray of shape (n_labels,)
+        The rarer value, 0 or 1, of every label.
+    type_counts : ndarray of shape (n_labels, 4) or None
+        Each label's minority cells that are safe, borderline, rare and outliers.
+    """
+
+    n_samples: int
+    n_features: int | None
+    n_labels: int
+    cardinality: float
+    density: float
+    n_labelsets: int
+    share_single_labelsets: float
+    mean_ir: float
+    cvir: float
+    mean_imr: float
+    scumble: float
+    scumble_cv: float
+    tcs: float | None
+    k: int | None
+    label_names: tuple[Any, ...]
+    label_counts: NDArray[np.int64]
+    irlbl: NDArray[np.float64]
+    imr: NDArray[np.float64]
+    scumble_labels: NDArray[np.float64]
+    minority_value: NDArray[np.int8]
+    type_counts: NDArray[np.int64] | None
+
+    @property
+    def constant_labels(self) -> tuple[Any, ...]:
+        """The names of the labels that no row has, or all rows have."""
+        constant = (self.label_counts == 0) | (self.label_counts == self.n_samples)
+        return tuple(self.label_names[j] for j in np.flatnonzero(constant))
+
+    @property
+    def type_shares(self) -> dict[str, float] | None:
+        """The share of safe, borderline, rare and outlier among all minority cells."""
+        if self.type_counts is None:
+            return None
+        counts, total = self.type_counts.sum(axis=0), self.type_counts.sum()
+        return {
+            kind.name.lower(): float(count / total) if total else math.nan
+            for kind, count in zip(LabelType, counts)
+        }
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The table of labels, as a column of values under each name."""
+        table: dict[str, NDArray[Any]] = {
+            "count": self.label_counts,
+            "IRLbl": self.irlbl,
+            "ImR": self.imr,
+            "SCUMBLE": self.scumble_labels,
+            "minority": self.minority_value,
+        }
+        if self.type_counts is not None:
+            table |= {kind.abbreviation: self.type_counts[:, kind - 1] for kind in LabelType}
+        return table
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of labels as a pandas data frame, one row per label.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by label name, with the columns count, IRLbl, ImR, SCUMBLE, minority
+            and, with neighbors, SF, BD, RR and OT.
+        """
+        pandas = optional_import("pandas", extra="data", purpose="ImbalanceProfile.to_frame")
+        index = pandas.Index(self.label_names, name="label")
+        frame: pd.DataFrame = pandas.DataFrame(self.columns, index=index)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, strings, lists and dictionaries.
+
+        Returns
+        -------
+        dict
+            Ready for `json.dumps`: undefined measures are None. ``"labels"`` is a list
+            with one dictionary per label.
+        """
+        # The fields before the names of the labels are single numbers.
+        names = (field.name for field in fields(self))
+        overall = takewhile(lambda name: name != "label_names", names)
+        result: dict[str, Any] = {name: _plain(getattr(self, name)) for name in overall}
+        shares = self.type_shares
+        result["type_shares"] = shares and {kind: _plain(share) for kind, share in shares.items()}
+        result["constant_labels"] = [_plain(name) for name in self.constant_labels]
+        table = {name: values.tolist() for name, values in self.columns.items()}
+        result["labels"] = [
+            {"label": _plain(label)} | {name: _plain(value) for name, value in zip(table, row)}
+            for label, row in zip(self.label_names, zip(*table.values()))
+        ]
+        return result
+
+    def __repr__(self) -> str:
+        return draw_text(self)
+
+    def _repr_html_(self) -> str:
+        return draw_html(self)
+
+
+def profile(
+    X: Any,
+    Y: Any,
+    *,
+    k: int | None = 5,
+    scale: Literal["range", "standard"] | None = None,
+    metric: str = "euclidean",
+    categorical_features: CategoricalFeatures = None,
+    missing: MissingPolicy = "error",
+    neighborhood: HasIndices | None = None,
+    rare_rule: RareRule = "paper",
+    n_jobs: int | None = None,
+) -> ImbalanceProfile:
+    """Take all measures of imbalance of a multi-label dataset.
+
+    Parameters
+    ----------
+    X : array-like, sparse, data frame or None
+        The features, of shape (n_samples, n_features). None leaves out what needs them.
+    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+        The labels, zeros and ones.
+    k : int or None, default=5
+        The number of neighbors to type the minority cells with; None leaves the types out,
+        and with them the search for neighbors, by far the longest part.
+    scale, metric, categorical_features, missing, n_jobs
+        How to find neighbors, as for `labelance.neighbors.find_neighbors`.
+    neighborhood : Neighborhood, optional
+        Neighbors already found, or any object with ``indices``; they are used instead of a
+        search, and ``k`` is theirs.
+    rare_rule : {"paper", "mulan"}, default="paper"
+        The rule for rare cells, as for `local_distribution`.
+
+    Returns
+    -------
+    ImbalanceProfile
+        A frozen value that prints well.
+
+    Examples
+    --------
+    >>> from labelance.imbalance import profile
+    >>> X = [[0.0], [1.0], [2.1], [3.3], [7.0], [8.2]]
+    >>> Y = [[1, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 0]]
+    >>> profile(X, Y, k=2)
+    6 rows, 1 feature, 3 labels
+    <BLANKLINE>
+    cardinality  0.833    MeanIR   1.250    SCUMBLE     0.007
+    density      0.278    CVIR     0.283    SCUMBLE.CV  1.549
+    labelsets        3    MeanImR  1.500    TCS         2.197
+    seen once    33.3%
+    <BLANKLINE>
+    minority cells, k=2: 0 safe (0%), 1 borderline (20%), 0 rare (0%), 4 outlier (80%)
+    <BLANKLINE>
+    label  count  IRLbl    ImR  SCUMBLE  minority  SF  BD  RR  OT
+    0          3  1.000  1.000    0.014         1   0   1   0   2
+    1          2  1.500  2.000    0.020         1   0   0   0   2
+    2          0      -      -        -         1   0   0   0   0
+    <BLANKLINE>
+    1 constant label: 2
+    """
+    labels = open_labels(Y, who="profile")
+    n_features = None if X is None else count_features(X, labels.Y.shape[0], who="profile")
+    if neighborhood is None and X is not None and k is not None:
+        from labelance.neighbors import find_neighbors
+
+        neighborhood = find_neighbors(
+            X,
+            k,
+            metric=metric,
+            scale=scale,
+            categorical_features=categorical_features,
+            missing=missing,
+            n_jobs=n_jobs,
+        )
+    local = None
+    if neighborhood is not None:
+        local = local_distribution(labels.Y, neighborhood, rare_rule=rare_rule)
+    return _assemble(labels, n_features, local)
+
+
+def _assemble(
+    labels: Labels, n_features: int | None, local: LocalDistribution | None
+) -> ImbalanceProfile:
+    Y = labels.Y
+    n_samples, n_labels = Y.shape
+    counts = _formulas.label_counts(Y)
+    ratios, within = _formulas.irlbl(counts), _formulas.imr(counts, n_samples)
+    concurrence = _formulas.scumble_instances(Y, counts)
+    sets = find_labelsets(Y)
+    return ImbalanceProfile(
+        n_samples=n_samples,
+        n_features=n_features,
+        n_labels=n_labels,
+        cardinality=Y.nnz / n_samples,
+        density=Y.nnz / n_samples / n_labels,
+        n_labelsets=len(sets),
+        share_single_labelsets=sets.share_single,
+        mean_ir=_formulas.mean_where_defined(ratios),
+        cvir=_formulas.variation(ratios),
+        mean_imr=_formulas.mean_where_defined(within),
+        scumble=float(concurrence.mean()),
+        scumble_cv=_formulas.variation(concurrence),
+        tcs=None if n_features is None else _formulas.tcs(n_features, n_labels, len(sets)),
+        k=None if local is None else local.k,
+        label_names=labels.names or tuple(range(n_labels)),
+        label_counts=counts,
+        irlbl=ratios,
+        imr=within,
+        scumble_labels=_formulas.scumble_labels(Y, counts, concurrence),
+        minority_value=minority_values(Y),
+        type_counts=None if local is None else local.type_counts,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can say: numbers and None as they are, nan as None, the rest in words."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value if value is None or isinstance(value, int | float) else str(value)
