@@ -1,0 +1,92 @@
+"""The door of the metrics: true labels with predictions, or true labels with scores."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from labelance._arrays import Table, open_table
+from labelance._inputs import Labels, open_labels
+from labelance.exceptions import ContainerError, InputError
+
+
+class Predicted(NamedTuple):
+    """True and predicted labels, (n, q) both."""
+
+    Y: csr_array
+    Y_pred: csr_array
+    names: tuple[Any, ...] | None
+
+
+class Scored(NamedTuple):
+    """True labels and a finite score for every cell, (n, q) both."""
+
+    Y: csr_array
+    scores: NDArray[np.floating]
+
+
+def open_predictions(Y: Any, Y_pred: Any, *, who: str) -> Predicted:
+    """Check true and predicted labels once; nothing behind this checks again."""
+    true, predicted = open_labels(Y, who=who), open_labels(Y_pred, who=f"{who} (for Y_pred)")
+    _refuse_strangers(true, predicted.table, came="Y_pred", who=who)
+    return Predicted(true.Y, predicted.Y, true.names)
+
+
+def open_scores(Y: Any, scores: Any, *, who: str) -> Scored:
+    """Check true labels and scores once; nothing behind this checks again."""
+    true, table = open_labels(Y, who=who), _open_table_of_scores(scores, who=who)
+    _refuse_strangers(true, table, came="the scores", who=who)
+    values = table.values()
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"{who} ranks by score",
+            f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
+            "Replace them by finite numbers that say where those cells should stand",
+        )
+    return Scored(true.Y, values)
+
+
+def check_k(k: Any, *, n_labels: int, who: str) -> int:
+    """Return a ``k`` between 1 and the number of labels."""
+    if isinstance(k, (int, np.integer)) and 1 <= k <= n_labels:
+        return int(k)
+    raise InputError(
+        f"{who} looks at the top k of {n_labels} labels",
+        f"k={k!r}",
+        f"Pass a whole number from 1 to {n_labels}",
+    )
+
+
+def _open_table_of_scores(scores: Any, *, who: str) -> Table:
+    if issparse(scores):
+        raise ContainerError(
+            f"{who} needs a score for every cell",
+            "the scores are a sparse matrix",
+            "Pass a dense array, e.g. scores.toarray()",
+        )
+    if isinstance(scores, (list, tuple)) and scores and np.ndim(scores[0]) == 2:
+        raise InputError(
+            f"{who} takes one (n, q) table of scores",
+            "the scores are a list of two-dimensional arrays, one per label",
+            "Use labelance.metrics.label_scores(estimator, X), "
+            "or np.column_stack([p[:, 1] for p in scores])",
+        )
+    return open_table(scores, "the scores")
+
+
+def _refuse_strangers(true: Labels, table: Table, *, came: str, who: str) -> None:
+    """Refuse tables whose cells do not correspond: another shape, or other column names."""
+    if table.shape != true.Y.shape:
+        raise InputError(
+            f"{who} compares Y with {came} cell by cell",
+            f"Y has shape {true.Y.shape} and {came} {table.shape}",
+            "Pass the same rows and labels in both, labels as columns",
+        )
+    both_named = true.names is not None and table.names is not None
+    if both_named and true.names != table.names:
+        raise InputError(
+            f"{who} compares Y with {came} column by column",
+            "the two frames name or order their columns differently",
+            f"Reorder or rename the columns of {came} as in Y, or pass plain arrays",
+        )

@@ -1,0 +1,226 @@
+"""One page about one prediction: every label's rates beside its imbalance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance._inputs import open_labels
+from labelance._optional import optional_import
+from labelance.exceptions import InputError
+from labelance.imbalance._formulas import irlbl, label_counts
+from labelance.metrics._counts import Confusion, count
+from labelance.metrics._door import open_predictions
+
+Values = NDArray[np.float64]
+
+#: Columns of the report, in order, with their short heads.
+HEADS = {
+    "precision": "pre",
+    "recall": "rec",
+    "specificity": "spe",
+    "g_mean": "geo",
+    "f1": "f1",
+    "irlbl": "IRLbl",
+    "support": "sup",
+}
+RATES = ("precision", "recall", "specificity", "g_mean", "f1")
+
+
+@dataclass(frozen=True, eq=False)
+class ImbalanceReport:
+    """Rates, IRLbl and support of every label, and three averages; prints as a table.
+
+    Attributes
+    ----------
+    label_names : tuple of str
+        One name per label.
+    precision, recall, specificity, g_mean, f1 : ndarray of shape (q,)
+        Rates of every label.
+    irlbl : ndarray of shape (q,)
+        Imbalance ratio of every label: the count of the most frequent label over its own.
+    support : ndarray of shape (q,)
+        Rows that have the label.
+    averages : dict of str to dict
+        "macro" (labels alike), "weighted" (by support) and "micro" (all cells pooled).
+    """
+
+    label_names: tuple[str, ...]
+    precision: Values
+    recall: Values
+    specificity: Values
+    g_mean: Values
+    f1: Values
+    irlbl: Values
+    support: NDArray[np.int64]
+    averages: dict[str, dict[str, float]]
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return {label or average: {column: value}}, as scikit-learn's ``output_dict`` does."""
+        columns = [getattr(self, column).tolist() for column in HEADS]
+        rows = (dict(zip(HEADS, row)) for row in zip(*columns))
+        averages = {f"{name} avg": row for name, row in self.averages.items()}
+        return {**dict(zip(self.label_names, rows)), **averages}
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per label and average."""
+        pandas = optional_import("pandas", extra="data", purpose="ImbalanceReport.to_frame")
+        return pandas.DataFrame.from_dict(self.to_dict(), orient="index", columns=list(HEADS))
+
+    def to_text(self, *, digits: int = 2) -> str:
+        """Return the table as text, numbers with ``digits`` decimals, "-" for undefined."""
+        table = self.to_dict()
+        width = max(map(len, table))
+        lines = [_line("", HEADS.values(), width), ""]
+        for name, row in table.items():
+            if name == "macro avg":
+                lines.append("")
+            lines.append(_line(name, [_cell(row[column], digits) for column in HEADS], width))
+        return "\n".join(lines) + "\n"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+
+@overload
+def imbalance_report(
+    Y: Any,
+    Y_pred: Any,
+    *,
+    Y_train: Any = ...,
+    label_names: Sequence[str] | None = ...,
+    zero_division: float = ...,
+    output_dict: Literal[False] = ...,
+) -> ImbalanceReport: ...
+@overload
+def imbalance_report(
+    Y: Any,
+    Y_pred: Any,
+    *,
+    Y_train: Any = ...,
+    label_names: Sequence[str] | None = ...,
+    zero_division: float = ...,
+    output_dict: Literal[True],
+) -> dict[str, dict[str, float]]: ...
+def imbalance_report(
+    Y: Any,
+    Y_pred: Any,
+    *,
+    Y_train: Any = None,
+    label_names: Sequence[str] | None = None,
+    zero_division: float = 1,
+    output_dict: bool = False,
+) -> ImbalanceReport | dict[str, dict[str, float]]:
+    """Precision, recall, specificity, G-mean, F, IRLbl and support of every label.
+
+    The multi-label counterpart of imbalanced-learn's ``classification_report_imbalanced``.
+
+    Parameters
+    ----------
+    Y, Y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    Y_train : array, sparse matrix or data frame of shape (m, q) or None, default=None
+        Where IRLbl comes from, if not from ``Y``: a test fold says little about a rare label.
+    label_names : sequence of str or None, default=None
+        One per label; taken from the frame if Y is one, else "0", "1", ….
+    zero_division : float, default=1
+        A rate where there was nothing to find and nothing was found; any other 0/0 is 0.
+    output_dict : bool, default=False
+        Return nested dictionaries instead of the report.
+
+    Returns
+    -------
+    ImbalanceReport or dict
+
+    Examples
+    --------
+    >>> from labelance.metrics import imbalance_report
+    >>> Y = [[1, 0], [1, 1], [1, 0], [0, 0]]
+    >>> Y_pred = [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> imbalance_report(Y, Y_pred, label_names=["rock", "polka"])
+                    pre     rec     spe     geo      f1   IRLbl     sup
+    <BLANKLINE>
+            rock   1.00    0.67    1.00    0.82    0.80    1.00       3
+           polka   0.00    0.00    0.67    0.00    0.00    3.00       1
+    <BLANKLINE>
+       macro avg   0.50    0.33    0.83    0.41    0.40    2.00       4
+    weighted avg   0.75    0.50    0.92    0.61    0.60    1.50       4
+       micro avg   0.67    0.50    0.75    0.61    0.57       -       4
+    <BLANKLINE>
+    """
+    who = "imbalance_report"
+    Y, Y_pred, names = open_predictions(Y, Y_pred, who=who)
+    seen = Y if Y_train is None else _open_train(Y_train, Y.shape[1], who)
+    confusion = count(Y, Y_pred)
+    ratio = irlbl(label_counts(seen))
+    report = ImbalanceReport(
+        label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
+        **_rates(confusion, zero_division),
+        irlbl=ratio,
+        support=confusion.support,
+        averages=_averages(confusion, ratio, zero_division),
+    )
+    return report.to_dict() if output_dict else report
+
+
+def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
+    return {rate: getattr(confusion, rate)(zero_division=zero_division) for rate in RATES}
+
+
+def _averages(
+    confusion: Confusion, ratio: Values, zero_division: float
+) -> dict[str, dict[str, float]]:
+    """Three ways to average over labels; undefined values are left out of each."""
+    of_labels = {**_rates(confusion, zero_division), "irlbl": ratio}
+    pooled = _rates(confusion.total(), zero_division)
+    support = {"support": int(confusion.support.sum())}
+    alike = np.ones(ratio.size)
+    return {
+        "macro": {name: _mean(v, alike) for name, v in of_labels.items()} | support,
+        "weighted": {name: _mean(v, confusion.support) for name, v in of_labels.items()} | support,
+        "micro": {name: float(v[0]) for name, v in pooled.items()}
+        | {"irlbl": float("nan")}
+        | support,
+    }
+
+
+def _mean(values: Values, weights: NDArray[Any]) -> float:
+    defined = ~np.isnan(values) & (weights > 0)
+    return float(np.average(values[defined], weights=weights[defined])) if defined.any() else np.nan
+
+
+def _open_train(Y_train: Any, n_labels: int, who: str) -> Any:
+    seen = open_labels(Y_train, who=who).Y
+    if seen.shape[1] == n_labels:
+        return seen
+    raise InputError(
+        f"{who} takes IRLbl from Y_train, label by label",
+        f"Y has {n_labels} labels and Y_train {seen.shape[1]}",
+        "Pass the same labels in the same order",
+    )
+
+
+def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(map(str, range(n_labels)))
+    if len(names) == n_labels and len(set(map(str, names))) == n_labels:
+        return tuple(map(str, names))
+    raise InputError(
+        f"{who} needs {n_labels} different label names",
+        f"{len(names)} came, {len(set(map(str, names)))} of them different",
+        "Pass one name for each column of Y",
+    )
+
+
+def _line(name: str, cells: Any, width: int) -> str:
+    return f"{name:>{width}}" + "".join(f"{cell:>8}" for cell in cells)
+
+
+def _cell(value: float, digits: int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return "-" if np.isnan(value) else f"{value:.{digits}f}"

@@ -1,0 +1,205 @@
+"""The metrics as scorers, for ``cross_validate`` and ``GridSearchCV``.
+
+scikit-learn's ``make_scorer`` asks ``classes_`` what kind of target it sees. It fails as soon
+as a training fold misses a label (the lists of classes differ in length) and takes two labels
+for two classes. Both are everyday matters here, so the scorers read the scores themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.exceptions import InputError
+from labelance.metrics._areas import macro_auc_pr, macro_auc_roc
+from labelance.metrics._macro import macro_balanced_accuracy, macro_f1, macro_g_mean
+from labelance.metrics._pooled import example_f1, hamming_loss, micro_f1, subset_accuracy
+from labelance.metrics._ranking import (
+    coverage_error,
+    label_ranking_average_precision,
+    one_error,
+    ranking_loss,
+)
+from labelance.metrics._top import ndcg_at_k, precision_at_k, propensity_scored_precision_at_k
+
+
+def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
+    """Scores of a fitted multi-label classifier as one (n, q) array.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` that gives an (n, q) array or scikit-learn's list of (n, 2)
+        arrays, or else with ``decision_function``.
+    X : array, sparse matrix or data frame
+        Rows to score.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        A label that the training data had in no row scores 0, one in every row 1.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelance.metrics import label_scores
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[1, 0, 0], [1, 0, 1], [0, 0, 1]]
+    >>> label_scores(KNeighborsClassifier(1).fit(X, Y), [[0.2], [1.9]])
+    array([[1., 0., 0.],
+           [0., 0., 1.]])
+    """
+    if hasattr(estimator, "predict_proba"):
+        scores = estimator.predict_proba(X)
+    elif hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(X)
+    else:
+        raise InputError(
+            "A measure of scores needs a classifier with predict_proba or decision_function",
+            f"{type(estimator).__name__} has neither",
+            "Use a measure of predictions, e.g. macro_f1, or another classifier",
+        )
+    if not isinstance(scores, (list, tuple)):
+        return _as_columns(np.asarray(scores))
+    classes = getattr(estimator, "classes_", [np.arange(2)] * len(scores))
+    return np.column_stack([_chance_of_one(p, c) for p, c in zip(scores, classes)])
+
+
+def _as_columns(response: Any) -> Any:
+    """Give a single label its own column again: scikit-learn flattens it."""
+    return response.reshape(-1, 1) if np.ndim(response) == 1 else response
+
+
+def _chance_of_one(proba: NDArray[np.floating], classes: Any) -> NDArray[np.floating]:
+    """The column of class 1; a label seen with one class only has a single column."""
+    return np.asarray(proba)[:, np.asarray(classes) == 1].sum(axis=1)
+
+
+@dataclass(frozen=True)
+class LabelScorer:
+    """A callable ``(estimator, X, Y) -> float``; higher is better.
+
+    Attributes
+    ----------
+    metric : callable
+        One of this module's functions.
+    response : {"predict", "scores"}
+        What the metric compares Y with.
+    sign : {1, -1}
+        -1 for a loss.
+    options : dict
+        Keyword arguments of the metric.
+    """
+
+    metric: Callable[..., Any]
+    response: Literal["predict", "scores"]
+    sign: Literal[1, -1] = 1
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
+        return self.score(Y, respond(estimator, X, self.response))
+
+    def score(self, Y: Any, response: Any) -> float:
+        """Score labels or scores already predicted."""
+        return self.sign * float(self.metric(Y, response, **self.options))
+
+
+@dataclass(frozen=True)
+class JointScorer:
+    """Several scorers as one, ``(estimator, X, Y) -> dict``, predicting once for all of them."""
+
+    scorers: dict[str, LabelScorer]
+
+    def __call__(self, estimator: Any, X: Any, Y: Any) -> dict[str, float]:
+        kinds = {scorer.response for scorer in self.scorers.values()}
+        responses = {kind: respond(estimator, X, kind) for kind in kinds}
+        return {name: s.score(Y, responses[s.response]) for name, s in self.scorers.items()}
+
+
+def respond(estimator: Any, X: Any, kind: str) -> Any:
+    """Ask the estimator for labels or for scores."""
+    return _as_columns(estimator.predict(X)) if kind == "predict" else label_scores(estimator, X)
+
+
+SCORERS: dict[str, LabelScorer] = {
+    "macro_f1": LabelScorer(macro_f1, "predict"),
+    "macro_g_mean": LabelScorer(macro_g_mean, "predict"),
+    "macro_balanced_accuracy": LabelScorer(macro_balanced_accuracy, "predict"),
+    "micro_f1": LabelScorer(micro_f1, "predict"),
+    "example_f1": LabelScorer(example_f1, "predict"),
+    "subset_accuracy": LabelScorer(subset_accuracy, "predict"),
+    "neg_hamming_loss": LabelScorer(hamming_loss, "predict", -1),
+    "macro_auc_roc": LabelScorer(macro_auc_roc, "scores"),
+    "macro_auc_pr": LabelScorer(macro_auc_pr, "scores"),
+    "label_ranking_average_precision": LabelScorer(label_ranking_average_precision, "scores"),
+    "neg_ranking_loss": LabelScorer(ranking_loss, "scores", -1),
+    "neg_one_error": LabelScorer(one_error, "scores", -1),
+    "neg_coverage_error": LabelScorer(coverage_error, "scores", -1),
+    "precision_at_k": LabelScorer(precision_at_k, "scores", options={"k": 1}),
+    "ndcg_at_k": LabelScorer(ndcg_at_k, "scores", options={"k": 1}),
+    "propensity_scored_precision_at_k": LabelScorer(
+        propensity_scored_precision_at_k, "scores", options={"k": 1}
+    ),
+}
+
+
+def get_scorer(name: str, **options: Any) -> LabelScorer:
+    """Scorer of a metric by name, for ``scoring=`` in scikit-learn.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`SCORERS`.
+    **options
+        Keyword arguments of the metric, e.g. ``undefined=0`` or ``k=3``.
+
+    Returns
+    -------
+    LabelScorer
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelance.metrics import get_scorer
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> scorer = get_scorer("macro_auc_roc")
+    >>> cross_val_score(KNeighborsClassifier(), X, Y, cv=2, scoring=scorer).shape
+    (2,)
+    """
+    try:
+        scorer = SCORERS[name]
+    except KeyError:
+        raise InputError(
+            "get_scorer takes the name of a scorer",
+            f"{name!r} is none",
+            f"Choose from {', '.join(SCORERS)}",
+        ) from None
+    return LabelScorer(scorer.metric, scorer.response, scorer.sign, {**scorer.options, **options})
+
+
+def get_joint_scorer(*names: str) -> JointScorer:
+    """Several scorers in one that predicts once, for ``scoring=`` in scikit-learn.
+
+    Parameters
+    ----------
+    *names : str
+        Keys of :data:`SCORERS`.
+
+    Returns
+    -------
+    JointScorer
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelance.metrics import get_joint_scorer
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> scorer = get_joint_scorer("macro_f1", "macro_auc_roc", "macro_auc_pr")
+    >>> sorted(scorer(KNeighborsClassifier().fit(X, Y), X, Y))
+    ['macro_auc_pr', 'macro_auc_roc', 'macro_f1']
+    """
+    return JointScorer({name: get_scorer(name) for name in names})
