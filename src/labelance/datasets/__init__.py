@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from labelance.datasets._dataset import MultiLabelDataset as MultiLabelDataset
-    from labelance.datasets._figure1 import make_figure1 as make_figure1
+    from labelance.datasets.synthetic._figure1 import make_figure1 as make_figure1
+    from labelance.datasets.synthetic._generator import (
+        make_multilabel_imbalanced as make_multilabel_imbalanced,
+    )
 
 # Public names, and the module each lives in.
 _NAMES = {
     "MultiLabelDataset": "labelance.datasets._dataset",
-    "make_figure1": "labelance.datasets._figure1",
+    "make_figure1": "labelance.datasets.synthetic._figure1",
+    "make_multilabel_imbalanced": "labelance.datasets.synthetic._generator",
 }
 
 __all__ = [*_NAMES]

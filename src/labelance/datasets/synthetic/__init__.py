@@ -1,0 +1,1 @@
+"""Made-up multi-label data whose difficulty is known beforehand."""

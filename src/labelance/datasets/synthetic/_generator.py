@@ -1,0 +1,255 @@
+"""Imbalanced multi-label data with the difficulty that the caller asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array, csr_array
+
+from labelance._random import RandomStateLike, as_generator
+from labelance.datasets.synthetic._frequencies import label_frequencies
+from labelance.datasets.synthetic._groups import (
+    Counts,
+    Seats,
+    deal_labels,
+    seat_labels,
+    sizes_by_type,
+)
+from labelance.datasets.synthetic._places import Concepts, place_dense, place_sparse
+from labelance.exceptions import InputError
+
+Features: TypeAlias = NDArray[np.float64] | csr_array
+Labels: TypeAlias = NDArray[np.int8] | csr_array
+
+# SF, BD, RR, OT where the caller has no wish: something of everything, as real data have.
+MIXED = np.array([0.3, 0.3, 0.2, 0.2])
+TOLERANCE = 0.05
+
+
+def make_multilabel_imbalanced(
+    n_samples: int = 1000,
+    n_features: int = 20,
+    n_labels: int = 10,
+    *,
+    cardinality: float | None = None,
+    imbalance: float | ArrayLike | None = None,
+    type_shares: Sequence[float] | None = None,
+    label_correlation: float = 0.3,
+    k_neighbors: int = 5,
+    sparse: bool = False,
+    density: float = 0.1,
+    n_categorical: int = 0,
+    return_indicator: Literal["dense", "sparse"] = "dense",
+    random_state: RandomStateLike = None,
+) -> tuple[Features, Labels]:
+    """Make imbalanced multi-label data with given shares of types of minority cells.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int
+        Numbers of rows, of columns of X, and of columns of Y.
+    cardinality : float, optional
+        Mean number of labels of a row. Unless given, it follows from the imbalance.
+    imbalance : float or array-like of shape (n_labels,), optional
+        One number: the mean imbalance ratio (MeanImR), reached by labels whose frequencies
+        fall by the same factor from one to the next. An array: zeros divided by ones for every
+        label; below 1 the ones are the majority. Unless given: moderate for the cardinality,
+        or 10 if this is not given either.
+    type_shares : sequence of 4 floats, optional
+        Shares of safe (SF), borderline (BD), rare (RR) and outlier (OT) cells among the
+        minority cells. Unless given, a mixture of all four, with more safe cells in labels
+        that are too frequent for it.
+    label_correlation : float, default=0.3
+        Share of the places of a label that it has in common with the next more frequent
+        label; 0 places all labels independently, at 1 the labels are nested as far as their
+        types allow.
+    k_neighbors : int, default=5
+        The number of neighbors by which the types are meant.
+    sparse : bool, default=False
+        Whether X is a CSR array, like text, instead of a dense array.
+    density : float, default=0.1
+        Share of nonzero entries of a sparse X, at most 0.5.
+    n_categorical : int, default=0
+        The last so many columns of X hold codes of categories: 0 to 3 if X is dense; in a
+        sparse X any whole number, mostly 0.
+    return_indicator : {"dense", "sparse"}, default="dense"
+        Whether Y is an array or a CSR array.
+    random_state : int, RandomState, Generator or None, default=None
+        Fixes the data.
+
+    Returns
+    -------
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        The features.
+    Y : ndarray or csr_array of shape (n_samples, n_labels)
+        The labels, as zeros and ones (int8).
+
+    Raises
+    ------
+    InputError
+        If what is asked for cannot be had together: too many cells of lonely types for the
+        number of rows, an imbalance too low for the cardinality, labels so rare that the
+        shares would be missed by more than 0.05, or a sparse X with too few words.
+
+    Notes
+    -----
+    Rows come in groups of ``k_neighbors + 1`` that lie far from one another, so that the
+    neighbors of a row are the rest of its group, and the number of minority rows in a group
+    decides their type. The types are therefore exact, not estimated, for plain Euclidean
+    distances and for range-scaled ones with categories counted as equal or different; time
+    and memory are linear in the data. With k = 5 a label can have at most a share
+    ``1 / (SF + 1.5 BD + 3 RR + 6 OT)`` of minority rows.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> X, Y = make_multilabel_imbalanced(600, 5, 3, imbalance=[4, 9, 19], random_state=0)
+    >>> X.shape, Y.sum(axis=0)
+    ((600, 5), array([120,  60,  30]))
+    """
+    group_size = k_neighbors + 1
+    _check(
+        n_samples,
+        n_features,
+        n_labels,
+        k_neighbors,
+        n_categorical,
+        sparse,
+        density,
+        label_correlation,
+    )
+    rng = as_generator(random_state)
+    ones = label_frequencies(n_samples, n_labels, cardinality, imbalance)
+    minority = np.minimum(ones, n_samples - ones)
+    n_groups = n_samples // group_size
+    # Rows that are left over join the last group, where then no label may be the minority.
+    usable = n_groups - (n_samples % group_size > 0)
+    parts = _deal(minority, type_shares, k_neighbors, usable)
+    label_rng, feature_rng, row_rng = rng.spawn(3)
+    seats = seat_labels(parts, label_correlation, usable, group_size, label_rng)
+    concepts = _concepts(seats, n_samples, n_groups, group_size)
+    if sparse:
+        X: Features = place_sparse(concepts, n_features, n_categorical, density, feature_rng)
+    else:
+        X = place_dense(concepts, n_features, n_categorical, feature_rng)
+    order = row_rng.permutation(n_samples)
+    return X[order], _labels(concepts.rows[order], ones > n_samples - ones, return_indicator)
+
+
+def _check(
+    n_samples: int,
+    n_features: int,
+    n_labels: int,
+    k_neighbors: int,
+    n_categorical: int,
+    sparse: bool,
+    density: float,
+    label_correlation: float,
+) -> None:
+    most_categorical = n_features if sparse else n_features - 1
+    for name, value, least, most in (
+        ("k_neighbors", k_neighbors, 1, np.inf),
+        ("n_samples", n_samples, 2 * (k_neighbors + 1), np.inf),
+        ("n_features", n_features, 2 if sparse else 1, np.inf),
+        ("n_labels", n_labels, 1, np.inf),
+        ("n_categorical", n_categorical, 0, most_categorical),
+        ("label_correlation", label_correlation, 0, 1),
+        ("density", density, 0, 0.5),
+    ):
+        if not least <= value <= most:
+            raise InputError(
+                f"{name} lies between {least:g} and {most:g} here",
+                f"it is {value}",
+                f"Change {name}",
+            )
+
+
+def _deal(
+    minority: Counts, type_shares: Sequence[float] | None, k: int, usable: int
+) -> list[Counts]:
+    """Deal the minority cells by the shares asked for, or by what each label can have."""
+    if type_shares is None:
+        return deal_labels(minority, _possible_mixture(minority, k, usable), k, usable)[0]
+    shares = _check_shares(type_shares, k)
+    parts, cells = deal_labels(minority, np.tile(shares, (len(minority), 1)), k, usable)
+    reached = cells.sum(axis=0) / cells.sum()
+    if np.abs(reached - shares).max() > TOLERANCE:
+        raise InputError(
+            f"type_shares={tuple(shares.tolist())} are to be met within {TOLERANCE}",
+            f"labels with so few rows come to {tuple(reached.round(3).tolist())} at best",
+            "Ask for more rows, less imbalance or other shares",
+        )
+    return parts
+
+
+def _check_shares(type_shares: Sequence[float], k: int) -> NDArray[np.float64]:
+    shares = np.asarray(type_shares, dtype=float)
+    if shares.shape != (4,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-6:
+        raise InputError(
+            "type_shares are four shares (SF, BD, RR, OT) that add up to 1",
+            f"{type_shares} came",
+            "Give four numbers, or None",
+        )
+    for name, share, sizes in zip(("SF", "BD", "RR", "OT"), shares, sizes_by_type(k)):
+        if share and not len(sizes):
+            raise InputError(
+                f"A share of {share:g} of {name} cells is asked for",
+                f"with k_neighbors={k} no cell is {name}",
+                "Raise k_neighbors or set this share to 0",
+            )
+    return shares
+
+
+def _possible_mixture(minority: Counts, k: int, usable: int) -> NDArray[np.float64]:
+    """Return shares for every label: mixed, or as much so as a frequent label allows."""
+    sizes = sizes_by_type(k)
+    mixed = np.where([len(size) > 0 for size in sizes], MIXED, 0)
+    mixed /= mixed.sum()
+    groups_for_a_cell = np.array([1 / size.mean() if len(size) else 0 for size in sizes])
+    safe = np.array([1.0, 0, 0, 0])
+    # A share t of the mixture and 1 - t of safe cells fills at most 95% of the groups.
+    need_mixed, need_safe = mixed @ groups_for_a_cell, safe @ groups_for_a_cell
+    t = (0.95 * usable / minority - need_safe) / (need_mixed - need_safe)
+    t = np.clip(t, 0, 1)[:, None]
+    return t * mixed + (1 - t) * safe
+
+
+def _concepts(seats: list[Seats], n_samples: int, n_groups: int, group_size: int) -> Concepts:
+    """Write the seats of all labels as sparse matrices, of groups and of rows."""
+    n_labels = len(seats)
+    rows = [seat.rows(group_size) for seat in seats]
+    row_ends = np.cumsum([0, *map(len, rows)])
+    group_ends = np.cumsum([0, *(len(seat.group) for seat in seats)])
+    by_group = np.concatenate([seat.group for seat in seats])
+    share = np.concatenate([seat.size for seat in seats]) / group_size
+    by_row, ones = np.concatenate(rows), np.ones(row_ends[-1], dtype=np.int8)
+    return Concepts(
+        csc_array((share, by_group, group_ends), shape=(n_groups, n_labels)).tocsr(),
+        csc_array((ones, by_row, row_ends), shape=(n_samples, n_labels)).tocsr(),
+        np.minimum(np.arange(n_samples) // group_size, n_groups - 1),
+    )
+
+
+def _labels(minority: csr_array, flipped: NDArray[np.bool_], kind: str) -> Labels:
+    """Turn minority cells into labels; a flipped label has its ones everywhere else."""
+    if kind == "sparse":
+        return _flip_sparse(minority, flipped) if flipped.any() else minority
+    Y = np.zeros(minority.shape, dtype=np.int8)
+    Y[np.repeat(np.arange(len(Y)), np.diff(minority.indptr)), minority.indices] = 1
+    Y ^= flipped
+    return Y
+
+
+def _flip_sparse(minority: csr_array, flipped: NDArray[np.bool_]) -> csr_array:
+    columns = minority.tocsc()
+    every = np.arange(minority.shape[0])
+    rows = [
+        np.delete(every, present) if flip else present
+        for present, flip in zip(np.split(columns.indices, columns.indptr[1:-1]), flipped)
+    ]
+    ends = np.cumsum([0, *map(len, rows)])
+    ones = np.ones(ends[-1], dtype=np.int8)
+    return csc_array((ones, np.concatenate(rows), ends), shape=minority.shape).tocsr()
