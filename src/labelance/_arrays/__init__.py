@@ -6,6 +6,6 @@ container again. Everything else is a verb (:func:`take_rows`, :func:`mix_rows`)
 
 from labelance._arrays._mix import mix_rows
 from labelance._arrays._open import Table, open_table
-from labelance._arrays._rows import stack_rows, take_rows
+from labelance._arrays._rows import squeeze_runs, stack_rows, take_rows
 
-__all__ = ["Table", "mix_rows", "open_table", "stack_rows", "take_rows"]
+__all__ = ["Table", "mix_rows", "open_table", "squeeze_runs", "stack_rows", "take_rows"]

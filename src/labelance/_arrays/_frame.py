@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._rows import squeeze_runs
 from labelance._compile import kernel
 
 # Rows are mixed in blocks of about this many random numbers. The stream of a Generator does
@@ -85,29 +86,21 @@ def _mix_sparse(
     ends = _fill_sparse(
         *csr, seeds, references, categorical, line, numbers, counts, room, data, columns
     )
-    kept, indptr = _squeeze(room[:-1], ends)
+    kept, indptr = squeeze_runs(room[:-1], ends)
     shape = (len(seeds), X.shape[1])
     out = sp.csr_array((data[kept], columns[kept], indptr.astype(X.indptr.dtype)), shape=shape)
     out.has_sorted_indices = True
     return out
 
 
-def _squeeze(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the filled positions of [start, end) runs, and the row pointer over them."""
-    lengths = ends - starts
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    kept = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-    return kept, indptr
-
-
 @kernel
-def _wants_number(a, b, nominal, line):  # type: ignore[no-untyped-def]
+def _wants_number(a: float, b: float, nominal: bool, line: bool) -> bool:
     known = not (np.isnan(a) or np.isnan(b))
     return known and a != b and (nominal or not line)
 
 
 @kernel
-def _between(a, b, u, nominal):  # type: ignore[no-untyped-def]
+def _between(a: float, b: float, u: float, nominal: bool) -> float:
     """Return the value at position u between a and b (a coin if nominal)."""
     if np.isnan(a) or np.isnan(b):
         if nominal:
@@ -123,7 +116,9 @@ def _between(a, b, u, nominal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_dense(X, seeds, references, categorical, line):  # type: ignore[no-untyped-def]
+def _count_dense(
+    X: np.ndarray, seeds: np.ndarray, references: np.ndarray, categorical: np.ndarray, line: bool
+) -> np.ndarray:
     """Return where each row's random numbers begin; the last entry is their total."""
     counts = np.zeros(len(seeds) + 1, dtype=np.int64)
     for t in range(len(seeds)):
@@ -137,7 +132,16 @@ def _count_dense(X, seeds, references, categorical, line):  # type: ignore[no-un
 
 
 @kernel
-def _fill_dense(X, seeds, references, categorical, line, numbers, counts, out):  # type: ignore[no-untyped-def]
+def _fill_dense(
+    X: np.ndarray,
+    seeds: np.ndarray,
+    references: np.ndarray,
+    categorical: np.ndarray,
+    line: bool,
+    numbers: np.ndarray,
+    counts: np.ndarray,
+    out: np.ndarray,
+) -> None:
     for t in range(len(seeds)):
         a, b = X[seeds[t]], X[references[t]]
         position = counts[t]
@@ -154,7 +158,15 @@ def _fill_dense(X, seeds, references, categorical, line, numbers, counts, out): 
 
 
 @kernel
-def _count_sparse(data, indices, indptr, seeds, references, categorical, line):  # type: ignore[no-untyped-def]
+def _count_sparse(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    seeds: np.ndarray,
+    references: np.ndarray,
+    categorical: np.ndarray,
+    line: bool,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return where each row's random numbers begin, and where its stored values may begin."""
     counts = np.zeros(len(seeds) + 1, dtype=np.int64)
     room = np.zeros(len(seeds) + 1, dtype=np.int64)
@@ -184,9 +196,20 @@ def _count_sparse(data, indices, indptr, seeds, references, categorical, line): 
 
 
 @kernel
-def _fill_sparse(  # type: ignore[no-untyped-def]
-    data, indices, indptr, seeds, references, categorical, line, numbers, counts, room, out, columns
-):
+def _fill_sparse(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    seeds: np.ndarray,
+    references: np.ndarray,
+    categorical: np.ndarray,
+    line: bool,
+    numbers: np.ndarray,
+    counts: np.ndarray,
+    room: np.ndarray,
+    out: np.ndarray,
+    columns: np.ndarray,
+) -> np.ndarray:
     """Fill values and columns of every row from its room on; return where each row ends."""
     ends = np.empty(len(seeds), dtype=np.int64)
     for t in range(len(seeds)):

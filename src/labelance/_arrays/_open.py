@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._dense import DenseTable
 from labelance._arrays._frame import FrameTable, is_frame
@@ -52,10 +53,11 @@ def open_table(data: Any, role: str) -> Table:
     _refuse_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
-    if is_frame(data):
-        table = FrameTable(data, role)
-        _refuse_repeated_names(role, table.names or ())
-        return table
+    try:
+        if is_frame(data):
+            return FrameTable(data, role)
+    except DuplicateError:
+        raise _repeated_names(role, list(data.columns)) from None
     return _open_dense(data, role)
 
 
@@ -75,14 +77,13 @@ def _refuse_foreign(data: Any, role: str) -> None:
         )
 
 
-def _refuse_repeated_names(role: str, names: tuple[Any, ...]) -> None:
+def _repeated_names(role: str, names: list[Any]) -> InputError:
     repeated = sorted({str(name) for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(
-            f"The columns of {role} have different names",
-            f"these names occur more than once: {', '.join(repeated[:5])}",
-            f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
-        )
+    return InputError(
+        f"The columns of {role} have different names",
+        f"these names occur more than once: {', '.join(repeated[:5])}",
+        f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
+    )
 
 
 def _open_sparse(data: Any, role: str) -> SparseTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
@@ -39,3 +39,21 @@ def stack_rows(top: Any, bottom: Any) -> Any:
     if sp.issparse(top):
         return sp.vstack([top, bottom], format="csr")
     return np.concatenate([top, bottom])
+
+
+def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Close the gaps between runs [start, end) of a buffer that was filled row by row.
+
+    Returns the filled positions, and the CSR row pointer over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays import squeeze_runs
+    >>> squeeze_runs(np.array([0, 5]), np.array([2, 6]))
+    (array([0, 1, 5]), array([0, 2, 3]))
+    """
+    lengths = ends - starts
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    filled = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+    return filled, indptr

@@ -1,0 +1,215 @@
+"""The one door: every container in, clean values inside, the same kind out."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
+
+from labelance import exceptions
+from labelance._inputs import open_data, open_features, open_labels
+
+X = np.array([[0.0, 1.5], [2.0, 0.0], [3.0, -1.0]])
+Y = np.array([[1, 0], [0, 1], [1, 1]])
+
+
+def open_both(X, Y, **options):
+    return open_data(X, Y, who="The test", **options)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, bool])
+def test_dense_values_are_floats_inside_and_their_own_dtype_outside(kind):
+    data = open_both(X.astype(kind), Y)
+    assert data.X.dtype == (np.float32 if kind is np.float32 else np.float64)
+    assert data.features.restore(None, data.X[:1]).dtype == kind
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float64])
+def test_labels_are_sorted_ones_inside(dtype):
+    labels = open_labels(Y.astype(dtype), who="The test")
+    assert labels.Y.dtype == np.int8
+    assert labels.Y.has_sorted_indices
+    assert_array_equal(labels.Y.toarray(), Y)
+
+
+def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_are_cleaned_on_a_copy():
+    messy = sp.csr_matrix(
+        (np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3, 3])), shape=(3, 2)
+    )
+    features = open_features(messy, who="The test")
+    assert_array_equal(features.X.toarray(), [[0, 3], [0, 0], [0, 0]])
+    assert features.X.nnz == 1
+    assert messy.nnz == 3
+
+
+@given(
+    hnp.arrays(np.int64, (7, 3), elements=st.integers(-5, 5)),
+    hnp.arrays(np.bool_, 3),
+    st.booleans(),
+)
+def test_nominal_numbers_become_codes_and_come_back(values, nominal, sparse):
+    X = sp.csr_array(values.astype(float)) if sparse else values.astype(float)
+    features = open_features(X, who="The test", categorical_features=nominal)
+    back = features.restore(np.empty(0, dtype=int), features.X)
+    assert_array_equal(back.toarray() if sparse else back, values)
+    codes = features.X.toarray() if sparse else features.X
+    for j in np.flatnonzero(nominal):
+        assert set(codes[:, j]) <= set(range(len(np.unique(values[:, j])) + 1))
+
+
+def mixed_frame(library):
+    words = ["x", "y", "z", "x"]
+    numbers = {"a": [1, 2, 3, 4], "d": np.array([0.5, 1.5, 2.5, 3.5], dtype="f4")}
+    if library is pd:
+        return pd.DataFrame(
+            {
+                **numbers,
+                "b": pd.Categorical(words, categories=["z", "y", "x"]),
+                "c": pd.array([1, None, 2, 3], dtype="Int64"),
+                "e": [True, False, True, False],
+            },
+            index=list("ABCD"),
+        )
+    return pl.DataFrame(
+        {
+            **numbers,
+            "b": pl.Series(words, dtype=pl.Enum(["z", "y", "x"])),
+            "c": [1, None, 2, 3],
+            "e": [True, False, True, False],
+        }
+    )
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_mixed_frame_survives_the_door(library):
+    frame = mixed_frame(library)
+    features = open_features(frame, who="The test", missing="distance")
+    assert_array_equal(features.categorical, [False, False, True, False, False])
+    assert_array_equal(features.X[:, 2], [2, 1, 0, 2])
+    assert np.isnan(features.X[1, 3])
+    out = features.restore(None, features.X)
+    assert list(out.dtypes) == list(frame.dtypes)
+    assert len(out) == 8
+    top, bottom = features.restore(np.arange(4), None), out[4:]
+    if library is pd:
+        pd.testing.assert_frame_equal(top, frame)
+        pd.testing.assert_frame_equal(bottom.reset_index(drop=True), frame.reset_index(drop=True))
+    else:
+        assert top.equals(frame)
+        assert bottom.equals(frame)
+
+
+def test_kept_rows_keep_their_index_and_added_rows_renumber():
+    frame = mixed_frame(pd)
+    features = open_features(frame, who="The test", missing="distance")
+    assert list(features.restore(np.array([0, 2]), None).index) == ["A", "C"]
+    assert list(features.restore(None, features.X[:1]).index) == [0, 1, 2, 3, 4]
+    assert list(features.restore(np.array([0, 0]), None).index) == [0, 1]
+
+
+def test_whole_numbers_are_rounded_so_they_stay_between_their_parents():
+    features = open_features(np.array([[1], [4]]), who="The test")
+    assert_array_equal(features.restore(None, np.array([[2.6]]))[-1], [3])
+
+
+def test_lists_come_back_as_lists():
+    data = open_both(X.tolist(), Y.tolist())
+    assert data.features.restore(None, None) == X.tolist()
+    assert data.labels.restore(data.Y, None, 0) == Y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (Y[:, 0], "reshape"),
+        ([{"a"}, {"b"}, {"a", "b"}], "MultiLabelBinarizer"),
+        ([["a"], ["b", "c"], []], "MultiLabelBinarizer"),
+        (["a", "b", "c"], "MultiLabelBinarizer"),
+        (Y * 3, "0 or 1"),
+        (Y - 0.5, "threshold"),
+        (pd.DataFrame({"l": ["yes", "no", "no"]}), "words categorical"),
+        (pd.DataFrame({"l": pd.Categorical(["1", "0", "0"])}), "categorical"),
+        (pd.Series([0, 1, 1]), "reshape"),
+        (None, "None"),
+        (np.zeros((3, 0)), "at least one"),
+    ],
+)
+def test_bad_labels_are_refused_with_the_cure(bad, words):
+    with pytest.raises(exceptions.InputError, match=words) as caught:
+        open_labels(bad, who="The test")
+    assert caught.value.asked
+    assert caught.value.came
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (X[:, 0], "Reshape"),
+        (X[None], "Flatten"),
+        (np.array([["a", "b"]] * 3), "Encode"),
+        (np.zeros((0, 2)), "0 sample"),
+        (np.zeros((3, 0)), "0 feature"),
+        (X + np.inf, "inf"),
+        (sp.csr_matrix(np.array([[0, np.inf]])), "inf"),
+        (X + 1j, "omplex"),
+        (pd.DataFrame({"a": ["x", "y", "z"]}), "categor"),
+        (pd.DataFrame(X, columns=["a", "a"]), "more than once"),
+        (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"] * 3)}), "dates"),
+        (None, "None"),
+    ],
+)
+def test_bad_features_are_refused_with_the_cure(bad, words):
+    with pytest.raises(exceptions.InputError, match=words):
+        open_features(bad, who="The test")
+
+
+def test_missing_values_name_their_columns():
+    frame = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "c": [np.nan, 1.0]})
+    with pytest.raises(exceptions.MissingValuesError, match="'a', 'c'"):
+        open_features(frame, who="The test")
+    sparse = sp.csr_matrix(np.array([[0, np.nan], [1, 0]]))
+    with pytest.raises(exceptions.MissingValuesError, match="columns 1"):
+        open_features(sparse, who="The test")
+
+
+def test_different_lengths_are_refused():
+    with pytest.raises(exceptions.InputError, match="X has 3 rows and Y has 2"):
+        open_both(X, Y[:2])
+
+
+@pytest.mark.parametrize("library", ["torch", "dask", "cupy", "jax", "tensorflow"])
+def test_kinds_that_come_later_say_how_to_convert(library):
+    foreign = type("Tensor", (), {"__module__": f"{library}.core"})()
+    with pytest.raises(exceptions.ContainerError, match="Convert it first"):
+        open_features(foreign, who="The test")
+
+
+def test_lazy_frames_say_collect():
+    with pytest.raises(exceptions.ContainerError, match="collect"):
+        open_features(pl.DataFrame(X).lazy(), who="The test")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [([True], "mask"), ([7], "from 0 to 1"), (["a"], "no column names")],
+)
+def test_bad_categorical_features_are_refused(wanted, words):
+    with pytest.raises(exceptions.InputError, match=words):
+        open_features(X, who="The test", categorical_features=wanted)
+
+
+def test_unknown_column_names_are_named():
+    with pytest.raises(exceptions.InputError, match="'zz'"):
+        open_features(pd.DataFrame(X, columns=["a", "b"]), who="x", categorical_features=["zz"])
+
+
+def test_errors_survive_pickling():
+    error = exceptions.InputError("one", "two", "three")
+    assert str(pickle.loads(pickle.dumps(error))) == "one, but two. three."
