@@ -153,7 +153,7 @@ def local_distribution(
 
 
 def find_local_distribution(
-    Y: csr_array, neighbors: NDArray[np.integer], rare_rule: RareRule, weighting: Weighting
+    Y: csr_array, neighbors: NDArray[np.int64], rare_rule: RareRule, weighting: Weighting
 ) -> LocalDistribution:
     """Measure the local distribution of clean labels."""
     k = neighbors.shape[1]
@@ -189,7 +189,7 @@ def _on_pattern(pattern: csr_array, data: NDArray[Any]) -> csr_array:
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.integer]:
+def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     """Check that every row has k neighbors, none of them itself."""
     asked = (
         f"local_distribution needs the row numbers of k neighbors for each of {n_rows} rows of Y"
@@ -205,7 +205,10 @@ def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.integer
     own = np.flatnonzero((indices == np.arange(n_rows)[:, None]).any(axis=1))
     if own.size:
         raise InputError(asked, f"row {own[0]} is among its own neighbors", fix)
-    return indices
+    # Always the same kind of array, so that the kernels are compiled for one kind only.
+    locked = indices.astype(np.int64, copy=False).view()
+    locked.flags.writeable = False
+    return locked
 
 
 def _check_choice(name: str, value: str, choices: Any) -> None:
