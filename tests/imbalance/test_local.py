@@ -319,7 +319,7 @@ def test_a_long_chain_of_rare_cells_is_walked_to_its_end_in_linear_time(step):
         coo_array,
         pd.DataFrame,
     ],
-    ids=["list", "bool", "float", "csr_array", "csr_matrix", "csc", "coo", "frame"],
+    ids=["list", "bool", "float", "csr_array", "csr_matrix", "csc_matrix", "coo_array", "frame"],
 )
 def test_every_container_gives_the_same(container):
     here = local_distribution(EXAMPLE_L, around(FOUR))

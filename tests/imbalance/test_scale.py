@@ -1,6 +1,5 @@
 """Many rows and labels, without anything as large as rows times labels."""
 
-import resource
 import sys
 import tracemalloc
 from types import SimpleNamespace
@@ -10,6 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from labelance.imbalance import LabelType, local_distribution, profile
+
+resource = pytest.importorskip("resource")  # not on Windows
 
 N, Q, K = 100_000, 5_000, 5
 DENSE = N * Q  # bytes, if a cell took one

@@ -18,11 +18,6 @@ def label_counts(Y: csr_array) -> Counts:
     return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
 
 
-def row_numbers(Y: csr_array) -> NDArray[np.intp]:
-    """Return the row number of every stored cell, in storage order."""
-    return np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-
-
 def irlbl(counts: Counts) -> Floats:
     """Divide the most frequent label's count by each label's own."""
     return _divide(np.float64(counts.max(initial=0)), counts)
