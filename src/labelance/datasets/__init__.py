@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from labelance.datasets._dataset import MultiLabelDataset as MultiLabelDataset
+    from labelance.datasets.formats._read import read_multilabel as read_multilabel
     from labelance.datasets.synthetic._figure1 import make_figure1 as make_figure1
     from labelance.datasets.synthetic._generator import (
         make_multilabel_imbalanced as make_multilabel_imbalanced,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # Public names, and the module each lives in.
 _NAMES = {
     "MultiLabelDataset": "labelance.datasets._dataset",
+    "read_multilabel": "labelance.datasets.formats._read",
     "make_figure1": "labelance.datasets.synthetic._figure1",
     "make_multilabel_imbalanced": "labelance.datasets.synthetic._generator",
 }

@@ -1,0 +1,1 @@
+"""File formats of multi-label data; the doors are ``_read`` and ``_write``."""

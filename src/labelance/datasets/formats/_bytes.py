@@ -1,0 +1,167 @@
+"""Whole lines of a file, block by block: gunzip, count bytes and lines, refuse what is not text.
+
+A parser that works on blocks of bytes needs no more memory than a block and what it builds.
+"""
+
+from __future__ import annotations
+
+import codecs
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from labelance.exceptions import DataFileError
+
+GZIP_MAGIC = b"\x1f\x8b"
+READ_SIZE = 1 << 18
+BLOCK_SIZE = 1 << 22
+MAX_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file, plain or gzipped: where it is, how it is encoded, how large it may be."""
+
+    path: Path
+    encoding: str = "utf-8"
+    max_bytes: int = MAX_BYTES
+
+    def error(self, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
+        """Make the error that names this file and the line."""
+        return file_error(self.path, line, asked, came, fix)
+
+    def blocks(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Yield the bytes, unzipped, in pieces of at most ``size``."""
+        total = 0
+        with self._open() as stream:
+            head = stream.read(READ_SIZE)
+            pieces = (
+                _gunzip(self, stream, head, size)
+                if head.startswith(GZIP_MAGIC)
+                else _pieces(stream, head, size)
+            )
+            for piece in pieces:
+                total += len(piece)
+                if total > self.max_bytes:
+                    raise self._too_large()
+                yield piece
+
+    def lines(self, *, quote: bytes | None = None) -> Iterator[tuple[int, bytes]]:
+        r"""Yield blocks of whole lines with the number of their first line.
+
+        Lines end with ``\n`` whatever the file uses. With ``quote``, a line break inside quotes
+        does not end a line.
+        """
+        number, rest = 1, b""
+        for piece in self._newlines():
+            rest += piece
+            cut = _last_line_end(rest, quote)
+            if cut:
+                block, rest = rest[:cut], rest[cut:]
+                yield number, self._checked(number, block)
+                number += block.count(b"\n")
+        if rest:
+            yield number, self._checked(number, rest + b"\n")
+
+    def _open(self) -> BinaryIO:
+        try:
+            return self.path.open("rb")
+        except OSError as problem:
+            raise self.error(
+                None, "The file is opened", str(problem.strerror), "Check the path"
+            ) from problem
+
+    def _newlines(self) -> Iterator[bytes]:
+        r"""Yield the bytes with every kind of line end made ``\n``, and no byte order mark."""
+        held, first = b"", True
+        for piece in self.blocks():
+            piece = held + piece
+            if first:
+                piece, first = piece.removeprefix(codecs.BOM_UTF8), False
+            # A carriage return at the end may be the first half of a line end.
+            held = b"\r" if piece.endswith(b"\r") else b""
+            piece = piece[: len(piece) - len(held)]
+            if b"\r" in piece:
+                piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            yield piece
+        if held:
+            yield b"\n"
+
+    def _checked(self, number: int, block: bytes) -> bytes:
+        """Return the block if it is text in the encoding of the file."""
+        if b"\0" in block:
+            line = number + block.count(b"\n", 0, block.index(b"\0"))
+            raise self.error(
+                line,
+                "A data file is text",
+                "there is a zero byte, as in a binary file or in UTF-16",
+                "Give the right file, or save it as UTF-8 text",
+            )
+        if block.isascii():
+            return block
+        try:
+            block.decode(self.encoding)
+        except UnicodeDecodeError as problem:
+            raise self.error(
+                number + block.count(b"\n", 0, problem.start),
+                f"The file is text in {self.encoding}",
+                f"there is the byte 0x{block[problem.start]:02x}, which is not",
+                "Give the encoding it was written in, such as encoding='latin-1'",
+            ) from problem
+        return block
+
+    def _too_large(self) -> DataFileError:
+        return self.error(
+            None,
+            f"The file has at most max_bytes={self.max_bytes} bytes when unzipped",
+            "it has more",
+            "If you trust it, give a larger max_bytes",
+        )
+
+
+def file_error(path: Path, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
+    """Make the error that names the file and the line."""
+    where = f"{path}" if line is None else f"{path}, line {line}"
+    return DataFileError(f"{where}: {asked}", came, fix)
+
+
+def _pieces(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+    while head:
+        yield head
+        head = stream.read(size)
+
+
+def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+    """Unzip one or several gzip members, never more than ``size`` bytes at a time."""
+    lines, member = 0, zlib.decompressobj(wbits=31)
+    compressed = head
+    while compressed or (compressed := stream.read(READ_SIZE)):
+        try:
+            piece = member.decompress(compressed, size)
+        except zlib.error as problem:
+            raise _broken_gzip(file, lines, f"its bytes are damaged ({problem})") from problem
+        lines += piece.count(b"\n")
+        if piece:
+            yield piece
+        compressed = member.unconsumed_tail
+        if member.eof:
+            # Zeros may pad the end; anything else begins another member.
+            compressed = member.unused_data.lstrip(b"\0") or stream.read(READ_SIZE).lstrip(b"\0")
+            if not compressed:
+                return
+            member = zlib.decompressobj(wbits=31)
+    raise _broken_gzip(file, lines, "it ends in the middle")
+
+
+def _broken_gzip(file: TextFile, lines: int, came: str) -> DataFileError:
+    return file.error(lines + 1, "The file is a whole gzip file", came, "Download or copy it again")
+
+
+def _last_line_end(text: bytes, quote: bytes | None) -> int:
+    """Position after the last line end that is outside quotes, 0 if there is none."""
+    cut = text.rfind(b"\n") + 1
+    while quote and cut and text.count(quote, 0, cut) % 2:
+        cut = text.rfind(b"\n", 0, cut - 1) + 1
+    return cut

@@ -1,0 +1,204 @@
+"""Which columns of a table are labels, and which of their values means that a row has the label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets.formats._table import Table
+from labelance.datasets.formats._xml import read_label_names
+from labelance.exceptions import DataFileError, InputError
+
+Labels = int | str | PathLike[str] | Sequence[str] | None
+
+PRESENT = frozenset({"1", "1.0", "+1", "true", "t", "yes", "y", "on", "present"})
+ABSENT = frozenset({"0", "0.0", "-1", "false", "f", "no", "n", "off", "absent"})
+
+_HOW_TO = (
+    "Give labels=[names], labels='TAG_*' for a beginning they share, labels=-14 for the last 14 "
+    "columns, labels=14 for the first, or labels='file.xml' for a label file"
+)
+
+
+def split_labels(
+    table: Table, labels: Labels, present: str | Collection[str] | None
+) -> MultiLabelDataset:
+    """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
+    chosen = find_label_columns(table, labels)
+    is_label = np.zeros(len(table.names), dtype=bool)
+    is_label[list(chosen)] = True
+    columns, others = np.flatnonzero(is_label), np.flatnonzero(~is_label)
+    return MultiLabelDataset(
+        X=table.cells[:, others],
+        Y=_indicator(table, columns, present),
+        feature_names=tuple(table.names[j] for j in others),
+        label_names=tuple(table.names[j] for j in columns),
+        categories=tuple(table.categories[j] for j in others),
+        name=table.name,
+    )
+
+
+def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
+    """Positions of the label columns."""
+    if labels is None:
+        return _find_by_file(table)
+    if isinstance(labels, int):
+        return _find_by_count(table, labels)
+    if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.endswith(".xml")):
+        path = Path(labels)
+        return _find_by_name(table, read_label_names(path), f"the label file {path}")
+    if isinstance(labels, str):
+        return _find_by_pattern(table, labels)
+    return _find_by_name(table, labels, "labels")
+
+
+def label_file_beside(path: Path) -> Path:
+    """The label file that goes with a data file: ``yeast.xml`` beside ``yeast.arff.gz``."""
+    stem = path.with_suffix("") if path.suffix == ".gz" else path
+    return stem.with_suffix(".xml")
+
+
+def _find_by_file(table: Table) -> Sequence[int]:
+    """A label file beside the data, or what the data file says of itself."""
+    beside = label_file_beside(table.file.path)
+    if beside.is_file():
+        return _find_by_name(table, read_label_names(beside), f"the label file {beside}")
+    if table.labels is not None:
+        return table.labels
+    raise table.file.error(
+        None,
+        "The labels are known",
+        f"the file does not name them and there is no {beside.name} beside it",
+        _HOW_TO,
+    )
+
+
+def _find_by_count(table: Table, count: int) -> Sequence[int]:
+    width = len(table.names)
+    if not 0 < abs(count) <= width:
+        raise InputError(
+            f"labels is a number of columns between 1 and {width}, or between -{width} and -1",
+            f"labels={count}",
+            _HOW_TO,
+        )
+    return range(count) if count > 0 else range(width + count, width)
+
+
+def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
+    form = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.S)
+    found = [j for j, name in enumerate(table.names) if form.fullmatch(name)]
+    if not found:
+        raise table.file.error(None, f"Some column is called {pattern!r}", "none is", _HOW_TO)
+    return found
+
+
+def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[int]:
+    position = {name: j for j, name in enumerate(table.names)}
+    unknown = [name for name in names if name not in position]
+    if unknown:
+        raise table.file.error(
+            None,
+            f"Every label that {source} names is a column",
+            f"{len(unknown)} are not, the first is {unknown[0]!r}",
+            "Check that the file of labels and the file of data belong together",
+        )
+    return [position[name] for name in names]
+
+
+def _indicator(
+    table: Table, columns: NDArray[np.intp], present: str | Collection[str] | None
+) -> csr_array:
+    """Y: one where a label column holds the value that means present."""
+    cells = table.cells[:, columns]
+    _check_cells(table, columns, cells)
+    codes = np.array([_present_code(table, j, present) for j in columns])
+    if not is_sparse(cells):
+        return csr_array(cells == codes, dtype=np.int8)
+    here = cells.data == codes[cells.indices]
+    Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
+    # In a sparse row a value that is left out is the first one, which may mean present.
+    return Y if codes.all() else _add_implied(Y, cells, codes == 0)
+
+
+def _add_implied(Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
+    """Add ones where nothing is stored, in the columns whose first value means present."""
+    rows, columns = np.arange(cells.shape[0]), np.flatnonzero(implied)
+    all_ones = csr_array(
+        (
+            np.ones(rows.size * columns.size, dtype=np.int8),
+            np.tile(columns, rows.size),
+            np.arange(rows.size + 1) * columns.size,
+        ),
+        cells.shape,
+    )
+    stored = csr_array(
+        (implied[cells.indices].astype(np.int8), cells.indices, cells.indptr), cells.shape
+    )
+    return csr_array(Y + all_ones - stored)
+
+
+def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any) -> None:
+    """Refuse a missing label, and a number other than 0 and 1."""
+    values = cells.data if is_sparse(cells) else cells
+    numeric = np.array([table.categories[j] is None for j in columns], dtype=bool)
+    wrong = np.isnan(values)
+    if numeric.any():
+        # For nominal columns every code is a declared value.
+        binary = (values == 0) | (values == 1)
+        wrong |= ~binary & numeric[cells.indices if is_sparse(cells) else np.arange(numeric.size)]
+    if not wrong.any():
+        return
+    if is_sparse(cells):
+        at = int(np.argmax(wrong))
+        row, j, value = (
+            np.searchsorted(cells.indptr, at, "right") - 1,
+            cells.indices[at],
+            values[at],
+        )
+    else:
+        row, j = np.argwhere(wrong)[0]
+        value = values[row, j]
+    raise table.file.error(
+        table.line(int(row)),
+        f"The label {table.names[columns[j]]!r} is 0 or 1",
+        "it is missing" if np.isnan(value) else f"it is {value:g}",
+        "Correct the value, or leave this column out of the labels",
+    )
+
+
+def _present_code(table: Table, column: int, present: str | Collection[str] | None) -> int:
+    """Code of the value of a label column that means the row has the label."""
+    values = table.categories[column]
+    if values is None:
+        return 1
+    if present is not None:
+        wanted = {present} if isinstance(present, str) else set(present)
+        found = [code for code, value in enumerate(values) if value in wanted]
+        known = len(values) <= 2
+    else:
+        words = [value.strip().lower() for value in values]
+        found = [code for code, word in enumerate(words) if word in PRESENT]
+        known = all(word in PRESENT or word in ABSENT for word in words)
+    if len(found) > 1 or not known:
+        raise _unclear(table, column, values)
+    # A label that is declared without a value for present is in no row.
+    return found[0] if found else -1
+
+
+def _unclear(table: Table, column: int, values: tuple[str, ...]) -> DataFileError:
+    shown = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
+    return table.file.error(
+        None,
+        f"The label {table.names[column]!r} has two values, such as 0 and 1, or NO and YES",
+        f"it has {{{shown}}}",
+        "Say which value means that a row has the label, with present='…', "
+        "or leave this column out of the labels",
+    )

@@ -1,0 +1,33 @@
+"""A file as a table of columns, before anyone has said which columns are labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.datasets.formats._bytes import TextFile
+
+
+@dataclass(frozen=True)
+class Table:
+    """All columns of a file.
+
+    ``cells`` is an ndarray or csr_array of numbers and codes; ``lines`` has the line of every
+    row, so that a bad label can be pointed at, and is None where a file has no lines.
+    ``labels`` are the label columns that the file itself names, if it does.
+    """
+
+    file: TextFile
+    names: tuple[str, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
+    cells: Any
+    lines: NDArray[np.int64] | None
+    name: str = ""
+    labels: tuple[int, ...] | None = None
+
+    def line(self, row: int) -> int | None:
+        """Line of the file that row ``row`` came from."""
+        return None if self.lines is None else int(self.lines[row])

@@ -1,0 +1,89 @@
+"""Nominal values to codes, looked up by their bytes in one hash table for all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance._compile import kernel
+
+UNKNOWN = -1
+
+
+class Vocabulary(NamedTuple):
+    """The values of every nominal column; columns that declare the same values share a list.
+
+    ``lists[column]`` is the list of a column. Entry e of the table is the value
+    ``text[bounds[e]:bounds[e + 1]]`` with code ``codes[e]`` in the list ``owners[e]``; the
+    entries hang in ``slots`` by open addressing.
+    """
+
+    lists: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    slots: NDArray[np.int64]
+
+
+def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str) -> Vocabulary:
+    """Collect the values of all columns; a column of numbers has None."""
+    numbers: dict[tuple[str, ...], int] = {}
+    lists = [-1 if c is None else numbers.setdefault(c, len(numbers)) for c in categories]
+    values = [value.encode(encoding) for known in numbers for value in known]
+    lengths = [len(known) for known in numbers]
+    bounds = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum([len(value) for value in values], out=bounds[1:])
+    codes = [code for length in lengths for code in range(length)]
+    # At most half full, so that a search is short and always meets an empty slot.
+    size = 1 << (2 * len(values) + 1).bit_length()
+    vocabulary = Vocabulary(
+        lists=np.array(lists, dtype=np.int64),
+        text=np.frombuffer(b"".join(values), dtype=np.uint8),
+        bounds=bounds,
+        owners=np.repeat(np.arange(len(lengths)), lengths).astype(np.int64),
+        codes=np.array(codes, dtype=np.int64),
+        slots=np.full(size, UNKNOWN, dtype=np.int64),
+    )
+    _fill(vocabulary)
+    return vocabulary
+
+
+@kernel
+def _fill(known: Vocabulary) -> None:
+    for entry in range(len(known.codes)):
+        start, stop = known.bounds[entry], known.bounds[entry + 1]
+        known.slots[_find(known, known.owners[entry], known.text, start, stop)] = entry
+
+
+@kernel
+def find_code(
+    known: Vocabulary, column: int, text: NDArray[np.uint8], start: int, stop: int
+) -> int:
+    """Give the code of the value ``text[start:stop]`` of a column, or UNKNOWN."""
+    entry = known.slots[_find(known, int(known.lists[column]), text, start, stop)]
+    return UNKNOWN if entry == UNKNOWN else int(known.codes[entry])
+
+
+@kernel
+def _find(known: Vocabulary, owner: int, text: NDArray[np.uint8], start: int, stop: int) -> int:
+    """Give the slot that holds the value, or the empty one where it belongs."""
+    key = np.uint64(14695981039346656037) ^ np.uint64(owner)  # FNV-1a
+    for i in range(start, stop):
+        key = (key ^ np.uint64(text[i])) * np.uint64(1099511628211)
+    slot = int(np.int64((key ^ (key >> np.uint64(32))) & np.uint64(len(known.slots) - 1)))
+    while True:
+        entry = known.slots[slot]
+        if entry == UNKNOWN:
+            return slot
+        first, last = known.bounds[entry], known.bounds[entry + 1]
+        if known.owners[entry] == owner and last - first == stop - start:
+            i = 0
+            while i < stop - start and known.text[first + i] == text[start + i]:
+                i += 1
+            if i == stop - start:
+                return slot
+        slot = (slot + 1) & (len(known.slots) - 1)
