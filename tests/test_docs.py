@@ -1,10 +1,13 @@
-"""Every python block of the README and of the user guide runs, page by page."""
+"""Every python block of the README and the site runs; the reference lists every public name."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import matplotlib
 import pytest
+
+import labelance
 
 ROOT = Path(__file__).parents[1]
 # A block, and the comment directly before it if that asks to leave the block out.
@@ -61,3 +64,16 @@ def test_a_page_with_a_wrong_block_fails(tmp_path):
     page.write_text("```python\nx = 1\n```\n```python\nassert x == 2\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError):
         run_page(page)
+
+
+def reference():
+    """The names that the reference page lists, by module."""
+    page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"currentmodule:: (\S+)\n(.*?)```", page, re.DOTALL)
+    return {module: set(re.findall(r"^ +(\w+)$", names, re.MULTILINE)) for module, names in blocks}
+
+
+@pytest.mark.parametrize("room", labelance._ROOMS)
+def test_reference_lists_every_public_name(room):
+    module = f"labelance.{room}"
+    assert reference()[module] == set(import_module(module).__all__)
