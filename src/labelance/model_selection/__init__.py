@@ -1,0 +1,25 @@
+"""Splits in which every label keeps its share: iterative stratification for scikit-learn."""
+
+from labelance.model_selection._quality import (
+    examples_distribution,
+    label_distribution,
+    label_pair_distribution,
+)
+from labelance.model_selection._splitters import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedKFold,
+    IterativeStratifiedShuffleSplit,
+    RepeatedIterativeStratifiedKFold,
+)
+from labelance.model_selection._train_test import train_test_split
+
+__all__ = [
+    "IterativeStratifiedGroupKFold",
+    "IterativeStratifiedKFold",
+    "IterativeStratifiedShuffleSplit",
+    "RepeatedIterativeStratifiedKFold",
+    "examples_distribution",
+    "label_distribution",
+    "label_pair_distribution",
+    "train_test_split",
+]

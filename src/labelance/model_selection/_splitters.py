@@ -1,0 +1,341 @@
+"""Cross-validation splitters for multi-label data, as scikit-learn knows them."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
+
+from labelance._random import RandomStateLike, as_generator
+from labelance.exceptions import LabelanceWarning
+from labelance.model_selection._checks import (
+    check_repeats,
+    open_groups,
+    open_stratified,
+    refuse_empty,
+)
+from labelance.model_selection._evidence import Order
+from labelance.model_selection._hands import Rows, deal_groups, deal_rows, rows_of_folds
+from labelance.model_selection._shares import equal_weights, is_whole, train_test_weights
+
+
+class _WithoutGroups:
+    """The way in for splitters that do not look at groups."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the rows of training and test set for every fold, in increasing order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The features; only the number of rows matters.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, zeros and ones.
+        groups : object
+            Ignored, with a warning.
+        """
+        if groups is not None:
+            warnings.warn(
+                f"{type(self).__name__} ignores groups; "
+                "IterativeStratifiedGroupKFold keeps their rows together.",
+                LabelanceWarning,
+                stacklevel=2,
+            )
+        rows: Iterator[tuple[Rows, Rows]] = super().split(X, y)  # type: ignore[misc]
+        return rows
+
+
+class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
+    """K folds in which every label, or every pair of labels, is as frequent as in the whole.
+
+    The rarest label is dealt first, row by row, to the fold that still wants it most; among
+    these to the fold that wants most rows; and only among these by lot.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    order : {1, 2}, default=1
+        1 balances labels [1]_, 2 balances pairs of labels, then labels [2]_.
+    shuffle : bool, default=False
+        Whether to deal the rows in random order. By default they are dealt in row order, and
+        chance only decides ties.
+    random_state : int, RandomState, Generator or None, default=None
+        Decides ties, and the order if ``shuffle``. Pass an int for the same folds every time.
+
+    See Also
+    --------
+    RepeatedIterativeStratifiedKFold : The same several times, with other ties.
+    IterativeStratifiedGroupKFold : Keeps the rows of a group together.
+    label_distribution : How well a split keeps the label distribution.
+
+    Notes
+    -----
+    Folds may differ by a few rows in size. A label with fewer rows than folds is missing in
+    some folds, and any rare label may be, so choose metrics that cope.
+
+    Wants are compared as whole numbers, never as rounded ones, so a tie is a tie for any number
+    of folds. The cost is linear in the number of ones (or pairs of ones) in y.
+
+    References
+    ----------
+    .. [1] Sechidis, Tsoumakas, Vlahavas (2011). On the stratification of multi-label data.
+       ECML PKDD.
+    .. [2] Szymański, Kajdanowicz (2017). A network perspective on stratification of multi-label
+       data. PMLR 74.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.model_selection import IterativeStratifiedKFold
+    >>> X = np.zeros((6, 1))
+    >>> Y = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [0, 1], [1, 1]])
+    >>> for train, test in IterativeStratifiedKFold(2, random_state=0).split(X, Y):
+    ...     print(test, Y[test].sum(axis=0))
+    [1 2 3] [2 2]
+    [0 4 5] [2 2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        order: Order = 1,
+        shuffle: bool = False,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.order = order
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds; the data is not looked at."""
+        return int(self.n_splits)
+
+    def _iter_test_indices(
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> Iterator[Rows]:
+        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
+        rng = as_generator(self.random_state)
+        fold = deal_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
+        yield from rows_of_folds(fold, self.n_splits)
+
+
+class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
+    """Iterative stratification into K folds, several times over.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    n_repeats : int, default=10
+        Number of repetitions.
+    order : {1, 2}, default=1
+        1 balances labels, 2 balances pairs of labels, then labels.
+    shuffle : bool, default=False
+        Whether to deal the rows in random order; else chance only decides ties.
+    random_state : int, RandomState, Generator or None, default=None
+        With an int s, repetition t (from 0) has the folds of
+        ``IterativeStratifiedKFold(random_state=s + t)``.
+
+    See Also
+    --------
+    IterativeStratifiedKFold : One repetition.
+
+    Examples
+    --------
+    The paper's protocol is five times two folds, repetition t with seed t:
+
+    >>> import numpy as np
+    >>> from labelance.model_selection import RepeatedIterativeStratifiedKFold
+    >>> Y = np.random.default_rng(0).integers(0, 2, size=(20, 4))
+    >>> cv = RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=5, random_state=0)
+    >>> len(list(cv.split(Y, Y)))
+    10
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        n_repeats: int = 10,
+        *,
+        order: Order = 1,
+        shuffle: bool = False,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.order = order
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return folds times repetitions; the data is not looked at."""
+        return int(self.n_splits) * int(self.n_repeats)
+
+    def _iter_test_indices(
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> Iterator[Rows]:
+        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
+        for rng in self._streams():
+            fold = deal_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
+            yield from rows_of_folds(fold, self.n_splits)
+
+    def _streams(self) -> list[np.random.Generator]:
+        repeats = check_repeats("n_repeats", self.n_repeats, who=type(self).__name__)
+        if is_whole(self.random_state):
+            seed = int(self.random_state)  # type: ignore[arg-type]
+            return [as_generator(seed + t) for t in range(repeats)]
+        return as_generator(self.random_state).spawn(repeats)
+
+
+class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
+    """Random training and test sets in which every label is as frequent as in the whole.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of independent splits; test sets may overlap.
+    test_size : float, int or None, default=None
+        Share or number of test rows. By default what ``train_size`` leaves, or 0.1.
+    train_size : float, int or None, default=None
+        Share or number of training rows. By default what ``test_size`` leaves.
+    order : {1, 2}, default=1
+        1 balances labels, 2 balances pairs of labels, then labels.
+    random_state : int, RandomState, Generator or None, default=None
+        Decides the order in which rows are dealt, and ties.
+
+    See Also
+    --------
+    train_test_split : One split of the data itself, into any number of parts.
+
+    Notes
+    -----
+    Labels come first: a part may be some rows larger or smaller than asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.model_selection import IterativeStratifiedShuffleSplit
+    >>> Y = np.tile([[1, 0], [0, 1], [1, 1], [0, 0]], (5, 1))
+    >>> cv = IterativeStratifiedShuffleSplit(n_splits=3, test_size=0.2, random_state=0)
+    >>> [(len(train), Y[test].sum(axis=0).tolist()) for train, test in cv.split(Y, Y)]
+    [(16, [2, 2]), (16, [2, 2]), (16, [2, 2])]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        order: Order = 1,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        super().__init__(
+            n_splits, test_size=test_size, train_size=train_size, random_state=random_state
+        )
+        self.order = order
+
+    def _iter_indices(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[Rows, Rows]]:
+        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        weights = train_test_weights(self.train_size, self.test_size, Y.shape[0], default=0.1)
+        n_splits = check_repeats("n_splits", self.n_splits, who=type(self).__name__)
+        for rng in as_generator(self.random_state).spawn(n_splits):
+            fold = deal_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
+            train, test = rows_of_folds(fold, 2)
+            refuse_empty([train, test], who=type(self).__name__)
+            yield train, test
+
+
+class IterativeStratifiedGroupKFold(BaseCrossValidator):
+    """K folds with even labels in which the rows of a group stay together.
+
+    Groups are dealt like rows that have their labels several times, those with most of a label
+    first. Then single groups are moved, and pairs of groups swapped, as long as that brings the
+    labels' odds in the folds nearer to those in the whole, and the sizes nearer to each other.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds; at most the number of groups.
+    order : {1, 2}, default=1
+        1 balances labels, 2 balances pairs of labels and labels.
+    shuffle : bool, default=False
+        Whether to deal the groups in random order; by default in sorted order.
+    random_state : int, RandomState, Generator or None, default=None
+        Decides ties, the order if ``shuffle``, and where the search starts again.
+
+    See Also
+    --------
+    IterativeStratifiedKFold : Without groups.
+
+    Notes
+    -----
+    The result is compared with 100 random deals of the groups; should one of them come near, as
+    happens with few groups, the search goes on from each of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.model_selection import IterativeStratifiedGroupKFold
+    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
+    >>> patient = np.array(["a", "a", "b", "b", "c", "c", "d", "d"])
+    >>> cv = IterativeStratifiedGroupKFold(2, random_state=0)
+    >>> for train, test in cv.split(Y, Y, patient):
+    ...     print(*sorted(set(patient[test])), Y[test].sum(axis=0))
+    c d [2 2]
+    a b [2 2]
+    """
+
+    # scikit-learn's metadata routing then hands groups to split without being asked.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        order: Order = 1,
+        shuffle: bool = False,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.order = order
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds; the data is not looked at."""
+        return int(self.n_splits)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the rows of training and test set for every fold, in increasing order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The features; only the number of rows matters.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, zeros and ones.
+        groups : array-like of shape (n,)
+            The group of every row: numbers or words.
+        """
+        return super().split(X, y, groups)
+
+    def _iter_test_indices(
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> Iterator[Rows]:
+        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        group_of = open_groups(groups, Y.shape[0], who=type(self).__name__)
+        n_groups = int(group_of.max()) + 1
+        who = type(self).__name__
+        n_folds = len(equal_weights(self.n_splits, n_groups, who=who, things="groups"))
+        rng = as_generator(self.random_state)
+        fold = deal_groups(Y, group_of, n_folds, order=self.order, shuffle=self.shuffle, rng=rng)
+        yield from rows_of_folds(fold, n_folds)
