@@ -44,10 +44,10 @@ class Standing:
         Cells in a group, relevant or not.
     """
 
-    at_least: Counts
-    above: Counts
-    relevant_at_least: Counts
-    relevant_above: Counts
+    at_least: NDArray[np.int32]
+    above: NDArray[np.int32]
+    relevant_at_least: NDArray[np.int32]
+    relevant_above: NDArray[np.int32]
     indptr: Counts
     indices: Counts
     size: int
@@ -71,7 +71,8 @@ class Standing:
         out = np.full(self.indptr.size - 1, empty, dtype=np.float64)
         occupied = self.relevant > 0
         if occupied.any():
-            out[occupied] = ufunc.reduceat(of_cells, self.indptr[:-1][occupied])
+            starts = self.indptr[:-1][occupied]
+            out[occupied] = ufunc.reduceat(of_cells, starts, dtype=np.float64)
         return out
 
     def mean(self, of_cells: NDArray[np.generic], *, empty: float) -> Values:
@@ -113,40 +114,46 @@ def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, shape[0])
 
 
-def _stand_block(table: NDArray[np.floating], indptr: Counts, indices: Counts) -> Counts:
+def _stand_block(table: NDArray[np.floating], indptr: Counts, indices: Counts) -> NDArray[np.int32]:
     """Count in a few groups, the rows of ``table``."""
-    mine = indices[indptr[0] : indptr[-1]]
-    values = table[np.repeat(np.arange(len(table)), np.diff(indptr)), mine]
-    # A C-ordered copy makes every group contiguous, where NumPy's sort is vectorized; sorting
-    # values is several times faster than sorting positions, and values are all we need.
+    mine, relevant = indices[indptr[0] : indptr[-1]], np.diff(indptr)
     ordered = np.array(table, order="C")
+    values = ordered[np.repeat(np.arange(len(table)), relevant), mine]
+    # NumPy's sort is vectorized along contiguous rows. Of all scores we need the values only,
+    # which sort several times faster than positions; the relevant ones, padded to a rectangle
+    # with infinities that end up last, are sorted by position to stay the cells they are.
     ordered.sort(axis=1)
-    return _count_around(ordered, values, indptr - indptr[0])
+    width = relevant.max()
+    padded = np.full((len(table), width), np.inf, dtype=table.dtype)
+    padded[np.arange(width) < relevant[:, None]] = values
+    return _count_around(ordered, values, np.argsort(padded, axis=1), indptr - indptr[0])
 
 
 @kernel
 def _count_around(
-    ordered: NDArray[np.floating], values: NDArray[np.floating], indptr: Counts
-) -> Counts:
+    ordered: NDArray[np.floating],
+    values: NDArray[np.floating],
+    order: NDArray[np.intp],
+    indptr: Counts,
+) -> NDArray[np.int32]:
     """Walk up each sorted group and its sorted relevant values together."""
-    counts = np.empty((4, values.size), dtype=np.int64)
+    counts = np.empty((4, values.size), dtype=np.int32)  # half the memory to write and read
+    size = ordered.shape[1]
     for g in range(ordered.shape[0]):
-        group, first = ordered[g], indptr[g]
-        size, relevant = group.size, indptr[g + 1] - first
-        order = np.argsort(values[first : indptr[g + 1]])
+        first, relevant = indptr[g], indptr[g + 1] - indptr[g]
         below = lower = 0
         while lower < relevant:
-            value = values[first + order[lower]]
-            upper = lower
-            while upper < relevant and values[first + order[upper]] == value:
+            value = values[first + order[g, lower]]
+            upper = lower + 1
+            while upper < relevant and values[first + order[g, upper]] == value:
                 upper += 1
-            while group[below] < value:
+            while ordered[g, below] < value:
                 below += 1
             up_to = below
-            while up_to < size and group[up_to] == value:
+            while up_to < size and ordered[g, up_to] == value:
                 up_to += 1
             for tied in range(lower, upper):
-                cell = first + order[tied]
+                cell = first + order[g, tied]
                 counts[0, cell] = size - below
                 counts[1, cell] = size - up_to
                 counts[2, cell] = relevant - lower
