@@ -1,0 +1,336 @@
+"""The catalogue of public datasets: list, load, fetch and verify."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from labelance._files import replace_when_done
+from labelance._optional import optional_import
+from labelance.datasets._dataset import MultiLabelDataset
+from labelance.datasets._protocol import Protocol, apply_protocol
+from labelance.datasets._registry import REGISTRY, DatasetInfo, find_entry
+from labelance.exceptions import DownloadError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOCAL_FOLDER = "LABELANCE_DATA"
+
+Folder = str | PathLike[str] | None
+
+
+class DatasetFiles(NamedTuple):
+    """The two files of a dataset on this machine."""
+
+    arff: Path
+    xml: Path
+
+
+class DatasetTable(tuple[DatasetInfo, ...]):
+    """Datasets of the catalogue, in a table when printed."""
+
+    def __repr__(self) -> str:
+        heads = ("name", "domain", "n", "d", "q", "LC", "MeanImR", "in paper")
+        rows = [
+            (
+                *(info.name, info.domain, str(info.n_samples), str(info.n_features)),
+                *(str(info.n_labels), f"{info.cardinality:.3f}", f"{info.mean_imr:.4g}"),
+                "yes" if info.in_paper else "",
+            )
+            for info in self
+        ]
+        widths = [max(map(len, column)) for column in zip(heads, *rows)]
+        # Words to the left, numbers to the right.
+        aligned = [
+            "  ".join(
+                cell.ljust(width) if i in (0, 1, 7) else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths))
+            ).rstrip()
+            for row in (heads, *rows)
+        ]
+        return "\n".join(aligned)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a pandas frame, one row for each dataset."""
+        pandas = optional_import("pandas", extra="data", purpose="A table of datasets as a frame")
+        columns = list(DatasetInfo.__dataclass_fields__)[1:9]
+        records = [[getattr(info, column) for column in columns] for info in self]
+        names = pandas.Index([info.name for info in self], name="name")
+        frame: pd.DataFrame = pandas.DataFrame(records, columns=columns, index=names)
+        return frame
+
+
+@dataclass(frozen=True)
+class DatasetCheck:
+    """Whether the files of a dataset are those that were published.
+
+    Attributes
+    ----------
+    name : str
+        The dataset.
+    files : DatasetFiles or None
+        Where its files are, or None if it is not on this machine.
+    problems : tuple of str
+        What is wrong, a sentence each; empty if all is well.
+    """
+
+    name: str
+    files: DatasetFiles | None
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+
+def list_datasets(*, in_paper: bool | None = None) -> DatasetTable:
+    """List the datasets of the catalogue.
+
+    Parameters
+    ----------
+    in_paper : bool, optional
+        Only the 13 of the paper, or only the others.
+
+    Returns
+    -------
+    DatasetTable
+        A tuple of `DatasetInfo`, printed as a table: name, domain, numbers of rows (n),
+        features (d) and labels (q), cardinality (LC) and mean imbalance ratio (MeanImR, of
+        labels that at least two rows have), all of the dataset as published.
+
+    Examples
+    --------
+    >>> from labelance.datasets import list_datasets
+    >>> list_datasets(in_paper=False)
+    name       domain      n    d    q      LC  MeanImR  in paper
+    birds      audio     645  260   19   1.014    32.86
+    delicious  text    16105  500  983  19.020    175.4
+    emotions   music     593   72    6   1.868     2.32
+    """
+    return DatasetTable(
+        info for info in REGISTRY.values() if in_paper is None or info.in_paper == in_paper
+    )
+
+
+def dataset_info(name: str) -> DatasetInfo:
+    """Return what the catalogue knows of a dataset.
+
+    Examples
+    --------
+    >>> from labelance.datasets import dataset_info
+    >>> info = dataset_info("yeast")
+    >>> info.domain, info.n_labels
+    ('biology', 14)
+    """
+    return find_entry(name)
+
+
+def get_data_home(data_home: Folder = None) -> Path:
+    """Return the folder that downloads go to.
+
+    It is ``data_home`` if given, else the folder that the operating system has for caches
+    (on Linux ``~/.cache/labelance``). Nothing is created.
+
+    Examples
+    --------
+    >>> from labelance.datasets import get_data_home
+    >>> get_data_home("data").name
+    'data'
+    """
+    if data_home is not None:
+        return Path(data_home).expanduser()
+    pooch = optional_import("pooch", extra="data", purpose="Finding the cache folder")
+    return Path(pooch.os_cache("labelance"))
+
+
+def load_dataset(
+    name: str,
+    *,
+    protocol: Protocol | None = None,
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+) -> MultiLabelDataset:
+    """Load a public dataset, from this machine if it is there and from the network otherwise.
+
+    Parameters
+    ----------
+    name : str
+        Its name in `list_datasets`.
+    protocol : {"paper"}, optional
+        Prepare it as in the paper, see `apply_protocol`; as published unless given.
+    data_home : path, optional
+        The folder to look in and to download to. Unless given, the folder that the
+        environment variable ``LABELANCE_DATA`` names is looked in first, then the cache
+        folder of `get_data_home`, to which a download goes.
+    download_if_missing : bool, default=True
+        Whether to go to the network.
+
+    Returns
+    -------
+    MultiLabelDataset
+        Features, labels, their names, a description and whom to cite.
+
+    Raises
+    ------
+    DownloadError
+        If the dataset is not here and cannot, or may not, be downloaded.
+
+    Notes
+    -----
+    A folder of your own holds, for each dataset, ``NAME.arff`` or ``NAME.arff.gz`` and
+    ``NAME.xml``.
+
+    Examples
+    --------
+    >>> from labelance.datasets import load_dataset
+    >>> load_dataset("yeast", protocol="paper")  # doctest: +SKIP
+    MultiLabelDataset('yeast', 2417 samples, 103 features, 14 labels)
+    """
+    from labelance.datasets.formats._read import read_multilabel  # needs numba; the rest does not
+
+    info = find_entry(name)
+    files = _find_files(info, data_home)
+    if files is None and not download_if_missing:
+        raise DownloadError(
+            f"{info.name} is to be loaded from this machine",
+            f"it is not in {' or '.join(map(str, _folders(data_home)))}",
+            f"Set download_if_missing=True. {_by_hand(info, get_data_home(data_home))}",
+        )
+    files = files or fetch_dataset(info.name, data_home=data_home)
+    data = replace(
+        read_multilabel(files.arff, labels=files.xml),
+        name=info.name,
+        description=info.description,
+        citation=info.citation,
+    )
+    return data if protocol is None else apply_protocol(data, protocol)
+
+
+def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -> DatasetFiles:
+    """Download a dataset, unless it is on this machine, and return where its files are.
+
+    Parameters
+    ----------
+    name : str
+        Its name in `list_datasets`.
+    data_home : path, optional
+        The folder, as in `load_dataset`.
+    force : bool, default=False
+        Download even if it is here.
+
+    Returns
+    -------
+    DatasetFiles
+        The paths ``arff`` and ``xml``.
+
+    Raises
+    ------
+    DownloadError
+        If no mirror gives a file with the right checksum. What a broken transfer has brought
+        is kept, and the next call goes on from there.
+    """
+    info = find_entry(name)
+    here = None if force else _find_files(info, data_home)
+    if here is not None:
+        return here
+    from labelance.datasets._download import download
+    from labelance.datasets._recipes import make_files
+
+    folder = get_data_home(data_home)
+    contents = [download(source, folder, by_hand=_by_hand(info, folder)) for source in info.sources]
+    arff, xml = make_files(info, contents)
+    _check_made(info, arff, xml)
+    files = DatasetFiles(folder / f"{info.name}.arff.gz", folder / f"{info.name}.xml")
+    for path, content in zip(files, (gzip.compress(arff, mtime=0), xml)):
+        with replace_when_done(path) as temporary:
+            temporary.write_bytes(content)
+    return files
+
+
+def verify_dataset(name: str, *, data_home: Folder = None) -> DatasetCheck:
+    """Compare the files of a dataset on this machine with the registered checksums.
+
+    Parameters
+    ----------
+    name : str
+        Its name in `list_datasets`.
+    data_home : path, optional
+        The folder, as in `load_dataset`.
+
+    Returns
+    -------
+    DatasetCheck
+        With ``ok``, ``files`` and ``problems``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.datasets import verify_dataset
+    >>> verify_dataset("yeast", data_home=tempfile.mkdtemp()).ok
+    False
+    """
+    info = find_entry(name)
+    files = _find_files(info, data_home)
+    if files is None:
+        folders = " or ".join(map(str, _folders(data_home)))
+        return DatasetCheck(info.name, None, (f"{info.name} is not in {folders}",))
+    found = (_sha256(files.arff), _sha256(files.xml))
+    problems = tuple(
+        f"{path} is not the published file: its SHA-256 is {got}, not {registered}"
+        for path, got, registered in zip(files, found, (info.sha256_arff, info.sha256_xml))
+        if got != registered
+    )
+    return DatasetCheck(info.name, files, problems)
+
+
+def _folders(data_home: Folder) -> list[Path]:
+    """Return the folders to look in, in this order."""
+    if data_home is not None:
+        return [get_data_home(data_home)]
+    local = os.environ.get(LOCAL_FOLDER)
+    return [*([Path(local).expanduser()] if local else []), get_data_home()]
+
+
+def _find_files(info: DatasetInfo, data_home: Folder) -> DatasetFiles | None:
+    for folder in _folders(data_home):
+        xml = folder / f"{info.name}.xml"
+        for arff in (folder / f"{info.name}.arff.gz", folder / f"{info.name}.arff"):
+            if arff.is_file() and xml.is_file():
+                return DatasetFiles(arff, xml)
+    return None
+
+
+def _sha256(path: Path) -> str:
+    """Return the checksum of a file, of its content if it is compressed."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (EOFError, gzip.BadGzipFile):
+        return "none, since the compressed file is broken"
+
+
+def _check_made(info: DatasetInfo, arff: bytes, xml: bytes) -> None:
+    """The sources were right; make sure that what was made of them is, too."""
+    made = tuple(hashlib.sha256(content).hexdigest() for content in (arff, xml))
+    if made != (info.sha256_arff, info.sha256_xml):
+        raise DownloadError(
+            f"The files of {info.name} are to have the registered checksums",
+            "what was made of the published files has others",
+            "This is an error of labelance: please report it",
+        )
+
+
+def _by_hand(info: DatasetInfo, folder: Path) -> str:
+    return (
+        f"Or put {info.name}.arff (or .arff.gz) and {info.name}.xml into {folder}, or into a "
+        f"folder that the environment variable {LOCAL_FOLDER} names; "
+        f"they come from https://github.com/{info.repository}"
+    )
