@@ -64,7 +64,7 @@ def git_blob_id(content: bytes) -> str:
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
     """
-    return hashlib.sha1(b"blob %d\\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @contextmanager
