@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from labelance.imbalance._measures import count_features
 from labelance.imbalance._minority import minority_values
 from labelance.imbalance._profile_text import draw_html, draw_text
 from labelance.imbalance._types import LabelType, RareRule
+from labelance.neighbors import find_neighbors
+from labelance.neighbors._metrics import Metric
+from labelance.neighbors._space import Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,8 +170,8 @@ def profile(
     Y: Any,
     *,
     k: int | None = 5,
-    scale: Literal["range", "standard"] | None = None,
-    metric: str = "euclidean",
+    scale: Scale = None,
+    metric: Metric = "euclidean",
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     neighborhood: HasIndices | None = None,
@@ -215,7 +218,7 @@ def profile(
     minority cells, k=2: 0 safe (0%), 1 borderline (20%), 0 rare (0%), 4 outlier (80%)
     <BLANKLINE>
     label  count  IRLbl    ImR  SCUMBLE  minority  SF  BD  RR  OT
-    0          3  1.000  1.000    0.014         1   0   1   0   2
+    0          3  1.000  1.000    0.013         1   0   1   0   2
     1          2  1.500  2.000    0.020         1   0   0   0   2
     2          0      -      -        -         1   0   0   0   0
     <BLANKLINE>
@@ -224,8 +227,6 @@ def profile(
     labels = open_labels(Y, who="profile")
     n_features = None if X is None else count_features(X, labels.Y.shape[0], who="profile")
     if neighborhood is None and X is not None and k is not None:
-        from labelance.neighbors import find_neighbors
-
         neighborhood = find_neighbors(
             X,
             k,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,7 +113,8 @@ def _constant(profile: ImbalanceProfile) -> str:
     if not names:
         return ""
     more = f", … {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{_plural(len(names), 'constant label')}: {', '.join(map(_name, names[:5]))}{more}"
+    line = f"{_plural(len(names), 'constant label')}: {', '.join(map(_name, names[:5]))}{more}"
+    return fill(line, width=88, subsequent_indent="  ")
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
