@@ -1,0 +1,74 @@
+"""Blocks of queries, spread over threads; neither can change a result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from sklearn import get_config
+from threadpoolctl import ThreadpoolController
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads to use: all that OpenMP, hence scikit-learn, would by default."""
+    if n_jobs is not None:
+        return effective_n_jobs(n_jobs)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(limit), cpu_count()) if limit.isdigit() and int(limit) else cpu_count()
+
+
+def for_each_block(
+    work: Callable[[int, int], Any], n: int, *, block: int, threads: int
+) -> list[Any]:
+    """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
+    edges = [(start, min(start + block, n)) for start in range(0, n, block)]
+    if threads == 1 or len(edges) == 1:
+        return [work(*edge) for edge in edges]
+    return Parallel(n_jobs=min(threads, len(edges)), require="sharedmem")(
+        delayed(work)(*edge) for edge in edges
+    )
+
+
+def block_cells(bytes_per_cell: int, threads: int) -> int:
+    """Return how many cells each thread may hold within scikit-learn's ``working_memory``."""
+    return max(1, int(get_config()["working_memory"] * 2**20) // (bytes_per_cell * threads))
+
+
+def even_block(n: int, most: int, threads: int) -> int:
+    """Return a block size of at most ``most`` that gives every thread the same number of blocks."""
+    rounds = max(1, -(-n // (threads * most)))
+    return max(1, -(-n // (threads * rounds)))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+_LOCK = Lock()
+_INSIDE: list[Any] = []  # the limiter and one entry for every search that needs it
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS to one thread while our own threads call it.
+
+    The setting belongs to the process, so the first search in sets it and the last one out
+    restores it.
+    """
+    with _LOCK:
+        if not _INSIDE:
+            _INSIDE.append(_controller().limit(limits=1, user_api="blas"))
+        _INSIDE.append(None)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _INSIDE.pop()
+            if len(_INSIDE) == 1:
+                _INSIDE.pop().restore_original_limits()

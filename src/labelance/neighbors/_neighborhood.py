@@ -1,0 +1,131 @@
+"""The neighborhood is one value: who is near whom, and how near."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance.exceptions import InputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Neighborhood:
+    """The nearest rows of every row, nearest first, with their distances.
+
+    A row is never its own neighbor, and equal distances are ordered by lower row number.
+    The arrays cannot be written to, so that one neighborhood can be shared by several methods.
+
+    Parameters
+    ----------
+    indices : array of shape (m, k)
+        Row numbers of the neighbors.
+    distances : array of shape (m, k)
+        How far they are.
+
+    Attributes
+    ----------
+    k : int
+        The number of neighbors of every row.
+    n_rows : int
+        The number of rows that have neighbors here.
+
+    Examples
+    --------
+    >>> from labelance.neighbors import find_neighbors
+    >>> around = find_neighbors([[0.0], [1.0], [2.5], [2.5]], 2)
+    >>> around
+    Neighborhood(4 rows, k=2, median reach 1.5)
+    >>> around.indices
+    array([[1, 2],
+           [0, 2],
+           [3, 1],
+           [2, 1]])
+    >>> around.distances[0]
+    array([1. , 2.5])
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+
+    def __post_init__(self) -> None:
+        indices = np.asarray(self.indices)
+        distances = np.asarray(self.distances, dtype=np.float64)
+        if indices.ndim != 2 or indices.shape != distances.shape or indices.dtype.kind not in "iu":
+            raise InputError(
+                "A Neighborhood needs row numbers and distances, two arrays of shape (m, k)",
+                f"indices is {indices.dtype}{list(indices.shape)} and distances has shape "
+                f"{distances.shape}",
+                "Pass both as a neighbor search returns them, without the row itself",
+            )
+        object.__setattr__(self, "indices", _locked(indices))
+        object.__setattr__(self, "distances", _locked(distances))
+
+    @property
+    def k(self) -> int:
+        """The number of neighbors of every row."""
+        return self.indices.shape[1]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that have neighbors here."""
+        return self.indices.shape[0]
+
+    def adjacency(self, n_columns: int | None = None) -> sp.csr_array:
+        """Return the graph as a sparse matrix with k ones in every row.
+
+        Parameters
+        ----------
+        n_columns : int, optional
+            The number of rows searched, where it is not the number of rows that have neighbors
+            (a search inside a bag, or for other queries).
+
+        Examples
+        --------
+        >>> from labelance.neighbors import find_neighbors
+        >>> find_neighbors([[0.0], [1.0], [3.0]], 1).adjacency().toarray()
+        array([[0, 1, 0],
+               [1, 0, 0],
+               [0, 1, 0]], dtype=int8)
+        """
+        m, k = self.indices.shape
+        columns = self.n_rows if n_columns is None else n_columns
+        whole = np.int32 if max(m * k, columns) < 2**31 else np.int64
+        ones = np.ones(m * k, dtype=np.int8)
+        indptr = np.arange(0, m * k + 1, k, dtype=whole)
+        graph = sp.csr_array((ones, self.indices.ravel().astype(whole), indptr), shape=(m, columns))
+        graph.sort_indices()
+        return graph
+
+    def truncate(self, k: int) -> Neighborhood:
+        """Return the nearest ``k`` of the neighbors of every row.
+
+        Examples
+        --------
+        >>> from labelance.neighbors import find_neighbors
+        >>> find_neighbors([[0.0], [1.0], [3.0]], 2).truncate(1).indices.ravel()
+        array([1, 0, 1])
+        """
+        if not 1 <= k <= self.k:
+            raise InputError(
+                f"A neighborhood of {self.k} neighbors can be cut to 1 to {self.k} of them",
+                f"k is {k}",
+                "Search again with a larger k",
+            )
+        return Neighborhood(self.indices[:, :k], self.distances[:, :k])
+
+    def __repr__(self) -> str:
+        reach = np.median(self.distances[:, -1]) if self.indices.size else np.nan
+        return f"Neighborhood({self.n_rows} rows, k={self.k}, median reach {reach:.4g})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Neighborhood, (self.indices, self.distances)  # a copy is locked too
+
+
+def _locked(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to; the caller's own array stays as it was."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,145 @@
+"""Dense rows as points whose dot products give the distances of a space, up to rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from labelance.neighbors._bounds import is_whole, safe_factor
+from labelance.neighbors._exact import Measure
+
+_SINGLE = np.dtype(np.float32)
+_CELLS = 1 << 17  # cells worked on together, so that they stay in the processor's cache
+_SAMPLE = 1024  # rows that say where the middle is; any middle is right, a good one rounds less
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """A map from clean rows to points.
+
+    A numeric feature (and a nominal one of two categories) is one coordinate. A nominal feature
+    of more categories is one coordinate per category: equal categories make a dot product of
+    1, and the squared distance is 1 minus that.
+
+    Parameters
+    ----------
+    center, width : arrays of shape (d,)
+        A coordinate is ``(x - center) / width``.
+    many, sizes : arrays of int
+        The nominal features of more than two categories, and how many they have.
+    unit : bool
+        Make every point of length 1, for the cosine distance.
+    whole : bool
+        The coordinates are small whole numbers, so that nothing is ever rounded.
+    dtype : float32 or float64
+        The type of the points.
+    factor : float
+        A power of two that keeps points of any size within that type.
+    """
+
+    center: np.ndarray
+    width: np.ndarray
+    many: np.ndarray
+    sizes: np.ndarray
+    unit: bool
+    whole: bool = False
+    dtype: np.dtype = _SINGLE
+    factor: float = 1.0
+
+    @property
+    def n_coordinates(self) -> int:
+        return len(self.center) + int(self.sizes.sum())
+
+    def weights(self) -> np.ndarray:
+        """Return what a query's coordinates are multiplied by: -2, and -1 for categories."""
+        d = len(self.center)
+        return np.repeat([-2.0, -1.0], [d, self.n_coordinates - d]).astype(self.dtype)
+
+    def place(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points of the rows of X, and their squared lengths in float64."""
+        n, d = X.shape
+        points = np.zeros((n, self.n_coordinates), dtype=self.dtype)
+        lengths = np.empty(n)
+        for part in _parts(X):
+            moved = self._move(X[part])
+            lengths[part] = np.einsum("ij,ij->i", moved, moved)
+            points[part, :d] = moved
+        first = d
+        for f, size in zip(self.many, self.sizes):
+            known = np.flatnonzero(X[:, f] < size)
+            points[known, first + X[known, f].astype(np.int64)] = self.factor
+            first += size
+        return points, lengths + len(self.many) * self.factor**2 / 2
+
+    def _move(self, X: np.ndarray) -> np.ndarray:
+        moved = X - self.center
+        moved /= self.width
+        if not self.unit:
+            return moved if self.factor == 1 else moved * self.factor
+        longest = np.abs(moved).max(axis=1, keepdims=True, initial=0.0)
+        moved /= np.where(longest > 0, longest, 1.0)  # so that no square over- or underflows
+        length = np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, np.newaxis]
+        return moved / np.where(length > 0, length, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows searched and queries on the same map, with their squared lengths."""
+
+    embedding: Embedding
+    corpus: np.ndarray
+    corpus_lengths: np.ndarray
+    queries: np.ndarray
+    query_lengths: np.ndarray
+
+
+def place_all(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
+    """Put all rows on the map, shrunk or grown if they do not fit the floating-point type."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        corpus, lengths = embedding.place(X)
+        queries, query_lengths = (corpus, lengths) if Q is X else embedding.place(Q)
+    factor = safe_factor(np.maximum(lengths.max(), query_lengths.max()))
+    if factor != embedding.factor and embedding.factor == 1 and not embedding.unit:
+        return place_all(Q, X, replace(embedding, factor=factor))
+    return Points(embedding, corpus, lengths, queries, query_lengths)
+
+
+def embed(Q: np.ndarray, X: np.ndarray, measure: Measure) -> Embedding:
+    """Choose the map for rows without missing values."""
+    many, sizes = _categories(X, measure.nominal)
+    width = np.where(measure.nominal, 1.0, measure.width)
+    width[many] = np.inf
+    plain = Embedding(np.zeros(len(width)), width, many, sizes, measure.cosine)
+    if measure.cosine:
+        return plain
+    if _all_whole(X, plain) and (Q is X or _all_whole(Q, plain)):
+        return replace(plain, whole=True)
+    sample = X[:: max(1, len(X) // _SAMPLE)]
+    return replace(plain, center=sample.mean(axis=0, dtype=np.float64))
+
+
+def _categories(X: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nominal features of more than two categories, and how many they have."""
+    listed = np.flatnonzero(nominal)
+    if len(listed) == 0:
+        return listed, listed
+    sizes = X.max(axis=0)[listed].astype(np.int64) + 1
+    return listed[sizes > 2], sizes[sizes > 2]
+
+
+def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:
+    """Tell whether all coordinates are whole and short; most data fails in the first block."""
+    if not np.isin(embedding.width, (1.0, np.inf)).all():
+        return False
+    for part in _parts(X):
+        moved = X[part] / embedding.width
+        lengths = np.einsum("ij,ij->i", moved, moved) + len(embedding.many)
+        if not is_whole(lengths) or not (moved == np.rint(moved)).all():
+            return False
+    return True
+
+
+def _parts(X: np.ndarray) -> list[slice]:
+    step = max(1, _CELLS // max(1, X.shape[1]))
+    return [slice(start, start + step) for start in range(0, len(X), step)]
