@@ -11,13 +11,15 @@ from labelance.imbalance._measures import (
     label_counts,
     mean_imr,
     mean_ir,
+    tcs,
+)
+from labelance.imbalance._profile import ImbalanceProfile, profile
+from labelance.imbalance._scumble import (
     scumble,
     scumble_cv,
     scumble_instances,
     scumble_labels,
-    tcs,
 )
-from labelance.imbalance._profile import ImbalanceProfile, profile
 from labelance.imbalance._types import LabelType
 
 __all__ = [
