@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._inputs import CategoricalFeatures, Labels, MissingPolicy, open_labels
+from labelance._inputs import CategoricalFeatures, Labels, open_labels
 from labelance._optional import optional_import
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
@@ -173,7 +173,7 @@ def profile(
     scale: Scale = None,
     metric: Metric = "euclidean",
     categorical_features: CategoricalFeatures = None,
-    missing: MissingPolicy = "error",
+    missing: Literal["error", "distance"] = "error",
     neighborhood: HasIndices | None = None,
     rare_rule: RareRule = "paper",
     n_jobs: int | None = None,
