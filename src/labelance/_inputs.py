@@ -148,26 +148,27 @@ def open_labels(Y: Any, *, who: str) -> Labels:
             f"{int(table.nominal.sum())} of its columns are categorical",
             "Turn them into numbers first, for example (Y == 'yes').astype(int)",
         )
-    values = table.values()
-    stored = values.data if sp.issparse(values) else values
-    if not ((stored == 0) | (stored == 1)).all():
+    cells = table.cells()
+    stored = cells.data if sp.issparse(cells) else cells
+    if stored.dtype.kind != "b" and not ((stored == 0) | (stored == 1)).all():
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
             f"Y also holds {_strange_values(stored)}",
             "If these are class numbers, make one column per class with "
             "sklearn.preprocessing.LabelBinarizer; if they are scores, compare them to a threshold",
         )
-    return Labels(_ones(values), table.names, table)
+    return Labels(_ones(cells), table.names, table)
 
 
-def _ones(values: Any) -> sp.csr_array:
+def _ones(cells: Any) -> sp.csr_array:
     """Return a CSR array of int8 ones, sorted, without explicit zeros."""
-    if sp.issparse(values):
-        return values.astype(np.int8)
-    rows, columns = np.nonzero(values)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(values)))])
+    if sp.issparse(cells):
+        return cells.astype(np.int8)
+    present = cells.astype(bool, copy=False)
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    columns = np.nonzero(present)[1].astype(np.int32)
     data = np.ones(len(columns), dtype=np.int8)
-    Y = sp.csr_array((data, columns.astype(np.int32), indptr.astype(np.int32)), shape=values.shape)
+    Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
     Y.has_sorted_indices = True
     return Y
 

@@ -39,7 +39,12 @@ class DenseTable:
         return self.native.shape
 
     def values(self) -> np.ndarray:
+        """Return the cells as working floats."""
         return to_working_floats(self.native)
+
+    def cells(self) -> np.ndarray:
+        """Return the cells as they came; labels need no floats."""
+        return self.native
 
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""

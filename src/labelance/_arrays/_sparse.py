@@ -35,6 +35,10 @@ class SparseTable:
         clean.eliminate_zeros()
         return clean
 
+    def cells(self) -> sp.csr_array:
+        """Return the clean values; they are few."""
+        return self.values()
+
     def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         kept = sp.csr_array(self.native)

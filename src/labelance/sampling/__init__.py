@@ -1,1 +1,8 @@
-"""."""
+"""Multi-label samplers: one file each, all on one base, one plan and many draws."""
+
+from labelance.sampling._base import BaseMultiLabelSampler
+from labelance.sampling._mlsol import MLSOL
+from labelance.sampling._plan import Resampled, ResamplingPlan
+from labelance.sampling._traits import SamplerTraits
+
+__all__ = ["MLSOL", "BaseMultiLabelSampler", "Resampled", "ResamplingPlan", "SamplerTraits"]

@@ -1,0 +1,59 @@
+"""The table of contents of the command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from labelance import __version__
+from labelance.cli import _demo, _describe
+from labelance.cli._console import fail
+from labelance.exceptions import LabelanceError
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 the data or the request cannot be worked with, 2 wrong usage, "
+    "130 interrupted."
+)
+
+app = typer.Typer(
+    name="labelance",
+    help="Imbalanced multi-label learning: describe data, resample it, compare methods.",
+    epilog=_EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo", epilog=_demo.EXAMPLE)(_demo.demo)
+app.command("describe", epilog=_describe.EXAMPLE)(_describe.describe)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"labelance {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Imbalanced multi-label learning: describe data, resample it, compare methods."""
+
+
+def run() -> None:
+    """Run a command; an error of ours becomes one line on standard error and exit code 1."""
+    try:
+        app()
+    except LabelanceError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)

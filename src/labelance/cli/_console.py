@@ -1,0 +1,66 @@
+"""What a person sees: tables and progress on a terminal, plain lines or JSON in a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+console = Console()
+errors = Console(stderr=True)
+
+
+def fail(message: str) -> NoReturn:
+    """Print an error on standard error and stop with exit code 1."""
+    errors.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    sys.exit(1)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; not-a-number becomes null."""
+    print(json.dumps(_plain(value), indent=2))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of text under a heading; the first column is left-aligned, the rest right."""
+    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(escape(column), justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+@contextmanager
+def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[Progress]:
+    """Show a bar on a terminal and nothing in a pipe; ``bar.advance(0)`` moves it."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=quiet or not errors.is_terminal,
+    )
+    with bar:
+        bar.add_task(description, total=total)
+        yield bar

@@ -1,0 +1,149 @@
+"""``labelance demo``: see resampling work on data that come with the package."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from labelance.cli._console import console, print_json, print_table, progress
+
+EXAMPLE = "Example: labelance demo --picture demo.png"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one learner does after one method, averaged over the folds."""
+
+    learner: str
+    method: str
+    rows: float
+    macro_f1: float
+    macro_auc_roc: float
+    macro_auc_pr: float
+
+
+def demo(
+    picture: Annotated[
+        Path, typer.Option(help="Where to draw the data before and after (needs matplotlib).")
+    ] = Path("labelance-demo.png"),
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw nothing.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the data, the folds and the methods.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
+) -> None:
+    """Compare no sampling with MLSOL on data with rare sub-concepts and overlap.
+
+    The data are those of the paper's Figure 1 (b): points with three labels, two of them
+    broken into small groups that lie in the midst of other points.
+    """
+    from labelance.datasets import make_figure1
+
+    started = perf_counter()
+    X, Y = make_figure1("b", n_samples=400, random_state=seed)
+    scores = _compare(X, Y, seed, quiet=json)
+    drawn = None if no_picture else _draw(X, Y, seed, picture, quiet=json)
+    seconds = perf_counter() - started
+    if json:
+        print_json(
+            {"scores": [asdict(score) for score in scores], "picture": drawn, "seconds": seconds}
+        )
+        return
+    _print_story(X, Y, scores, drawn, seconds)
+
+
+def _methods(seed: int) -> dict[str, Any]:
+    from labelance.sampling import MLSOL
+
+    return {"no sampling": None, "MLSOL": MLSOL(random_state=seed)}
+
+
+def _learners(seed: int) -> dict[str, Any]:
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "decision tree": DecisionTreeClassifier(min_samples_leaf=2, random_state=seed),
+        "5 neighbors": KNeighborsClassifier(5),
+    }
+
+
+def _compare(X: np.ndarray, Y: np.ndarray, seed: int, *, quiet: bool) -> list[Score]:
+    """Return the mean scores of 5 times 2 folds, for every learner and method."""
+    from labelance.model_selection import RepeatedIterativeStratifiedKFold
+
+    folds = RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=5, random_state=seed)
+    splits = list(folds.split(X, Y))
+    learners, methods = _learners(seed), _methods(seed)
+    scores = []
+    with progress("Comparing", len(learners) * len(methods), quiet=quiet) as bar:
+        for learner_name, learner in learners.items():
+            for method_name, method in methods.items():
+                measured = [_score(learner, method, X, Y, *split) for split in splits]
+                scores.append(Score(learner_name, method_name, *np.mean(measured, axis=0)))
+                bar.advance(bar.task_ids[0])
+    return scores
+
+
+def _score(
+    learner: Any, method: Any, X: np.ndarray, Y: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> tuple[float, ...]:
+    from sklearn.base import clone
+
+    from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
+
+    X_train, Y_train = X[train], Y[train]
+    if method is not None:
+        X_train, Y_train = clone(method).fit_resample(X_train, Y_train)
+    model = clone(learner).fit(X_train, Y_train)
+    # scikit-learn gives one (n, 2) array per label.
+    relevance = np.column_stack([share[:, -1] for share in model.predict_proba(X[test])])
+    return (
+        len(X_train),
+        macro_f1(Y[test], model.predict(X[test])),
+        macro_auc_roc(Y[test], relevance),
+        macro_auc_pr(Y[test], relevance),
+    )
+
+
+def _draw(X: np.ndarray, Y: np.ndarray, seed: int, path: Path, *, quiet: bool) -> str | None:
+    """Draw before and after to a file; return its name, or None without matplotlib."""
+    from labelance.exceptions import MissingDependencyError
+    from labelance.report import save_before_after
+    from labelance.sampling import MLSOL
+
+    X_new, Y_new = MLSOL(random_state=seed).fit_resample(X, Y)
+    names = ("triangle", "borderless", "red")
+    try:
+        save_before_after(path, X, Y, X_new, Y_new, label_names=names, title="MLSOL")
+    except MissingDependencyError as error:
+        if not quiet:
+            console.print(f"No picture: {error}", highlight=False)
+        return None
+    return str(path)
+
+
+def _print_story(
+    X: np.ndarray, Y: np.ndarray, scores: list[Score], drawn: str | None, seconds: float
+) -> None:
+    shares = ", ".join(f"{share:.0%}" for share in Y.mean(axis=0))
+    console.print(
+        f"{len(X)} points with {Y.shape[1]} labels, present in {shares} of them; "
+        "mean of 5 times 2 stratified folds.",
+        highlight=False,
+    )
+    rows = [
+        (score.learner, score.method, f"{score.rows:.0f}")
+        + tuple(
+            f"{value:.3f}" for value in (score.macro_f1, score.macro_auc_roc, score.macro_auc_pr)
+        )
+        for score in scores
+    ]
+    columns = ("learner", "method", "training rows", "macro F", "macro AUC-ROC", "macro AUC-PR")
+    print_table("No sampling against MLSOL", columns, rows)
+    if drawn:
+        console.print(f"Before and after: {drawn}", highlight=False)
+    console.print(f"Done in {seconds:.1f} s.", highlight=False)

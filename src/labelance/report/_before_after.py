@@ -1,0 +1,137 @@
+"""Before and after resampling: one column of pictures for each label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
+
+from labelance._arrays import stack_rows
+from labelance._files import replace_when_done
+from labelance._inputs import open_data
+from labelance._optional import optional_import
+
+# Colors that people with color-blindness can tell apart.
+ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
+
+
+def plot_before_after(
+    X: Any,
+    Y: Any,
+    X_resampled: Any,
+    Y_resampled: Any,
+    *,
+    label_names: Sequence[str] | None = None,
+    labels: Sequence[int] | None = None,
+    title: str = "resampling",
+) -> Any:
+    """Draw where each label is present, before and after resampling.
+
+    Parameters
+    ----------
+    X, Y : array, sparse matrix or data frame
+        The data before. X with more than two features is projected on its two main
+        directions.
+    X_resampled, Y_resampled : the same kinds
+        What a sampler returned.
+    label_names : sequence of str, optional
+        Names for the pictures' headings.
+    labels : sequence of int, optional
+        The labels to draw; by default the first three.
+    title : str
+        What was done, for the heading of the lower row.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Not shown and not saved yet.
+
+    Examples
+    --------
+    >>> from labelance import MLSOL
+    >>> from labelance.datasets import make_figure1
+    >>> from labelance.report import plot_before_after
+    >>> X, Y = make_figure1("b", random_state=0)
+    >>> figure = plot_before_after(X, Y, *MLSOL(random_state=0).fit_resample(X, Y))
+    >>> len(figure.axes)
+    6
+    """
+    figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
+    before = open_data(X, Y, who="plot_before_after")
+    after = open_data(X_resampled, Y_resampled, who="plot_before_after")
+    names = list(label_names or before.labels.names or range(before.Y.shape[1]))
+    chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
+    points, points_after = _flatten(before.X, after.X)
+    figure = figures.Figure(figsize=(3.4 * len(chosen) + 0.6, 7.0), layout="constrained")
+    axes = figure.subplots(2, len(chosen), sharex=True, sharey=True, squeeze=False)
+    n = len(points)
+    for column, label in enumerate(chosen):
+        present = _column(before.Y, label)
+        present_after = _column(after.Y, label)
+        _draw(axes[0, column], points, present, n)
+        _draw(axes[1, column], points_after, present_after, n)
+        axes[0, column].set_title(f"{names[label]}: {present.sum()} of {n}", fontsize=11)
+        axes[1, column].set_title(f"{present_after.sum()} of {len(points_after)}", fontsize=11)
+    axes[0, 0].set_ylabel("before")
+    axes[1, 0].set_ylabel(f"after {title}")
+    _legend(figure)
+    return figure
+
+
+def save_before_after(path: str | os.PathLike[str], *args: Any, **options: Any) -> None:
+    """Draw as :func:`plot_before_after` does, into a file; its ending says the format."""
+    figure = plot_before_after(*args, **options)
+    with replace_when_done(path) as temporary:
+        figure.savefig(temporary, dpi=140)
+
+
+def _flatten(X: Any, X_after: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as points of a plane."""
+    if X.shape[1] == 2 and not sp.issparse(X):
+        return X, X_after
+    if X.shape[1] < 3:
+        X, X_after = (np.pad(_dense(part), ((0, 0), (0, 2 - X.shape[1]))) for part in (X, X_after))
+        return X, X_after
+    projection = TruncatedSVD(2, random_state=0).fit(stack_rows(X, X_after))
+    return projection.transform(X), projection.transform(X_after)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else X  # at most two columns
+
+
+def _column(Y: sp.csr_array, label: int) -> np.ndarray:
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    present = np.zeros(Y.shape[0], dtype=bool)
+    present[rows[Y.indices == label]] = True
+    return present
+
+
+def _draw(ax: Any, points: np.ndarray, present: np.ndarray, n_original: int) -> None:
+    """Draw absent below present below added, so that the rare stays visible."""
+    added = np.arange(len(points)) >= n_original
+    ax.scatter(*points[~present].T, s=9, color=ABSENT, linewidth=0)
+    ax.scatter(*points[present & ~added].T, s=16, color=PRESENT, linewidth=0)
+    ax.scatter(*points[present & added].T, s=20, facecolor="none", edgecolor=ADDED, linewidth=0.9)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for side in ax.spines.values():
+        side.set_color("#D9D9D9")
+
+
+def _legend(figure: Any) -> None:
+    lines = optional_import("matplotlib.lines", extra="plots", purpose="Drawing")
+    entries = [
+        ("absent", {"markerfacecolor": ABSENT, "markeredgewidth": 0}),
+        ("present", {"markerfacecolor": PRESENT, "markeredgewidth": 0}),
+        ("present, synthetic", {"markerfacecolor": "none", "markeredgecolor": ADDED}),
+    ]
+    handles = [
+        lines.Line2D([], [], marker="o", linestyle="none", markersize=6, label=label, **style)
+        for label, style in entries
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

@@ -1,0 +1,74 @@
+"""Samplers that look at the neighbors of every row."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from labelance._inputs import Data, MissingPolicy
+from labelance.exceptions import InputError
+from labelance.neighbors import Neighborhood, Space, resolve_neighbors
+from labelance.neighbors._space import Scale
+from labelance.sampling._base import BaseMultiLabelSampler
+
+
+class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
+    """Base of samplers with ``k_neighbors``, ``metric``, ``scale`` and their likes."""
+
+    k_neighbors: Any
+    metric: str
+    scale: Scale
+    missing: MissingPolicy
+    n_jobs: int | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k_neighbors": [Interval(Integral, 1, None, closed="left"), HasMethods("kneighbors")],
+        "metric": [str],
+        "scale": [StrOptions({"range", "standard"}), None],
+        "categorical_features": ["array-like", StrOptions({"auto"}), None],
+        "missing": [StrOptions({"error", "distance"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def _space(self, data: Data) -> Space:
+        """Return the distance that the search and the draws share."""
+        return Space.of(
+            data.X,
+            metric=self.metric,
+            scale=self.scale,
+            categorical=data.categorical,
+            missing=self.missing,
+        )
+
+    def _neighborhood(self, data: Data, space: Space, given: Neighborhood | None) -> Neighborhood:
+        """Return the given neighborhood if it is of these rows, or search."""
+        if given is None:
+            return resolve_neighbors(
+                self.k_neighbors, data.X, space, n_jobs=self.n_jobs, who=type(self).__name__
+            )
+        self._refuse_other_rows(data, space, given)
+        return given
+
+    def _refuse_other_rows(self, data: Data, space: Space, given: Neighborhood) -> None:
+        """Raise unless the nearest neighbor of every row is as far as the neighborhood says."""
+        came = None
+        if given.indices.shape[0] != data.n_samples:
+            came = f"it has {given.indices.shape[0]} rows and X has {data.n_samples}"
+        elif isinstance(self.k_neighbors, Integral) and given.k != self.k_neighbors:
+            came = f"it has {given.k} neighbors a row and k_neighbors is {self.k_neighbors}"
+        else:
+            nearest = given.indices[:, 0]
+            distances = space.paired(data.X, data.X, None, nearest)
+            if not np.allclose(distances, given.distances[:, 0], rtol=1e-9, atol=1e-12):
+                came = "its distances are not those of these rows under this metric and scale"
+        if came:
+            raise InputError(
+                f"{type(self).__name__} takes a neighborhood of the rows of X",
+                came,
+                "Make it with find_neighbors(X, k, …) and the same metric, scale and "
+                "categorical_features as the sampler's, or leave it out",
+            )
