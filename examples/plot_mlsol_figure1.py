@@ -13,45 +13,50 @@ surroundings supports.
 """
 
 # %%
-# Both datasets have the same number of points of every combination.
+# Both datasets have the same number of points of every combination, and so the same imbalance.
 
 from labelance.datasets import make_figure1
 
-datasets = {
-    "easy": make_figure1("a", random_state=0),
-    "hard": make_figure1("b", random_state=0),
-}
-for name, (_, Y) in datasets.items():
-    print(f"{name}: {len(Y)} points, of each label {Y.sum(axis=0).tolist()}")
+X_easy, Y_easy = make_figure1("a", random_state=0)
+X, Y = make_figure1("b", random_state=0)
+print("points with each label, easy:", Y_easy.sum(axis=0))
+print("points with each label, hard:", Y.sum(axis=0))
 
 # %%
-# Add 30 % of new points to each. The new points come after the original ones.
+# In the easy one no rare label has a neighbor of the other class. There is nothing that
+# new points could mend, and MLSOL says so rather than adding copies of what is clear already.
 
 from labelance import MLSOL
+from labelance.exceptions import NothingToSampleError
 
-resampled = {
-    name: MLSOL(sampling_ratio=0.3, k_neighbors=5, random_state=0).fit_resample(X, Y)
-    for name, (X, Y) in datasets.items()
-}
+sampler = MLSOL(sampling_ratio=0.3, k_neighbors=5, random_state=0)
+try:
+    sampler.fit_resample(X_easy, Y_easy)
+except NothingToSampleError as error:
+    print(error)
 
 # %%
-# The pictures draw a point as its labels say: shape, border and color. On the right the
+# In the hard one there is work to do. The weight of a point says how often it is chosen as the
+# seed of a new one. The new points come after the original ones.
+
+from labelance.imbalance import local_distribution
+from labelance.neighbors import find_neighbors
+
+weights = local_distribution(Y, find_neighbors(X, 5)).weights
+X_more, Y_more = sampler.fit_resample(X, Y)
+X_new, Y_new = X_more[len(X) :], Y_more[len(Y) :]
+
+# %%
+# The pictures draw a point as its labels say: shape, border and color. In the last one the
 # original points fade, so that the new ones stand out.
+
+from itertools import product
 
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
 RED, GREEN, INK = "#D55E00", "#009E73", "#1A1A1A"
-COMBINATIONS = [
-    (0, 0, 0),
-    (1, 0, 0),
-    (1, 0, 1),
-    (0, 0, 1),
-    (0, 1, 1),
-    (0, 1, 0),
-    (1, 1, 0),
-    (1, 1, 1),
-]
+COMBINATIONS = list(product((0, 1), repeat=3))
 
 
 def style(triangle, borderless, red):
@@ -72,11 +77,9 @@ def draw_points(ax, X, Y, *, size=26, alpha=1.0):
 
 
 def frame_square(ax, X):
-    """The same square window for both pictures of a dataset, so that distances compare."""
-    center, reach = (
-        (X.max(axis=0) + X.min(axis=0)) / 2,
-        0.53 * (X.max(axis=0) - X.min(axis=0)).max(),
-    )
+    """The same square window for all pictures of a dataset, so that distances compare."""
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    center, reach = (lowest + highest) / 2, 0.53 * (highest - lowest).max()
     (left, low), (right, high) = center - reach, center + reach
     ax.set(xlim=(left, right), ylim=(low, high), xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_color("#BBBBBB")
@@ -91,16 +94,22 @@ def legend_entry(text, *labels):
 
 
 fig, axes = plt.subplots(2, 2, figsize=(7.8, 8.4), layout="constrained")
-for (before, after), (name, (X, Y)) in zip(axes, datasets.items()):
-    X_more, Y_more = resampled[name]
-    n = len(X)
-    draw_points(before, X, Y)
-    draw_points(after, X, Y, size=16, alpha=0.15)
-    draw_points(after, X_more[n:], Y_more[n:])
-    before.set_title(f"{name}: {n} points", loc="left")
-    after.set_title(f"{name}: {len(X_more) - n} points added by MLSOL", loc="left")
-    frame_square(before, X)
-    frame_square(after, X)
+(easy, hard), (seeds, new) = axes
+
+draw_points(easy, X_easy, Y_easy)
+easy.set_title(f"easy: {len(X_easy)} points, none to add", loc="left")
+draw_points(hard, X, Y)
+hard.set_title(f"hard: {len(X)} points", loc="left")
+seeds.scatter(*X.T, s=6, color="#CCCCCC")
+seeds.scatter(*X.T, s=60 * weights / weights.max(), color="#1F5C7A", alpha=0.8, linewidth=0)
+seeds.set_title("hard: the larger, the likelier a seed", loc="left")
+draw_points(new, X, Y, size=16, alpha=0.15)
+draw_points(new, X_new, Y_new)
+new.set_title(f"hard: {len(X_new)} points added by MLSOL", loc="left")
+
+frame_square(easy, X_easy)
+for ax in (hard, seeds, new):
+    frame_square(ax, X)
 fig.legend(
     handles=[
         legend_entry("circle, border, green", 0, 0, 0),
@@ -108,6 +117,7 @@ fig.legend(
         legend_entry("triangle, border, red", 1, 0, 1),
         legend_entry("circle, border, red", 0, 0, 1),
         legend_entry("circle, borderless, red", 0, 1, 1),
+        legend_entry("circle, borderless, green (new)", 0, 1, 0),
     ],
     loc="outside lower center",
     ncols=3,
@@ -116,6 +126,5 @@ fig.legend(
 plt.show()
 
 # %%
-# In the easy dataset rare labels sit safely in clouds of their own; only the points on the rims
-# of the clouds have weight, and few new ones are needed elsewhere. In the hard one the new
-# points gather where classes overlap and inside the sub-concepts.
+# Seeds, and with them the new points, gather where classes overlap and inside the small
+# sub-concepts. A rare point all alone among the others has no weight: it may be noise.
