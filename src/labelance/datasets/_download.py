@@ -92,6 +92,7 @@ def _get(address: str, part: Path, git_blob: str) -> str | None:
         try:
             complete = _transfer(address, part)
         except HTTPError as error:
+            error.close()
             reason = f"status {error.code}"
             if error.code == 416:  # more is here than there: not a beginning of this file
                 part.unlink()

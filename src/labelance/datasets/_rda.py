@@ -61,7 +61,7 @@ def read_rda(content: bytes, name: str) -> dict[str, RObject]:
     try:
         with stream:
             return dict(_Reader(stream).objects())
-    except (EOFError, OSError, lzma.LZMAError, struct.error, ValueError) as error:
+    except (EOFError, OSError, lzma.LZMAError, struct.error, ValueError, TypeError) as error:
         raise DataFileError(
             f"{name} is a file of R objects (.rda)",
             str(error) or "it ends too early",
