@@ -195,7 +195,7 @@ def _refuse_label_sets(Y: Any, who: str) -> None:
     asked = f"{who} needs Y as an (n, q) table of zeros and ones"
     if Y is None:
         raise LabelFormatError(
-            asked, "y is None (it requires y to be passed)", "Pass the labels as second argument"
+            f"{who} requires y to be passed", "the target y is None", "Pass the labels as well"
         )
     first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
     rows_are_sets = isinstance(first, (set, frozenset, str))
