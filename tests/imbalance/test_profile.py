@@ -154,3 +154,10 @@ def test_what_does_not_fit_is_refused():
         profile(X, Y, neighborhood=SimpleNamespace(indices=np.zeros((50, 5), dtype=int)))
     with pytest.raises(TooFewRowsError):
         profile(X[:5], Y[:5])
+
+
+def test_labels_can_be_named():
+    result = profile(None, [[1, 0], [0, 1], [0, 1]], label_names=["rain", "snow"])
+    assert result.label_names == ("rain", "snow")
+    with pytest.raises(InputError, match="one name for every label"):
+        profile(None, [[1, 0], [0, 1]], label_names=["rain"])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from labelance._inputs import CategoricalFeatures, Labels, open_labels
 from labelance._optional import optional_import
+from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import HasIndices, LocalDistribution, local_distribution
@@ -176,6 +179,7 @@ def profile(
     missing: Literal["error", "distance"] = "error",
     neighborhood: HasIndices | None = None,
     rare_rule: RareRule = "paper",
+    label_names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
 ) -> ImbalanceProfile:
     """Take all measures of imbalance of a multi-label dataset.
@@ -196,6 +200,8 @@ def profile(
         search, and ``k`` is theirs.
     rare_rule : {"paper", "mulan"}, default="paper"
         The rule for rare cells, as for `local_distribution`.
+    label_names : sequence, optional
+        Names of the labels; by default the column names of Y, or their numbers.
 
     Returns
     -------
@@ -239,13 +245,29 @@ def profile(
     local = None
     if neighborhood is not None:
         local = local_distribution(labels.Y, neighborhood, rare_rule=rare_rule)
-    return _assemble(labels, n_features, local)
+    return _assemble(labels.Y, _names(label_names, labels), n_features, local)
+
+
+def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
+    """Return the names given, those of a frame, or the column numbers."""
+    q = labels.Y.shape[1]
+    if given is None:
+        return labels.names or tuple(range(q))
+    if len(given) != q:
+        raise InputError(
+            "profile needs one name for every label",
+            f"label_names has {len(given)} and Y has {q} columns",
+            "Pass a name for each column of Y, in its order",
+        )
+    return tuple(given)
 
 
 def _assemble(
-    labels: Labels, n_features: int | None, local: LocalDistribution | None
+    Y: csr_array,
+    names: tuple[Any, ...],
+    n_features: int | None,
+    local: LocalDistribution | None,
 ) -> ImbalanceProfile:
-    Y = labels.Y
     n_samples, n_labels = Y.shape
     counts = _formulas.label_counts(Y)
     ratios, within = _formulas.irlbl(counts), _formulas.imr(counts, n_samples)
@@ -266,7 +288,7 @@ def _assemble(
         scumble_cv=_formulas.variation(concurrence),
         tcs=None if n_features is None else _formulas.tcs(n_features, n_labels, len(sets)),
         k=None if local is None else local.k,
-        label_names=labels.names or tuple(range(n_labels)),
+        label_names=names,
         label_counts=counts,
         irlbl=ratios,
         imr=within,
