@@ -1,8 +1,18 @@
 """Multi-label samplers: one file each, all on one base, one plan and many draws."""
 
 from labelance.sampling._base import BaseMultiLabelSampler
+from labelance.sampling._list import all_samplers
+from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlsol import MLSOL
 from labelance.sampling._plan import Resampled, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
-__all__ = ["MLSOL", "BaseMultiLabelSampler", "Resampled", "ResamplingPlan", "SamplerTraits"]
+__all__ = [
+    "MLSOL",
+    "BaseMultiLabelSampler",
+    "MLeNN",
+    "Resampled",
+    "ResamplingPlan",
+    "SamplerTraits",
+    "all_samplers",
+]
