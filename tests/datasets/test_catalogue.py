@@ -1,6 +1,7 @@
 """The catalogue: what it lists, where it looks, how it tells good files from bad."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from labelance.datasets import (
     load_dataset,
     verify_dataset,
 )
-from labelance.exceptions import DownloadError, InputError
+from labelance.exceptions import DownloadError, InputError, MissingDependencyError
 
 
 @pytest.fixture
@@ -61,6 +62,18 @@ def test_what_the_own_folder_lacks_comes_from_the_cache(
     assert (get_data_home() / "tiny.xml").is_file()
 
 
+def test_a_folder_of_ones_own_needs_no_optional_package(
+    tiny, tiny_files, tmp_path, monkeypatch
+) -> None:
+    put(tiny_files, tmp_path)
+    monkeypatch.setenv("LABELANCE_DATA", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    load_dataset("tiny")
+    monkeypatch.delenv("LABELANCE_DATA")
+    with pytest.raises(MissingDependencyError, match=r"labelance\[data\]"):
+        load_dataset("tiny")
+
+
 def test_nothing_is_downloaded_if_this_is_not_wanted(tiny, tmp_path, server) -> None:
     with pytest.raises(DownloadError, match="download_if_missing=True"):
         load_dataset("tiny", data_home=tmp_path, download_if_missing=False)
@@ -100,8 +113,9 @@ def test_every_entry_can_be_fetched_and_checked() -> None:
     for info in list_datasets():
         assert re.fullmatch("[0-9a-f]{64}", info.sha256_arff)
         assert re.fullmatch("[0-9a-f]{64}", info.sha256_xml)
-        n_sources = {"verbatim": 2, "join": 3, "mldr": 1}[info.recipe]
-        assert len(info.sources) == n_sources
+        kinds = [source.path.rpartition(".")[2] for source in info.sources]
+        expected = {"verbatim": "arff xml", "join": "arff arff xml", "mldr": "rda"}
+        assert kinds == expected[info.recipe].split()
         for source in info.sources:
             assert re.fullmatch("[0-9a-f]{40}", source.git_blob)
             assert len(source.addresses) > 1

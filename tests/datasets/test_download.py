@@ -1,6 +1,7 @@
 """Downloads from a server on this machine: good, slow of wit, cut off, wrong and gone."""
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -106,3 +107,11 @@ def test_without_a_network_the_error_says_where_to_put_the_files(
     assert "LABELANCE_DATA" in message
     assert "https://github.com/owner/project" in message
     assert isinstance(caught.value, OSError)
+
+
+def test_many_at_once_all_get_the_dataset(publisher, tiny_files, tmp_path) -> None:
+    publisher.publish(tiny_files, ("cut-once", "good"))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: fetch_dataset("tiny", data_home=tmp_path), range(8)))
+    assert verify_dataset("tiny", data_home=tmp_path).ok
+    assert leftovers(tmp_path) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -240,6 +241,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     here = None if force else _find_files(info, data_home)
     if here is not None:
         return here
+    # Most calls end above, and need none of the network's machinery.
     from labelance.datasets._download import download
     from labelance.datasets._recipes import make_files
 
@@ -290,12 +292,12 @@ def verify_dataset(name: str, *, data_home: Folder = None) -> DatasetCheck:
     return DatasetCheck(info.name, files, problems)
 
 
-def _folders(data_home: Folder) -> list[Path]:
-    """Return the folders to look in, in this order."""
-    if data_home is not None:
-        return [get_data_home(data_home)]
+def _folders(data_home: Folder) -> Iterator[Path]:
+    """Give the folders to look in, one by one: the cache folder needs pooch, one's own does not."""
     local = os.environ.get(LOCAL_FOLDER)
-    return [*([Path(local).expanduser()] if local else []), get_data_home()]
+    if data_home is None and local:
+        yield Path(local).expanduser()
+    yield get_data_home(data_home)
 
 
 def _find_files(info: DatasetInfo, data_home: Folder) -> DatasetFiles | None:
@@ -332,5 +334,5 @@ def _by_hand(info: DatasetInfo, folder: Path) -> str:
     return (
         f"Or put {info.name}.arff (or .arff.gz) and {info.name}.xml into {folder}, or into a "
         f"folder that the environment variable {LOCAL_FOLDER} names; "
-        f"they come from https://github.com/{info.repository}"
+        f"their source is https://github.com/{info.repository}"
     )

@@ -10,9 +10,10 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
+from threading import get_ident
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -69,12 +70,12 @@ def git_blob_id(content: bytes) -> str:
 
 @contextmanager
 def _claim(part: Path) -> Iterator[Path]:
-    """Take a half-finished file for this process alone, and leave what is there at the end.
+    """Take a half-finished file for this thread alone, and leave what is there at the end.
 
-    Renaming is atomic, so of two processes one resumes and the other begins anew.
+    Renaming is atomic, so of two that download at once one resumes and the other begins anew.
     """
-    mine = part.with_name(f"{part.name}-{os.getpid()}")
-    if part.exists():
+    mine = part.with_name(f"{part.name}-{os.getpid()}-{get_ident()}")
+    with suppress(FileNotFoundError):
         part.replace(mine)
     try:
         yield mine

@@ -47,6 +47,14 @@ def test_type_shares_are_reached(shares: tuple[float, ...], kind: dict) -> None:
     np.testing.assert_allclose(type_shares_of(X, Y), shares, atol=0.05)
 
 
+def test_every_label_with_enough_rows_has_the_shares() -> None:
+    shares = (0.3, 0.3, 0.3, 0.1)
+    X, Y = make_multilabel_imbalanced(4000, 6, 12, type_shares=shares, random_state=0)
+    counts = local_distribution(Y, find_neighbors(X, k=5)).type_counts
+    reached = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(reached[counts.sum(axis=1) >= 100], [shares] * 12, atol=0.05)
+
+
 def test_only_outliers_is_possible_where_labels_are_rare() -> None:
     X, Y = make_multilabel_imbalanced(imbalance=40, type_shares=(0, 0, 0, 1), random_state=0)
     assert type_shares_of(X, Y)[3] == 1
