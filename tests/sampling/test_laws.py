@@ -1,12 +1,14 @@
 """Every sampler obeys the laws of :mod:`labelance.testing`."""
 
-from labelance.sampling import MLSOL
+from labelance.sampling import MLSOL, MLeNN
 from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
     MLSOL(),
     MLSOL(interpolation="line", scale="range", weighting="sum"),
     MLSOL(metric="manhattan", k_neighbors=3),
+    MLeNN(),
+    MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
 ]
 
 

@@ -1,0 +1,114 @@
+"""MLeNN against the paper's loop, and what it promises: rare labels stay, chance has no part."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from labelance.exceptions import InputError
+from labelance.imbalance import irlbl, mean_ir
+from labelance.neighbors import find_neighbors
+from labelance.sampling import MLeNN
+from labelance.sampling._label_distance import label_distances
+from labelance.testing import sampler_data
+
+
+def distance_slowly(one, two, kind):
+    """Labels of one row only, over both sizes (hamming) or over the union (jaccard)."""
+    one, two = set(np.flatnonzero(one)), set(np.flatnonzero(two))
+    largest = len(one) + len(two) if kind == "hamming" else len(one | two)
+    return len(one ^ two) / largest if largest else 0.0
+
+
+def edit_slowly(X, Y, k, threshold, kind):
+    """The rows that the paper's loop keeps."""
+    minority = irlbl(Y) > mean_ir(Y)
+    kept = []
+    for i, neighbors in enumerate(find_neighbors(X, k).indices):
+        differences = sum(distance_slowly(Y[i], Y[m], kind) > threshold for m in neighbors)
+        if Y[i][minority].any() or 2 * differences < k:
+            kept.append(i)
+    return kept
+
+
+@st.composite
+def tables(draw):
+    """X on a small grid, so that ties and duplicates occur, and Y with empty rows in it."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, q = draw(st.integers(8, 40)), draw(st.integers(2, 8))
+    X = rng.integers(0, 6, (n, 2)).astype(float)
+    Y = (rng.random((n, q)) < rng.random(q) ** 2).astype(int)
+    Y[0], Y[1] = 0, 1  # no label is constant
+    return X, Y
+
+
+kinds = st.sampled_from(["hamming", "jaccard"])
+
+
+@settings(max_examples=60)
+@given(tables(), st.integers(1, 5), st.sampled_from([0, 0.3, 0.5, 0.75]), kinds)
+def test_keeps_what_the_papers_loop_keeps(data, k, threshold, kind):
+    X, Y = data
+    expected = edit_slowly(X, Y, k, threshold, kind)
+    sampler = MLeNN(k_neighbors=k, threshold=threshold, label_distance=kind)
+    if not expected:
+        with pytest.raises(InputError, match="Raise the threshold"):
+            sampler.fit_resample(X, Y)
+        return
+    X_kept, Y_kept = sampler.fit_resample(X, Y)
+    assert_array_equal(sampler.sample_indices_, expected)
+    assert_array_equal(X_kept, X[expected])
+    assert_array_equal(Y_kept, Y[expected])
+
+
+@settings(max_examples=30)
+@given(tables(), kinds)
+def test_distances_of_labelsets(data, kind):
+    _, Y = data
+    n = len(Y)
+    rows, others = np.arange(n), np.random.default_rng(0).integers(n, size=(n, 3))
+    fast = label_distances(sp.csr_array(Y.astype(np.int8)), rows, others, kind)
+    slow = [[distance_slowly(Y[i], Y[m], kind) for m in others[i]] for i in rows]
+    assert_allclose(fast, slow, rtol=0)
+
+
+@pytest.mark.parametrize("threshold", [0, 0.5, 0.75])
+def test_no_row_with_a_minority_label_is_deleted(threshold):
+    X, Y = sampler_data(n=200)
+    minority = irlbl(Y) > mean_ir(Y)
+    assert minority.any()
+    _, Y_kept = MLeNN(threshold=threshold).fit_resample(X, Y)
+    assert len(Y_kept) < len(Y)
+    assert_array_equal(Y_kept[:, minority].sum(axis=0), Y[:, minority].sum(axis=0))
+
+
+def test_a_threshold_of_one_deletes_nothing():
+    X, Y = sampler_data()
+    sampler = MLeNN(threshold=1)
+    sampler.fit_resample(X, Y)
+    assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
+
+
+@pytest.mark.parametrize(("k", "kept"), [(1, False), (2, False), (3, True), (4, True)])
+def test_half_of_the_neighbors_is_enough_and_a_third_is_not(k, kept):
+    X = np.array([[0.0], [1], [-1.5], [-2], [-2.5]])
+    Y = np.array([[1, 0], [0, 1], [1, 0], [1, 0], [1, 0]])  # row 0's nearest neighbor differs
+    sampler = MLeNN(k_neighbors=k)
+    sampler.fit_resample(X, Y)
+    assert (0 in sampler.sample_indices_) == kept
+
+
+def test_deleting_every_row_is_an_error_that_says_what_to_do():
+    X = np.arange(4.0)[:, None]
+    Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
+    with pytest.raises(InputError, match="all 4 rows"):
+        MLeNN(k_neighbors=1).fit_resample(X, Y)
+
+
+def test_verbose_says_how_many(capsys):
+    sampler = MLeNN(verbose=1, threshold=0.3)
+    X, Y = sampler_data()
+    kept = len(sampler.fit_resample(X, Y)[0])
+    assert f"deletes {len(X) - kept} of" in capsys.readouterr().out
