@@ -199,6 +199,8 @@ def _clean_categories(categories: Any, count: int) -> Categories:
             f"it has {len(categories)} for {count} features",
             "Give None for every feature that is a number",
         )
+    if set(map(type, categories)) <= {type(None)}:
+        return tuple(categories)  # tens of thousands of numbers, in no time
     return tuple(None if c is None else tuple(map(str, c)) for c in categories)
 
 

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._cells import DROP, NOMINAL, NUMBER, TEXT
 from labelance.exceptions import DataFileError
-
-# How the cells of a column are read.
-NUMBER, NOMINAL, TEXT, DROP = 0, 1, 2, 3
 
 TextPolicy = Literal["error", "nominal", "drop"]
 ColumnType = tuple[int, tuple[str, ...] | None]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s{{%'\",][^\s{{]*)\s*(.*)", re.I | re.S)
+_FIRST_ATTRIBUTE = re.compile(r"^[ \t]*@attribute", re.I | re.M)
 _RELATION = re.compile(rf"\s*@relation\s+({_QUOTED}|.*)", re.I | re.S)
 _VALUE = re.compile(rf"\s*({_QUOTED}|[^\s,{{}}'\"][^\s,}}]*)\s*(,?)")
 _NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\]\s*)?(?:%.*)?$", re.I)
 _TEXTUAL = re.compile(rf"(?:string|date(?:\s+(?:{_QUOTED}|\S+))?)\s*(?:%.*)?$", re.I)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.S)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+
+
+class _SplitHead(NamedTuple):
+    """A head in pieces: the relation, and name, type as written and line of every attribute."""
+
+    relation: str
+    names: list[str]
+    specs: list[str]
+    lines: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,6 @@ def read_header(
     """Read up to ``@data``; also return the number of the next line and what came with it."""
     head = bytearray()
     for _, block in blocks:
-        # Searched from a little before the new block would be wrong: blocks are whole lines.
         end = _data_line(block)
         head += block[:end]
         if end is not None:
@@ -93,38 +101,75 @@ def _data_line(block: bytes) -> int | None:
 
 
 def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
-    relation, names, types = "", [], []
-    # Most columns share a few types, and parsing each only once is most of the speed.
-    known: dict[str, ColumnType] = {}
+    relation, names, specs, lines = _split_head(file, head)
+    _check_names(file, names, lines)
+    # Files have tens of thousands of columns of a few types; each type is parsed once.
+    known = {}
+    for spec in set(specs):
+        first = specs.index(spec)
+        known[spec] = _parse_type(file, lines[first], names[first], spec, text)
+    types = list(map(known.__getitem__, specs))
+    kinds, categories = zip(*types)
+    return ArffHeader(relation, tuple(names), np.array(kinds, dtype=np.uint8), categories)
+
+
+def _split_head(file: TextFile, head: str) -> _SplitHead:
+    """Split a head in the fast way where it is plain, else line by line."""
+    start = match.start() if (match := _FIRST_ATTRIBUTE.search(head)) else len(head)
+    plain = _split_plain(head[start:])
+    if plain is None:
+        return _split_lines(file, head)
+    first = head.count("\n", 0, start) + 1
+    relation = _split_lines(file, head[:start]).relation
+    return _SplitHead(relation, *plain, range(first, first + len(plain[0])))
+
+
+def _split_plain(text: str) -> tuple[list[str], list[str]] | None:
+    """Names and types, if there are three bare words on every line but the last, or None.
+
+    Wide files are like this, and splitting all their words at once is most of the speed.
+    """
+    text = text[: text.rfind("@")].rstrip()
+    words = text.split()
+    keywords, names, specs = words[0::3], words[1::3], words[2::3]
+    plain = (
+        len(keywords) == keywords.count("@attribute") == len(specs) == text.count("\n") + 1
+        and not any(byte in text for byte in "'\"%")
+        and "{" not in "".join(names)
+    )
+    return (names, specs) if plain else None
+
+
+def _split_lines(file: TextFile, head: str) -> _SplitHead:
+    """Split a head line by line, and say which line is wrong."""
+    relation, names, specs, lines = "", [], [], []
     for number, line in enumerate(head.split("\n"), 1):
-        parts = line.split(None, 2)
-        if not parts or parts[0][0] == "%":
-            continue
-        keyword = parts[0].lower()
+        words = line.split(None, 1)
+        keyword = words[0].lower() if words else "%"
         if keyword == "@attribute":
-            name, spec = _split_attribute(file, number, line, parts)
-            if spec not in known:
-                known[spec] = _parse_type(file, number, name, spec, text)
+            name, spec = _split_attribute(file, number, line)
             names.append(name)
-            types.append(known[spec])
-        elif keyword == "@relation" and (match := _RELATION.match(line)):
-            relation = unquote(match[1].strip())
-        elif keyword not in ("@data", "@relation"):
-            raise file.error(
-                number,
-                "The head of an ARFF file has @relation, @attribute and comments",
-                f"there is {_short(line.strip())!r}",
-                "Check that this is an ARFF file, or give its format",
-            )
-    _check_names(file, head, names)
-    kinds = np.array([kind for kind, _ in types], dtype=np.uint8)
-    return ArffHeader(relation, tuple(names), kinds, tuple(values for _, values in types))
+            specs.append(spec)
+            lines.append(number)
+        elif keyword[0] != "%" and keyword != "@data":
+            relation = _parse_relation(file, number, line)
+    return _SplitHead(relation, names, specs, lines)
 
 
-def _split_attribute(file: TextFile, number: int, line: str, parts: list[str]) -> tuple[str, str]:
-    """Name and type of a line ``@attribute name type``."""
-    if len(parts) == 3 and parts[1][0] not in "'\"%{," and "{" not in parts[1]:
-        return parts[1], parts[2]
+def _parse_relation(file: TextFile, number: int, line: str) -> str:
+    match = _RELATION.match(line)
+    if match is None:
+        raise file.error(
+            number,
+            "The head of an ARFF file has @relation, @attribute and comments",
+            f"there is {_short(line.strip())!r}",
+            "Check that this is an ARFF file, or give its format",
+        )
+    return unquote(match[1].strip())
+
+
+def _split_attribute(file: TextFile, number: int, line: str) -> tuple[str, str]:
+    """Name and type of a line ``@attribute name type``, the name quoted or not."""
     match = _ATTRIBUTE.match(line)
     if match is None or not match[2].strip():
         raise file.error(
@@ -183,16 +228,15 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
     return tuple(values)
 
 
-def _check_names(file: TextFile, head: str, names: list[str]) -> None:
-    last = head.count("\n") + 1
+def _check_names(file: TextFile, names: list[str], lines: Sequence[int]) -> None:
     if not names:
         raise file.error(
-            last, "An ARFF file declares attributes", "there is none", "Add @attribute lines"
+            None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
         )
     if len(set(names)) < len(names):
-        seen: set[str] = set()
-        name = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise repeated_name(file, last, name)
+        name = Counter(names).most_common(1)[0][0]
+        second = names.index(name, names.index(name) + 1)
+        raise repeated_name(file, lines[second], name)
 
 
 def repeated_name(file: TextFile, line: int | None, name: str) -> DataFileError:

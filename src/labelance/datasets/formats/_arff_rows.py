@@ -1,261 +1,258 @@
-"""The rows of an ARFF file, dense and sparse, compiled.
+"""Where the cells of ARFF rows begin and end, dense and sparse, compiled.
 
-Both kernels read a block of whole lines into a `Rows` and stop at the first mistake. A cell
-that needs more than a look at its bytes (an escaped value, a text, a number of very many
-digits) is left as NaN and noted for Python to fill in.
+Both kernels go through a block of whole lines, note the bounds of every cell, and stop at the
+first mistake. What the cells mean is the matter of `_cells`.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.datasets.formats._arff_header import DROP, NOMINAL, NUMBER
-from labelance.datasets.formats._numbers import BAD, KNOWN, UNDECIDED, parse_number
-from labelance.datasets.formats._vocabulary import UNKNOWN, Vocabulary, find_code
+from labelance.datasets.formats._cells import ESCAPED, PLAIN, QUOTED
+
+# Entries of a tally: rows and cells that are whole, then the mistake (0 for none), where it is.
+ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
 
 # Mistakes in a row.
-TOO_FEW, TOO_MANY, EMPTY, UNCLOSED, NOT_A_NUMBER, UNKNOWN_VALUE, WEIGHT = range(1, 8)
-WRONG_KIND, BAD_INDEX, NO_VALUE, UNORDERED, TRAILING, OPEN_ROW = range(8, 14)
-
-# Entries of Rows.tally: what was read, and the mistake (0 for none) with its place.
-ROWS, CELLS, LATER, MISTAKE, COLUMN, START, STOP = range(7)
+TOO_FEW, TOO_MANY, EMPTY, UNCLOSED, WEIGHT, WRONG_KIND = range(1, 7)
+BAD_INDEX, NO_VALUE, UNORDERED, TRAILING, OPEN_ROW = range(7, 12)
 
 FAILED = -1
 
+_IN_TOKEN = np.ones(256, dtype=np.bool_)
+_IN_TOKEN[:33] = False
+_IN_TOKEN[[44, 125]] = False
 
-class Rows(NamedTuple):
-    """Where a kernel writes: cells, a line for every row, cells left for later, and a tally.
+NEWLINE, BLANK, TAB, COMMA, PERCENT, BACKSLASH = 10, 32, 9, 44, 37, 92
+QUOTE, DOUBLE_QUOTE, OPEN_BRACE, CLOSE_BRACE = 39, 34, 123, 125
 
-    Dense cells fill ``values`` of shape (rows, columns); sparse ones fill its only row, with
-    ``columns`` and ``ends`` as in a CSR. ``later`` has (position in values, column, start, stop).
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FoundCells:
+    """The cells of a block, row by row, and the mistake after them, 0 if there is none.
+
+    For sparse rows ``columns`` and ``ends`` are the indices and indptr of a CSR; for dense ones
+    they are empty. ``lines`` has one more entry than rows if there is a mistake.
     """
 
-    values: NDArray[np.float64]
-    columns: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    later: NDArray[np.int64]
-    tally: NDArray[np.int64]
+    rows: int
+    width: int
+    bounds: Ints
+    marks: Bytes
+    columns: Ints
+    ends: Longs
+    lines: Longs
+    mistake: int
+    column: int
+    start: int
+    stop: int
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """Row and column of a cell."""
+        if self.ends.size:
+            return int(np.searchsorted(self.ends, cell, "right")) - 1, int(self.columns[cell])
+        return divmod(cell, self.width)
 
 
-def make_rows(rows: int, width: int, cells: int | None) -> Rows:
-    """Allocate room for ``rows`` dense rows, or, with ``cells``, for as many sparse cells."""
-    dense = cells is None
-    room = rows * width if cells is None else cells
-    return Rows(
-        values=np.empty((rows, width) if dense else (1, room)),
-        columns=np.empty(0 if dense else room, dtype=np.int32),
-        ends=np.zeros(0 if dense else rows + 1, dtype=np.int64),
-        lines=np.empty(rows, dtype=np.int64),
-        later=np.empty((room, 4), dtype=np.int64),
-        tally=np.zeros(7, dtype=np.int64),
+def find_cells(block: bytes, first_line: int, width: int, *, sparse: bool) -> FoundCells:
+    """Find the cells of a block of whole lines."""
+    text = np.frombuffer(block, dtype=np.uint8)
+    lines = block.count(b"\n")
+    # A dense row has a byte and a separator for every cell; the last row may be cut short.
+    rows = lines if sparse else min(lines, len(block) // (2 * width) + 1)
+    cells = np.count_nonzero(text == COMMA) + lines if sparse else rows * width
+    bounds, marks = np.empty((cells, 2), dtype=np.int32), np.empty(cells, dtype=np.uint8)
+    columns = np.empty(cells if sparse else 0, dtype=np.int32)
+    ends = np.zeros(rows + 1 if sparse else 0, dtype=np.int64)
+    numbers, tally = np.empty(rows, dtype=np.int64), np.zeros(6, dtype=np.int64)
+    if sparse:
+        _find_sparse(text, first_line, width, bounds, marks, columns, ends, numbers, tally)
+    else:
+        _find_dense(text, first_line, width, bounds, marks, numbers, tally)
+    count, cells, *mistake = tally.tolist()
+    ends = ends[: count + 1]
+    return FoundCells(
+        count, width, bounds[:cells], marks[:cells], columns[:cells], ends, numbers, *mistake
     )
 
 
 @kernel
-def read_dense_rows(
-    text: NDArray[np.uint8], line: int, kinds: NDArray[np.uint8], known: Vocabulary, out: Rows
+def _find_dense(
+    text: Bytes, line: int, width: int, bounds: Ints, marks: Bytes, lines: Longs, tally: Longs
 ) -> None:
-    """Read rows ``1.5, red, ?``; ``line`` is the number of the first line."""
-    at = 0
+    """Go through rows ``1.5, red, ?``; ``line`` is the number of the first line."""
+    at, row = 0, 0
     while at < len(text):
         at = _skip_blank(text, at)
-        if not _ends_row(text[at]):
-            out.lines[out.tally[ROWS]] = line
-            at = _dense_row(text, at, kinds, known, out)
+        if text[at] != NEWLINE and text[at] != PERCENT:
+            lines[row] = line
+            at = _dense_row(text, at, width, row * width, bounds, marks, tally)
             if at == FAILED:
-                return
-            out.tally[ROWS] += 1
+                break
+            row += 1
         at = _skip_line(text, at)
         line += 1
+    tally[ROWS], tally[CELLS] = row, row * width
 
 
 @kernel
-def read_sparse_rows(
-    text: NDArray[np.uint8], line: int, kinds: NDArray[np.uint8], known: Vocabulary, out: Rows
+def _find_sparse(
+    text: Bytes,
+    line: int,
+    width: int,
+    bounds: Ints,
+    marks: Bytes,
+    columns: Ints,
+    ends: Longs,
+    lines: Longs,
+    tally: Longs,
 ) -> None:
-    """Read rows ``{3 1.5, 7 red}``; ``line`` is the number of the first line."""
-    at = 0
+    """Go through rows ``{3 1.5, 7 red}``; ``columns`` and ``ends`` become those of a CSR."""
+    at, row = 0, 0
     while at < len(text):
         at = _skip_blank(text, at)
-        if not _ends_row(text[at]):
-            out.lines[out.tally[ROWS]] = line
-            at = _sparse_row(text, at, kinds, known, out)
+        if text[at] != NEWLINE and text[at] != PERCENT:
+            lines[row] = line
+            at = _sparse_row(text, at, width, bounds, marks, columns, tally)
             if at == FAILED:
-                return
-            out.tally[ROWS] += 1
-            out.ends[out.tally[ROWS]] = out.tally[CELLS]
+                break
+            row += 1
+            ends[row] = tally[CELLS]
         at = _skip_line(text, at)
         line += 1
+    tally[ROWS], tally[CELLS] = row, ends[row]
 
 
 @kernel
 def _dense_row(
-    text: NDArray[np.uint8], at: int, kinds: NDArray[np.uint8], known: Vocabulary, out: Rows
+    text: Bytes, at: int, width: int, first: int, bounds: Ints, marks: Bytes, tally: Longs
 ) -> int:
-    """Read the row at ``at``; give where it ends, or FAILED."""
-    row, column, width = out.tally[ROWS], 0, len(kinds)
-    while not _ends_row(text[at]):
-        if text[at] == 44:
-            return _fail(out, EMPTY, column, at, at + 1)
-        if text[at] == 123 or text[at] == 125:
-            return _fail(out, WEIGHT if column == width else WRONG_KIND, column, at, at + 1)
-        if column == width:
-            return _fail(out, TOO_MANY, column, at, at + 1)
-        value, at = _cell(text, at, kinds[column], column, known, out, row * width + column)
-        if at == FAILED:
-            return FAILED
-        out.values[row, column] = value
+    """Note the cells of the row at ``at``; give where it ends, or FAILED."""
+    column = 0
+    while text[at] != NEWLINE and text[at] != PERCENT:
+        mistake = 0
+        if text[at] == COMMA:
+            mistake = EMPTY
+        elif text[at] == OPEN_BRACE or text[at] == CLOSE_BRACE:
+            mistake = WEIGHT if column == width else WRONG_KIND
+        elif column == width:
+            mistake = TOO_MANY
+        if mistake:
+            return _fail(tally, mistake, column, at, at + 1)
+        start, stop, mark = _value(text, at)
+        if mark == UNCLOSED:
+            return _fail(tally, UNCLOSED, column, start, stop)
+        bounds[first + column, 0], bounds[first + column, 1] = start, stop
+        marks[first + column] = mark
         column += 1
-        at = _skip_comma(text, at)
-    return at if column == width else _fail(out, TOO_FEW, column, at, at)
+        at = _skip_blank(text, stop if mark == PLAIN else stop + 1)
+        if text[at] == COMMA:
+            at = _skip_blank(text, at + 1)
+    return at if column == width else _fail(tally, TOO_FEW, column, at, at)
 
 
 @kernel
 def _sparse_row(
-    text: NDArray[np.uint8], at: int, kinds: NDArray[np.uint8], known: Vocabulary, out: Rows
+    text: Bytes, at: int, width: int, bounds: Ints, marks: Bytes, columns: Ints, tally: Longs
 ) -> int:
-    """Read the row at ``at``; give where it ends, or FAILED."""
-    if text[at] != 123:
-        return _fail(out, WRONG_KIND, 0, at, at + 1)
+    """Note the cells of the row at ``at``; give where it ends, or FAILED."""
+    if text[at] != OPEN_BRACE:
+        return _fail(tally, WRONG_KIND, 0, at, at + 1)
     at = _skip_blank(text, at + 1)
-    before = -1
-    while text[at] != 125:
-        column, at = _index(text, at, before, kinds, out)
-        if at == FAILED:
-            return FAILED
-        value, at = _cell(text, at, kinds[column], column, known, out, out.tally[CELLS])
-        if at == FAILED:
-            return FAILED
-        # The zero of a number and the first value of a nominal column are not stored.
-        if value != 0 and kinds[column] != DROP:
-            out.values[0, out.tally[CELLS]] = value
-            out.columns[out.tally[CELLS]] = column
-            out.tally[CELLS] += 1
-        before, end = column, at
-        at = _skip_comma(text, at)
-        if text[at] != 125 and text[at] != 10 and text[_skip_blank(text, end)] != 44:
-            return _fail(out, TRAILING, column, at, at + 1)
+    cell, before = tally[CELLS], -1
+    while text[at] != CLOSE_BRACE:
+        column, stop = _index(text, at)
+        mistake = _index_mistake(text, at, stop, column, before, width)
+        if mistake:
+            return _fail(tally, mistake, column, at, max(stop, _token_end(text, at)))
+        start, stop, mark = _value(text, _skip_blank(text, stop))
+        if mark == UNCLOSED:
+            return _fail(tally, UNCLOSED, column, start, stop)
+        bounds[cell, 0], bounds[cell, 1] = start, stop
+        marks[cell], columns[cell] = mark, column
+        cell, before = cell + 1, column
+        at = _skip_blank(text, stop if mark == PLAIN else stop + 1)
+        if text[at] == COMMA:
+            at = _skip_blank(text, at + 1)
+        elif text[at] != CLOSE_BRACE and text[at] != NEWLINE:
+            return _fail(tally, TRAILING, column, at, at + 1)
+    tally[CELLS] = cell
     at = _skip_blank(text, at + 1)
-    if text[at] == 44 or text[at] == 123:
-        return _fail(out, WEIGHT, 0, at, at + 1)
-    return at if _ends_row(text[at]) else _fail(out, TRAILING, 0, at, at + 1)
+    if text[at] == COMMA or text[at] == OPEN_BRACE:
+        return _fail(tally, WEIGHT, 0, at, at + 1)
+    ends = text[at] == NEWLINE or text[at] == PERCENT
+    return at if ends else _fail(tally, TRAILING, 0, at, at + 1)
 
 
 @kernel
-def _index(
-    text: NDArray[np.uint8], at: int, before: int, kinds: NDArray[np.uint8], out: Rows
-) -> tuple[int, int]:
-    """Read the column number of a sparse cell; give it and where its value begins, or FAILED."""
+def _index(text: Bytes, at: int) -> tuple[int, int]:
+    """Read the column number of a sparse cell; give it and where it ends."""
     start, column = at, 0
-    if text[at] == 10:
-        return column, _fail(out, OPEN_ROW, 0, at, at)
     while 48 <= text[at] <= 57 and at - start < 10:
         column = column * 10 + int(np.int64(text[at])) - 48
         at += 1
-    if start == at or column >= len(kinds) or (text[at] != 32 and text[at] != 9):
-        return column, _fail(out, BAD_INDEX, 0, start, _token_end(text, start))
-    if column <= before:
-        return column, _fail(out, UNORDERED, column, start, at)
-    at = _skip_blank(text, at)
-    if text[at] == 44 or text[at] == 125 or text[at] == 10:
-        return column, _fail(out, NO_VALUE, column, start, at)
     return column, at
 
 
 @kernel
-def _cell(
-    text: NDArray[np.uint8],
-    at: int,
-    kind: int,
-    column: int,
-    known: Vocabulary,
-    out: Rows,
-    position: int,
-) -> tuple[float, int]:
-    """Read the value at ``at``: its number or code, and where it ends, or FAILED."""
-    start, stop, quoted, escaped = at, at, text[at] == 39 or text[at] == 34, False
-    if quoted:
-        start += 1
-        stop, escaped = _quote_end(text, at)
-        if text[stop] == 10:
-            return math.nan, _fail(out, UNCLOSED, column, start, stop)
-        at = stop + 1
-    else:
-        at = stop = _token_end(text, at)
-    if kind == DROP or (not quoted and stop == start + 1 and text[start] == 63):  # ?
-        return math.nan, at
-    state, value = UNDECIDED, math.nan
-    if kind == NUMBER and not escaped:
-        state, value = parse_number(text, start, stop)
-    elif kind == NOMINAL and not escaped:
-        code = find_code(known, column, text, start, stop)
-        state, value = (BAD if code == UNKNOWN else KNOWN), np.float64(code)
-    if state == BAD:
-        why = NOT_A_NUMBER if kind == NUMBER else UNKNOWN_VALUE
-        return value, _fail(out, why, column, start, stop)
-    if state == UNDECIDED:
-        out.later[out.tally[LATER]] = (position, column, start, stop)
-        out.tally[LATER] += 1
-    return value, at
+def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, width: int) -> int:
+    """Say what is wrong with the column number ``text[at:stop]``, 0 for nothing."""
+    if text[at] == NEWLINE:
+        return OPEN_ROW
+    if at == stop or column >= width or (text[stop] != BLANK and text[stop] != TAB):
+        return BAD_INDEX
+    if column <= before:
+        return UNORDERED
+    return 0 if _IN_TOKEN[text[_skip_blank(text, stop)]] else NO_VALUE
 
 
 @kernel
-def _quote_end(text: NDArray[np.uint8], at: int) -> tuple[int, bool]:
-    """Position of the closing quote, or of the line end before it; is anything escaped?"""
-    quote, escaped = text[at], False
+def _value(text: Bytes, at: int) -> tuple[int, int, int]:
+    """Bounds of the value at ``at``, without its quotes, and its mark, or UNCLOSED."""
+    quote = text[at]
+    if quote != QUOTE and quote != DOUBLE_QUOTE:
+        return at, _token_end(text, at), PLAIN
     at += 1
-    while text[at] != quote and text[at] != 10:
-        if text[at] == 92 and text[at + 1] != 10:
-            escaped = True
+    start, mark = at, QUOTED
+    while text[at] != quote and text[at] != NEWLINE:
+        if text[at] == BACKSLASH and text[at + 1] != NEWLINE:
+            mark = ESCAPED
             at += 1
         at += 1
-    return at, escaped
+    return start, at, mark if text[at] == quote else UNCLOSED
 
 
 @kernel
-def _token_end(text: NDArray[np.uint8], at: int) -> int:
-    while text[at] > 32 and text[at] != 44 and text[at] != 125:
+def _token_end(text: Bytes, at: int) -> int:
+    while _IN_TOKEN[text[at]]:
         at += 1
     return at
 
 
 @kernel
-def _skip_blank(text: NDArray[np.uint8], at: int) -> int:
-    while text[at] == 32 or text[at] == 9:
+def _skip_blank(text: Bytes, at: int) -> int:
+    while text[at] == BLANK or text[at] == TAB:
         at += 1
     return at
 
 
 @kernel
-def _skip_comma(text: NDArray[np.uint8], at: int) -> int:
-    """Skip blanks with at most one comma among them."""
-    at = _skip_blank(text, at)
-    return _skip_blank(text, at + 1) if text[at] == 44 else at
-
-
-@kernel
-def _skip_line(text: NDArray[np.uint8], at: int) -> int:
-    while text[at] != 10:
+def _skip_line(text: Bytes, at: int) -> int:
+    while text[at] != NEWLINE:
         at += 1
     return at + 1
 
 
 @kernel
-def _ends_row(byte: int) -> bool:
-    return byte == 10 or byte == 37  # a comment may follow a row
-
-
-@kernel
-def _fail(out: Rows, mistake: int, column: int, start: int, stop: int) -> int:
-    """Note the mistake and its place."""
-    out.tally[MISTAKE] = mistake
-    out.tally[COLUMN] = column
-    out.tally[START] = start
-    out.tally[STOP] = stop
+def _fail(tally: Longs, mistake: int, column: int, start: int, stop: int) -> int:
+    """Note the mistake and where it is."""
+    tally[MISTAKE], tally[COLUMN], tally[START], tally[STOP] = mistake, column, start, stop
     return FAILED

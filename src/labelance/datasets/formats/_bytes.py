@@ -135,14 +135,13 @@ def _pieces(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
 
 def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
     """Unzip one or several gzip members, never more than ``size`` bytes at a time."""
-    lines, member = 0, zlib.decompressobj(wbits=31)
-    compressed = head
+    compressed, total, member = head, 0, zlib.decompressobj(wbits=31)
     while compressed or (compressed := stream.read(READ_SIZE)):
         try:
             piece = member.decompress(compressed, size)
         except zlib.error as problem:
-            raise _broken_gzip(file, lines, f"its bytes are damaged ({problem})") from problem
-        lines += piece.count(b"\n")
+            raise _broken_gzip(file, total, "its bytes are damaged after that") from problem
+        total += len(piece)
         if piece:
             yield piece
         compressed = member.unconsumed_tail
@@ -152,11 +151,12 @@ def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterato
             if not compressed:
                 return
             member = zlib.decompressobj(wbits=31)
-    raise _broken_gzip(file, lines, "it ends in the middle")
+    raise _broken_gzip(file, total, "it ends there")
 
 
-def _broken_gzip(file: TextFile, lines: int, came: str) -> DataFileError:
-    return file.error(lines + 1, "The file is a whole gzip file", came, "Download or copy it again")
+def _broken_gzip(file: TextFile, total: int, came: str) -> DataFileError:
+    asked = f"The file is a whole gzip file, and {total} bytes of it were unzipped"
+    return file.error(None, asked, came, "Download or copy it again")
 
 
 def _last_line_end(text: bytes, quote: bytes | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import compress, count
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,9 @@ def split_labels(
     return MultiLabelDataset(
         X=table.cells[:, others],
         Y=_indicator(table, columns, present),
-        feature_names=tuple(table.names[j] for j in others),
-        label_names=tuple(table.names[j] for j in columns),
-        categories=tuple(table.categories[j] for j in others),
+        feature_names=tuple(compress(table.names, (~is_label).tolist())),
+        label_names=tuple(compress(table.names, is_label.tolist())),
+        categories=tuple(compress(table.categories, (~is_label).tolist())),
         name=table.name,
     )
 
@@ -81,15 +82,15 @@ def _find_by_file(table: Table) -> Sequence[int]:
     )
 
 
-def _find_by_count(table: Table, count: int) -> Sequence[int]:
+def _find_by_count(table: Table, number: int) -> Sequence[int]:
     width = len(table.names)
-    if not 0 < abs(count) <= width:
+    if not 0 < abs(number) <= width:
         raise InputError(
             f"labels is a number of columns between 1 and {width}, or between -{width} and -1",
-            f"labels={count}",
+            f"labels={number}",
             _HOW_TO,
         )
-    return range(count) if count > 0 else range(width + count, width)
+    return range(number) if number > 0 else range(width + number, width)
 
 
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
@@ -101,16 +102,17 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
 
 
 def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[int]:
-    position = {name: j for j, name in enumerate(table.names)}
-    unknown = [name for name in names if name not in position]
-    if unknown:
+    wanted = set(names)
+    found = list(compress(count(), map(wanted.__contains__, table.names)))
+    if len(found) < len(wanted):
+        unknown = [name for name in names if name not in table.names]
         raise table.file.error(
             None,
             f"Every label that {source} names is a column",
             f"{len(unknown)} are not, the first is {unknown[0]!r}",
             "Check that the file of labels and the file of data belong together",
         )
-    return [position[name] for name in names]
+    return found
 
 
 def _indicator(

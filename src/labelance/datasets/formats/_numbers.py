@@ -46,60 +46,85 @@ _TENS = 10.0 ** np.arange(23)
 
 @kernel
 def parse_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, float]:
-    """Read ``text[start:stop]`` as a number: what became of it, and its value."""
-    at = start
-    negative = False
-    if at < stop and (text[at] == 43 or text[at] == 45):  # + -
-        negative = text[at] == 45
-        at += 1
-    digits, significant, fraction = 0, 0, 0
-    mantissa = np.uint64(0)
-    seen_point = False
-    while at < stop:
-        byte = text[at]
-        if 48 <= byte <= 57:
-            digits += 1
-            if significant > 0 or byte != 48:
-                significant += 1
-            mantissa = mantissa * np.uint64(10) + np.uint64(byte - 48)
-            if seen_point:
-                fraction += 1
-        elif byte == 46 and not seen_point:
-            seen_point = True
-        else:
-            break
-        at += 1
-    if digits == 0 and seen_point:
-        return BAD, math.nan
-    if digits == 0:
-        return _word(text, at, stop, negative)
-    exponent, at = _exponent(text, at, stop)
+    """Read ``text[start:stop]`` as a number: what became of it, and its value.
+
+    A byte that cannot belong to a number follows at ``stop``.
+    """
+    negative = text[start] == 45
+    first = start + 1 if negative or text[start] == 43 else start
+    mantissa, at = _digits(text, first, np.uint64(0))
+    count, fraction = at - first, 0
+    if text[at] == 46:
+        mantissa, end = _digits(text, at + 1, mantissa)
+        fraction = end - at - 1
+        count, at = count + fraction, end
+    # Nearly all numbers in files end here.
+    if at == stop and 0 < count < 16:
+        value = np.float64(mantissa) / _TENS[fraction]
+        return KNOWN, -value if negative else value
+    return _parse_long(text, first, at, stop, mantissa, count, fraction, negative)
+
+
+@kernel
+def _parse_long(
+    text: NDArray[np.uint8],
+    first: int,
+    at: int,
+    stop: int,
+    mantissa: np.uint64,
+    count: int,
+    fraction: int,
+    negative: bool,
+) -> tuple[int, float]:
+    """Go on with an exponent at ``at``, with very many digits, or with a word."""
+    if count == 0:
+        return (BAD, math.nan) if at != first else _word(text, at, stop, negative)
+    exponent = 0
     if at != stop:
-        return BAD, math.nan
-    if significant > 19 or abs(exponent) > 10_000:
+        exponent, at = _exponent(text, at)
+        if at != stop:
+            return BAD, math.nan
+    if (count > 19 and _significant(text, first) > 19) or abs(exponent) > 10_000:
         return UNDECIDED, math.nan
     state, value = _scale(mantissa, exponent - fraction)
     return state, -value if negative else value
 
 
 @kernel
-def _exponent(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
-    """Read ``e-12`` at ``at``: the exponent (0 if there is none) and where it ends."""
-    if at >= stop or (text[at] != 101 and text[at] != 69):  # e E
+def _digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[np.uint64, int]:
+    """Append the digits at ``at`` to a number; give it and where they end."""
+    digit = np.uint64(text[at]) - np.uint64(48)
+    while digit <= np.uint64(9):  # what is below "0" wraps around to a large number
+        number = number * np.uint64(10) + digit
+        at += 1
+        digit = np.uint64(text[at]) - np.uint64(48)
+    return number, at
+
+
+@kernel
+def _significant(text: NDArray[np.uint8], at: int) -> int:
+    """Count the digits at ``at`` from the first that is not zero, a point among them or not."""
+    count = 0
+    while 48 <= text[at] <= 57 or text[at] == 46:
+        if text[at] != 46 and (count > 0 or text[at] != 48):
+            count += 1
+        at += 1
+    return count
+
+
+@kernel
+def _exponent(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """Read ``e-12`` at ``at``: the exponent and where it ends, or 0 and ``at``."""
+    sign = text[at + 1]
+    first = at + 2 if sign == 43 or sign == 45 else at + 1
+    if (text[at] != 101 and text[at] != 69) or not 48 <= text[first] <= 57:  # e E
         return 0, at
-    first = at
-    at += 1
-    negative = at < stop and text[at] == 45
-    if at < stop and (text[at] == 43 or text[at] == 45):
-        at += 1
-    if at >= stop:
-        return 0, first
     exponent = 0
-    while at < stop and 48 <= text[at] <= 57:
+    while 48 <= text[first] <= 57:
         # Kept small: beyond this every double is zero or infinite.
-        exponent = min(exponent * 10 + int(np.int64(text[at])) - 48, 1_000_000)
-        at += 1
-    return (-exponent if negative else exponent), at
+        exponent = min(exponent * 10 + int(np.int64(text[first])) - 48, 1_000_000)
+        first += 1
+    return (-exponent if sign == 45 else exponent), first
 
 
 @kernel

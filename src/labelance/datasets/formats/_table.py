@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,3 +31,15 @@ class Table:
     def line(self, row: int) -> int | None:
         """Line of the file that row ``row`` came from."""
         return None if self.lines is None else int(self.lines[row])
+
+    def take(self, columns: NDArray[np.intp]) -> Table:
+        """Return the table of some columns."""
+        position = {int(j): i for i, j in enumerate(columns)}
+        labels = self.labels
+        return replace(
+            self,
+            names=tuple(self.names[j] for j in columns),
+            categories=tuple(self.categories[j] for j in columns),
+            cells=self.cells[:, columns],
+            labels=labels and tuple(position[j] for j in labels if j in position),
+        )

@@ -17,12 +17,12 @@ class Vocabulary(NamedTuple):
     """The values of every nominal column; columns that declare the same values share a list.
 
     ``lists[column]`` is the list of a column. Entry e of the table is the value
-    ``text[bounds[e]:bounds[e + 1]]`` with code ``codes[e]`` in the list ``owners[e]``; the
+    ``words[bounds[e]:bounds[e + 1]]`` with code ``codes[e]`` in the list ``owners[e]``; the
     entries hang in ``slots`` by open addressing.
     """
 
     lists: NDArray[np.int64]
-    text: NDArray[np.uint8]
+    words: NDArray[np.uint8]
     bounds: NDArray[np.int64]
     owners: NDArray[np.int64]
     codes: NDArray[np.int64]
@@ -42,48 +42,54 @@ def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str
     size = 1 << (2 * len(values) + 1).bit_length()
     vocabulary = Vocabulary(
         lists=np.array(lists, dtype=np.int64),
-        text=np.frombuffer(b"".join(values), dtype=np.uint8),
+        words=np.frombuffer(b"".join(values) + b"\0", dtype=np.uint8),
         bounds=bounds,
         owners=np.repeat(np.arange(len(lengths)), lengths).astype(np.int64),
         codes=np.array(codes, dtype=np.int64),
         slots=np.full(size, UNKNOWN, dtype=np.int64),
     )
-    _fill(vocabulary)
+    _fill(vocabulary.words, vocabulary.bounds, vocabulary.owners, vocabulary.slots)
     return vocabulary
 
 
 @kernel
-def _fill(known: Vocabulary) -> None:
-    for entry in range(len(known.codes)):
-        start, stop = known.bounds[entry], known.bounds[entry + 1]
-        known.slots[_find(known, known.owners[entry], known.text, start, stop)] = entry
+def _fill(
+    words: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    slots: NDArray[np.int64],
+) -> None:
+    for entry in range(len(owners)):
+        start, stop = bounds[entry], bounds[entry + 1]
+        slots[find_slot(words, bounds, owners, slots, owners[entry], words, start, stop)] = entry
 
 
 @kernel
-def find_code(
-    known: Vocabulary, column: int, text: NDArray[np.uint8], start: int, stop: int
+def find_slot(
+    words: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    owner: np.int64,
+    text: NDArray[np.uint8],
+    start: int,
+    stop: int,
 ) -> int:
-    """Give the code of the value ``text[start:stop]`` of a column, or UNKNOWN."""
-    entry = known.slots[_find(known, int(known.lists[column]), text, start, stop)]
-    return UNKNOWN if entry == UNKNOWN else int(known.codes[entry])
-
-
-@kernel
-def _find(known: Vocabulary, owner: int, text: NDArray[np.uint8], start: int, stop: int) -> int:
-    """Give the slot that holds the value, or the empty one where it belongs."""
+    """Give the slot that holds the value ``text[start:stop]``, or the empty one for it."""
     key = np.uint64(14695981039346656037) ^ np.uint64(owner)  # FNV-1a
     for i in range(start, stop):
         key = (key ^ np.uint64(text[i])) * np.uint64(1099511628211)
-    slot = int(np.int64((key ^ (key >> np.uint64(32))) & np.uint64(len(known.slots) - 1)))
+    last = len(slots) - 1
+    slot = int(np.int64((key ^ (key >> np.uint64(32))) & np.uint64(last)))
     while True:
-        entry = known.slots[slot]
+        entry = slots[slot]
         if entry == UNKNOWN:
             return slot
-        first, last = known.bounds[entry], known.bounds[entry + 1]
-        if known.owners[entry] == owner and last - first == stop - start:
+        first, length = bounds[entry], bounds[entry + 1] - bounds[entry]
+        if owners[entry] == owner and length == stop - start:
             i = 0
-            while i < stop - start and known.text[first + i] == text[start + i]:
+            while i < length and words[first + i] == text[start + i]:
                 i += 1
-            if i == stop - start:
+            if i == length:
                 return slot
-        slot = (slot + 1) & (len(known.slots) - 1)
+        slot = (slot + 1) & last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -86,8 +87,8 @@ def _distinct(path: Path, names: list[str]) -> tuple[str, ...]:
             "it has no <label> element",
             "Give the label file of Mulan, or name the labels with labels=[…]",
         )
-    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if len(set(names)) < len(names):
+    repeated, times = Counter(names).most_common(1)[0]
+    if times > 1:
         raise file_error(
             path, None, "Every label is named once", f"{repeated!r} comes twice", "Remove one"
         )
