@@ -10,16 +10,12 @@ from labelance.model_selection._evidence import Evidence, Integers, Order, gathe
 
 Rows = NDArray[np.intp]
 
-# How much a fold of the wrong size counts beside wrong odds; a tenth keeps sizes within a few
-# per cent where the groups allow it, and costs next to nothing in the label distribution.
-SIZE_COST = 0.1
-# What every group deal is measured against, and how many odds the search for it may look at.
+# How much a fold of the wrong size counts beside wrong odds, given up step by step: at 0.3 sizes
+# are right within two per cent where the groups allow it.
+SIZE_COSTS = (0.3, 0.1, 0.03, 0.0)
+# What a deal of groups is measured against, and how many odds the search for it may look at.
 N_RIVALS = 100
-WORK = 300_000_000
-# A deal this much better than the best of them is not beaten by the next hundred either.
-CLEARLY = 0.8
-# With no more groups than this a hundred deals are a good part of all there are.
-FEW_GROUPS = 24
+WORK = 500_000_000
 
 
 def deal_rows(
@@ -49,17 +45,17 @@ def deal_groups(
 ) -> Integers:
     """Return the fold of every row; the rows of a group go together.
 
-    The greedy deal alone looks at one label of a group at a time and is often beaten by chance
-    when groups are large, so it is only the start of a climb.
+    The greedy deal looks at one label of a group at a time, and chance often beats it when groups
+    are large. So it is only the start of a climb, which goes on, caring less and less for sizes,
+    until chance is out of the race.
     """
     n_groups = int(group_of.max()) + 1
     if shuffle:
         group_of = rng.permutation(n_groups)[group_of]
     evidence = gather_evidence(Y, order=order, group_of=group_of)
     dealt = deal(evidence, np.ones(n_folds, dtype=np.int64), rng.random(n_groups))
-    goal = _goal(evidence, n_folds)
-    fold, _, _ = climb(evidence, dealt, n_folds, goal, WORK)
-    return _beat_chance(evidence, fold, n_folds, goal, rng)[group_of]
+    rivals = rng.integers(n_folds, size=(N_RIVALS, n_groups))
+    return _beat_chance(evidence, dealt, rivals, _goal(evidence, n_folds), n_folds)[group_of]
 
 
 def _goal(evidence: Evidence, n_folds: int) -> Goal:
@@ -72,32 +68,36 @@ def _goal(evidence: Evidence, n_folds: int) -> Goal:
     odds = np.where(varies, count / np.where(varies, n - count, 1), 0.0)
     # The mean over labels, and beside it, in second order, the mean over pairs.
     importance = np.repeat(1 / np.maximum(np.diff(evidence.phases), 1), np.diff(evidence.phases))
-    importance *= varies
-    size_cost = SIZE_COST * float(importance @ odds) * n_folds / n
-    return Goal(odds, importance, n / n_folds, size_cost)
+    return Goal(odds, importance * varies, n / n_folds, 0.0)
 
 
 def _beat_chance(
-    evidence: Evidence, fold: Integers, n_folds: int, goal: Goal, rng: np.random.Generator
+    evidence: Evidence, fold: Integers, rivals: Integers, goal: Goal, n_folds: int
 ) -> Integers:
-    """Return ``fold`` if no random deal has a better label distribution; if one may, climb on.
+    """Climb from ``fold`` until it is out of the rivals' reach, or else from every rival."""
 
-    With few groups chance is a strong rival. Then we climb from every random deal, and sizes,
-    which cannot be had as well, no longer count.
-    """
-    labels_only = goal._replace(size_cost=0.0)
+    def climb_from(start: Integers, size_cost: float, work: int) -> tuple[Integers, float, int]:
+        return climb(evidence, start, n_folds, goal._replace(size_cost=size_cost), work)
 
-    def climb_from(start: Integers, budget: int) -> tuple[Integers, float, int]:
-        return climb(evidence, start, n_folds, labels_only, budget)
-
-    rivals = rng.integers(n_folds, size=(N_RIVALS, len(fold)))
-    losses = [climb_from(rival, 0)[1] for rival in rivals]
-    _, least, _ = climb_from(fold, 0)
-    if len(fold) > FEW_GROUPS and least <= CLEARLY * min(losses):
-        return fold
-    work = WORK
+    losses = np.array([climb_from(rival, 0.0, 0)[1] for rival in rivals])
+    bar, least, work = _out_of_reach(losses), np.inf, WORK
+    # Odds that are wrong by their own size cost as much as a fold twice as large as it should be.
+    unit = float(goal.importance @ goal.odds) / goal.fold_size
+    for share in SIZE_COSTS:
+        fold, _, work = climb_from(fold, share * unit, work)
+        _, least, _ = climb_from(fold, 0.0, 0)
+        if least <= bar:
+            return fold
     for rival in rivals[np.argsort(losses, kind="stable")]:
-        climbed, loss, work = climb_from(rival, work)
+        climbed, loss, work = climb_from(rival, 0.0, work)
         if loss < least:
             fold, least = climbed, loss
     return fold
+
+
+def _out_of_reach(losses: NDArray[np.float64]) -> float:
+    """Return a loss that random deals, of which these are a sample, hardly ever come down to."""
+    logs = np.log(np.maximum(losses, np.finfo(float).tiny))
+    # The lower side only: what is infinite, or nearly so, says nothing about good deals.
+    low, middle = np.quantile(logs, [0.16, 0.5], method="lower")
+    return float(np.exp(middle - 5 * (middle - low))) if np.isfinite(middle) else 0.0

@@ -134,11 +134,10 @@ def _mean_distance(held: csr_array, member: csr_array) -> float:
     in_fold = (member @ held.astype(np.int64)).toarray()
     overall = np.bincount(held.indices, minlength=held.shape[1])
     varies = overall < n
-    if not varies.any():
-        return 0.0
+    in_fold, overall = in_fold[:, varies], overall[varies]
     with np.errstate(divide="ignore"):
         distance = np.abs(in_fold / (rows - in_fold) - overall / (n - overall))
-    return float(distance[:, varies].mean())
+    return float(distance.mean()) if varies.any() else 0.0
 
 
 def _membership(folds: Any, n: int) -> csr_array:
@@ -160,11 +159,11 @@ def _membership(folds: Any, n: int) -> csr_array:
 def _rows_of_folds(folds: Any) -> list[Rows]:
     """Read the three ways to give folds as the rows of every fold."""
     given = list(folds)
-    if given and np.ndim(given[0]) == 0:
+    if given and np.isscalar(given[0]):
         fold = np.asarray(given)
         return rows_of_folds(fold, int(fold.max()) + 1)
     # What split yields are pairs of arrays; a fold's rows are plain numbers.
-    tests = [fold[1] if len(fold) == 2 and np.ndim(fold[0]) == 1 else fold for fold in given]
+    tests = [fold if len(fold) != 2 or np.isscalar(fold[0]) else fold[1] for fold in given]
     if not tests:
         raise InputError("A split has at least one fold", "there is none", "Pass the folds")
     return [np.asarray(rows, dtype=np.intp) for rows in tests]

@@ -278,8 +278,9 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
 
     Notes
     -----
-    The result is compared with 100 random deals of the groups; should one of them come near, as
-    happens with few groups, the search goes on from each of them.
+    The result is measured against 100 random deals of the groups. While chance could still do
+    better, as happens with few groups, the search goes on, and even sizes count less and less:
+    labels come first.
 
     Examples
     --------
