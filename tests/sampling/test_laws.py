@@ -1,6 +1,6 @@
 """Every sampler obeys the laws of :mod:`labelance.testing`."""
 
-from labelance.sampling import MLSOL, MLeNN
+from labelance.sampling import MLSOL, MLTL, MLeNN
 from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
@@ -9,17 +9,29 @@ SAMPLERS = [
     MLSOL(metric="manhattan", k_neighbors=3),
     MLeNN(),
     MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
+    MLTL(),
+    MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
 ]
 
 
 def exempt(sampler):
     """Laws that a sampler cannot obey, and why."""
-    if sampler.get_params().get("metric", "euclidean") == "euclidean":
-        return {}
-    return {
-        "categories_come_back": "only the Euclidean distance knows nominal features",
-        "missing_values_are_refused_or_kept": "only the Euclidean distance allows for NaN",
-    }
+    reasons = {}
+    if sampler.get_params().get("metric", "euclidean") != "euclidean":
+        reasons |= {
+            "categories_come_back": "only the Euclidean distance knows nominal features",
+            "missing_values_are_refused_or_kept": "only the Euclidean distance allows for NaN",
+        }
+    if isinstance(sampler, MLTL):  # its own tests check the same with neighborhoods of any size
+        reasons |= dict.fromkeys(
+            (
+                "too_few_rows_are_refused",
+                "works_with_metadata_routing",
+                "given_neighborhood_equals_search",
+            ),
+            "a link has one partner, so there is no parameter k_neighbors",
+        )
+    return reasons
 
 
 @parametrize_with_sampler_checks(SAMPLERS, expected_failures=exempt)

@@ -4,11 +4,13 @@ from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._list import all_samplers
 from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlsol import MLSOL
+from labelance.sampling._mltl import MLTL
 from labelance.sampling._plan import Resampled, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
 __all__ = [
     "MLSOL",
+    "MLTL",
     "BaseMultiLabelSampler",
     "MLeNN",
     "Resampled",

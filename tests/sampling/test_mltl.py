@@ -1,0 +1,178 @@
+"""MLTL against the author's loop: which rows are linked, and which of them go."""
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from imblearn.pipeline import Pipeline
+from numpy.testing import assert_array_equal
+from sklearn.neighbors import KNeighborsClassifier
+
+from labelance.exceptions import InputError
+from labelance.imbalance import irlbl, mean_ir, scumble
+from labelance.neighbors import find_neighbors
+from labelance.sampling import MLTL
+from labelance.testing import sampler_data
+
+
+def threshold_slowly(Y):
+    """The author's choice of a threshold, one rule after the other."""
+    evenness = 1 / np.sqrt(mean_ir(Y))
+    threshold = 0.15
+    if evenness > 0.5:
+        threshold = 0.5
+    elif evenness > 0.3:
+        threshold = 0.3
+    if scumble(Y) > 0.3:
+        threshold = 0.5
+    return threshold
+
+
+def link_slowly(X, Y, threshold, strategy, mutual, protect_minority):
+    """The rows that are left when all linked candidates are gone."""
+    ratio, mean = irlbl(Y), mean_ir(Y)
+    nearest = find_neighbors(X, 1).indices[:, 0]
+    kept = []
+    for i, m in enumerate(nearest):
+        one, two = set(np.flatnonzero(Y[i])), set(np.flatnonzero(Y[m]))
+        union = one | two
+        linked = len(one ^ two) / len(union) > threshold if union else False
+        if mutual and nearest[m] != i:
+            linked = False
+        candidate = strategy == "clean" or any(ratio[j] < mean for j in one)
+        if protect_minority and any(ratio[j] > mean for j in one):
+            candidate = False
+        if not (candidate and linked):
+            kept.append(i)
+    return kept
+
+
+@st.composite
+def tables(draw):
+    """X on a small grid, so that ties and duplicates occur, and Y with empty rows in it."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, q = draw(st.integers(4, 40)), draw(st.integers(2, 8))
+    X = rng.integers(0, 6, (n, 2)).astype(float)
+    Y = (rng.random((n, q)) < rng.random(q) ** 2).astype(int)
+    Y[0], Y[1] = 0, 1  # no label is constant
+    return X, Y
+
+
+options = st.fixed_dictionaries(
+    {
+        "threshold": st.sampled_from([0, 0.3, 0.5, 2 / 3]),
+        "strategy": st.sampled_from(["undersample", "clean"]),
+        "mutual": st.booleans(),
+        "protect_minority": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=80)
+@given(tables(), options)
+def test_keeps_what_the_loop_keeps(data, asked):
+    X, Y = data
+    expected = link_slowly(X, Y, **asked)
+    sampler = MLTL(**asked)
+    if not expected:
+        with pytest.raises(InputError, match="REMEDIAL"):
+            sampler.fit_resample(X, Y)
+        return
+    X_kept, Y_kept = sampler.fit_resample(X, Y)
+    assert_array_equal(sampler.sample_indices_, expected)
+    assert_array_equal(X_kept, X[expected])
+    assert_array_equal(Y_kept, Y[expected])
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.floats(0.3, 6))
+def test_the_threshold_is_the_authors(seed, power):
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((60, 6)) < rng.random(6) ** power).astype(int)
+    Y[0], Y[1] = 0, 1
+    sampler = MLTL(mutual=True, protect_minority=True)
+    sampler.fit_resample(rng.random((60, 2)), Y)
+    assert sampler.threshold_ == threshold_slowly(Y)
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold"), [((90, 60, 30), 0.5), ((90, 9, 9), 0.3), ((90, 3, 3), 0.15)]
+)
+def test_the_more_imbalanced_the_smaller_the_threshold(counts, threshold):
+    Y = (np.arange(100)[:, None] < counts).astype(int)
+    Y[:, 1:] = Y[::-1, 1:]  # few rows with both frequent and rare labels
+    sampler = MLTL()
+    sampler.fit_resample(np.arange(100.0)[:, None], Y)
+    assert sampler.threshold_ == threshold
+
+
+@pytest.mark.parametrize("strategy", ["undersample", "clean"])
+def test_a_threshold_of_one_deletes_nothing(strategy):
+    X, Y = sampler_data()
+    sampler = MLTL(threshold=1, strategy=strategy)
+    sampler.fit_resample(X, Y)
+    assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
+
+
+@settings(max_examples=30)
+@given(tables())
+def test_mutual_links_are_some_of_the_links(data):
+    X, Y = data
+    kept = []
+    for mutual in (False, True):
+        sampler = MLTL(threshold=0.5, mutual=mutual)
+        try:
+            sampler.fit_resample(X, Y)
+        except InputError:
+            return
+        kept.append(set(sampler.sample_indices_))
+    assert kept[0] <= kept[1]
+
+
+def test_protected_rows_stay():
+    X, Y = sampler_data(n=200)
+    minority = irlbl(Y) > mean_ir(Y)
+    lost = MLTL(threshold=0).fit_resample(X, Y)[1]
+    safe = MLTL(threshold=0, protect_minority=True).fit_resample(X, Y)[1]
+    assert (lost[:, minority].sum(axis=0) < Y[:, minority].sum(axis=0)).any()
+    assert_array_equal(safe[:, minority].sum(axis=0), Y[:, minority].sum(axis=0))
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_a_neighborhood_of_any_size_gives_the_same_rows(k):
+    X, Y = sampler_data()
+    searched, given_one = MLTL(), MLTL()
+    searched.fit_resample(X, Y)
+    given_one.fit_resample(X, Y, neighborhood=find_neighbors(X, k))
+    assert_array_equal(searched.sample_indices_, given_one.sample_indices_)
+    with pytest.raises(InputError, match="neighborhood"):
+        MLTL().fit_resample(X, Y, neighborhood=find_neighbors(X[::-1], k))
+
+
+def test_a_neighborhood_can_be_routed():
+    X, Y = sampler_data()
+    with sklearn.config_context(enable_metadata_routing=True):
+        sampler = MLTL().set_fit_resample_request(neighborhood=True)
+        model = Pipeline([("sampler", sampler), ("learner", KNeighborsClassifier(3))])
+        expected = model.fit(X, Y).predict(X)
+        routed = model.fit(X, Y, neighborhood=find_neighbors(X, 5)).predict(X)
+    assert_array_equal(expected, routed)
+
+
+def test_one_row_has_no_neighbor():
+    with pytest.raises(InputError, match="only 1 rows"), pytest.warns():
+        MLTL().fit_resample([[1.0]], [[1, 0]])
+
+
+def test_deleting_every_row_is_an_error_that_says_what_to_do():
+    X = np.arange(4.0)[:, None]
+    Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
+    with pytest.raises(InputError, match="all 4 rows"):
+        MLTL(strategy="clean").fit_resample(X, Y)
+
+
+def test_verbose_says_how_many(capsys):
+    X, Y = sampler_data()
+    kept = len(MLTL(verbose=1).fit_resample(X, Y)[0])
+    assert f"deletes {len(X) - kept} of" in capsys.readouterr().out
