@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from labelance.datasets import load_dataset
 from labelance.model_selection import (
     IterativeStratifiedGroupKFold,
     examples_distribution,
@@ -15,7 +16,7 @@ from labelance.model_selection import (
 from labelance.model_selection._climb import climb
 from labelance.model_selection._deal import deal
 from labelance.model_selection._evidence import gather_evidence
-from labelance.model_selection._hands import WORK, _goal
+from labelance.model_selection._groups import WORK, _goal
 
 
 def correlated_groups(rng, n, n_groups, n_folds_worth_of_labels=8):
@@ -60,6 +61,17 @@ def test_labels_are_no_worse_than_in_the_best_of_100_random_deals(n_folds, n_gro
     full = [deal for deal in random_deals if len(np.unique(deal)) == n_folds]
     best = min(label_distribution(Y, deal) for deal in full)
     assert label_distribution(Y, ours) <= best + 1e-12
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["emotions", "yeast", "enron"])
+def test_the_same_on_real_labels_in_groups_of_ten_neighbors(name, data_dir):
+    Y = load_dataset(name).Y
+    group = np.arange(Y.shape[0]) // 10
+    ours = folds_of(IterativeStratifiedGroupKFold(5, random_state=0), Y, group)
+    rng = np.random.default_rng(0)
+    random_deals = rng.integers(0, 5, size=(100, group.max() + 1))[:, group]
+    assert label_distribution(Y, ours) < 0.5 * min(label_distribution(Y, d) for d in random_deals)
 
 
 def test_many_small_groups_also_keep_the_sizes():

@@ -215,6 +215,11 @@ BAD = [
     (IterativeStratifiedGroupKFold(2), Z, None, InputError, "groups is None. Pass them"),
     (IterativeStratifiedGroupKFold(3), Z, [0, 0, 1, 1], TooFewRowsError, "only 2 groups"),
     (IterativeStratifiedGroupKFold(2), Z, np.zeros((4, 2)), InputError, "shape (4, 2)"),
+    (IterativeStratifiedGroupKFold(2), Z, [0, 1, 2, np.nan], InputError, "some groups are missing"),
+    (
+        IterativeStratifiedGroupKFold(2),
+        Z, np.array(["a", "b", None, "a"]), InputError, "numbers are mixed with words",
+    ),
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from labelance._inputs import open_labels
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.model_selection._evidence import Integers
-from labelance.model_selection._hands import Rows
+from labelance.model_selection._rows import Rows
 from labelance.model_selection._shares import is_whole
 
 
@@ -33,7 +33,18 @@ def open_groups(groups: Any, n: int, *, who: str) -> Integers:
         raise InputError(
             asked, f"groups has shape {values.shape} and Y {n} rows", "Pass one group per row"
         )
-    return np.unique(values, return_inverse=True)[1]
+    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    try:
+        _, group_of = np.unique(values, return_inverse=True)
+    except TypeError:  # None or NaN among words
+        missing = True
+    if missing:
+        raise InputError(
+            asked,
+            "some groups are missing, or numbers are mixed with words",
+            "Give rows without a group one of their own, and all groups the same type",
+        )
+    return group_of
 
 
 def check_repeats(name: str, value: Any, *, who: str) -> int:

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from labelance._inputs import open_labels
 from labelance.exceptions import InputError
 from labelance.model_selection._evidence import label_pairs
-from labelance.model_selection._hands import Rows, rows_of_folds
+from labelance.model_selection._rows import Rows, rows_of_folds
 from labelance.model_selection._shares import part_weights
 
 

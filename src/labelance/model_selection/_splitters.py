@@ -16,7 +16,8 @@ from labelance.model_selection._checks import (
     refuse_empty,
 )
 from labelance.model_selection._evidence import Order
-from labelance.model_selection._hands import Rows, deal_groups, deal_rows, rows_of_folds
+from labelance.model_selection._groups import deal_groups
+from labelance.model_selection._rows import Rows, deal_rows, rows_of_folds
 from labelance.model_selection._shares import equal_weights, is_whole, train_test_weights
 
 

@@ -8,7 +8,7 @@ from labelance._random import RandomStateLike, as_generator
 from labelance.exceptions import InputError
 from labelance.model_selection._checks import open_stratified, refuse_empty
 from labelance.model_selection._evidence import Integers, Order
-from labelance.model_selection._hands import deal_rows, rows_of_folds
+from labelance.model_selection._rows import deal_rows, rows_of_folds
 from labelance.model_selection._shares import part_weights, train_test_weights
 
 WHO = "train_test_split"

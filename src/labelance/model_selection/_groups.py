@@ -1,4 +1,4 @@
-"""Deal the rows of Y, one by one or in groups, with one generator."""
+"""Deal the rows of Y to folds in groups that stay together."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,30 +8,12 @@ from labelance.model_selection._climb import Goal, climb
 from labelance.model_selection._deal import deal
 from labelance.model_selection._evidence import Evidence, Integers, Order, gather_evidence
 
-Rows = NDArray[np.intp]
-
 # How much a fold of the wrong size counts beside wrong odds, given up step by step: at 0.3 sizes
 # are right within two per cent where the groups allow it.
 SIZE_COSTS = (0.3, 0.1, 0.03, 0.0)
 # What a deal of groups is measured against, and how many odds the search for it may look at.
 N_RIVALS = 100
 WORK = 500_000_000
-
-
-def deal_rows(
-    Y: csr_array, weights: Integers, *, order: Order, shuffle: bool, rng: np.random.Generator
-) -> Integers:
-    """Return the fold of every row, fold f getting ``weights[f] / weights.sum()`` of everything."""
-    n = Y.shape[0]
-    turn = rng.permutation(n) if shuffle else np.arange(n)
-    fold = np.empty(n, dtype=np.int64)
-    fold[turn] = deal(gather_evidence(Y[turn], order=order), weights, rng.random(n))
-    return fold
-
-
-def rows_of_folds(fold: Integers, n_folds: int) -> list[Rows]:
-    """Return the rows of every fold, in increasing order."""
-    return [np.flatnonzero(fold == f) for f in range(n_folds)]
 
 
 def deal_groups(
