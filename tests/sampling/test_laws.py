@@ -1,6 +1,6 @@
 """Every sampler obeys the laws of :mod:`labelance.testing`."""
 
-from labelance.sampling import MLSOL, MLTL, MLeNN
+from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN
 from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
@@ -11,6 +11,8 @@ SAMPLERS = [
     MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
     MLTL(),
     MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
+    MLUL(),
+    MLUL(influence="mulan", scale="standard", k_neighbors=3),
 ]
 
 

@@ -5,12 +5,14 @@ from labelance.sampling._list import all_samplers
 from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlsol import MLSOL
 from labelance.sampling._mltl import MLTL
+from labelance.sampling._mlul import MLUL
 from labelance.sampling._plan import Resampled, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
 __all__ = [
     "MLSOL",
     "MLTL",
+    "MLUL",
     "BaseMultiLabelSampler",
     "MLeNN",
     "Resampled",
