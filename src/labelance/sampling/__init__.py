@@ -1,6 +1,7 @@
 """Multi-label samplers: one file each, all on one base, one plan and many draws."""
 
 from labelance.sampling._base import BaseMultiLabelSampler
+from labelance.sampling._explain import Explanation
 from labelance.sampling._list import all_samplers
 from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlsol import MLSOL
@@ -14,6 +15,7 @@ __all__ = [
     "MLTL",
     "MLUL",
     "BaseMultiLabelSampler",
+    "Explanation",
     "MLeNN",
     "Resampled",
     "ResamplingPlan",

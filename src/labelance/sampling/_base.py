@@ -14,7 +14,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clon
 from sklearn.utils.validation import validate_data
 
 from labelance._inputs import Data, open_data
+from labelance._random import as_generator
 from labelance.exceptions import ConstantLabelWarning, InputError
+from labelance.imbalance import profile
+from labelance.sampling._explain import Explanation, count_changes
 from labelance.sampling._plan import Draw, Resampled, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
@@ -90,6 +93,37 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         """
         return clone(self)._make_plan(X, Y, neighborhood)
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def explain(self, X: Any, Y: Any, *, k: int | None = 5) -> Explanation:
+        """Make one draw and tell what it did to every label, and through which seeds.
+
+        Parameters
+        ----------
+        X, Y
+            As in :meth:`fit_resample`.
+        k : int or None, default=5
+            Neighbors for the types of minority cells before and after; None leaves them out.
+
+        Returns
+        -------
+        explanation : Explanation
+            Prints as a table; ``through(label)`` names the seeds.
+        """
+        plan = self._make_plan(X, Y, None)
+        rng = as_generator(getattr(self, "random_state", None))
+        draw = self._draw(plan.data, plan.details, rng)
+        resampled = plan.restore(draw)
+        options: dict[str, Any] = {
+            "k": k,
+            "categorical_features": getattr(self, "categorical_features", None),
+            "missing": "distance",
+            "scale": getattr(self, "scale", None),
+            "label_names": plan.data.labels.names,
+        }
+        gained, lost, seeds = count_changes(plan.data.Y, draw)
+        before, after = profile(X, Y, **options), profile(resampled.X, resampled.Y, **options)
+        return Explanation(before, after, gained, lost, seeds)
+
     @abstractmethod
     def _plan(self, data: Data, neighborhood: Any) -> Any:
         """Return what every draw needs and chance does not change."""
@@ -129,7 +163,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
                 f"{len(self.constant_labels_)} of {len(counts)} labels are present in no row or "
                 f"in every row, so there is nothing to balance; see constant_labels_.",
                 ConstantLabelWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     def _remember(self, resampled: Resampled) -> None:

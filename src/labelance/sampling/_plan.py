@@ -78,11 +78,12 @@ class ResamplingPlan:
         random_state : int, RandomState, Generator or None
             Where the random numbers of this draw come from.
         """
-        draw = self.sampler._draw(self.data, self.details, as_generator(random_state))
-        return Resampled(self._features(draw), self._labels(draw), draw.provenance)
+        return self.restore(self.sampler._draw(self.data, self.details, as_generator(random_state)))
 
-    def _features(self, draw: Draw) -> Any:
-        return self.data.features.restore(draw.rows, draw.X_new)
+    def restore(self, draw: Draw) -> Resampled:
+        """Put a draw on clean rows into the containers that came in."""
+        X = self.data.features.restore(draw.rows, draw.X_new)
+        return Resampled(X, self._labels(draw), draw.provenance)
 
     def _labels(self, draw: Draw) -> Any:
         Y = self.data.Y if draw.Y_rows is None else draw.Y_rows
