@@ -30,11 +30,28 @@ class Features:
     table: Table
     decoders: dict[int, np.ndarray]
 
+    def schema(self) -> Schema:
+        """Return what is needed to open other rows alike."""
+        return Schema(
+            self.X.shape[1], self.categorical, self.names, self.table.categories(), self.decoders
+        )
+
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
         if new is not None and self.decoders:
             new = _decode(new, self.decoders)
         return self.table.rebuild(rows, new)
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What a learner remembers of X to open new rows alike; it holds no rows."""
+
+    n_features: int
+    categorical: np.ndarray
+    names: tuple[Any, ...] | None
+    categories: dict[int, tuple[str, ...]]
+    decoders: dict[int, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +141,39 @@ def open_features(
         _refuse_missing(values, table.names, who)
     values, decoders = _encode(values, categorical & ~table.nominal)
     return Features(values, categorical, table.names, table, decoders)
+
+
+def open_like(X: Any, schema: Schema, *, who: str) -> Any:
+    """Return clean rows of X, coded as the rows that the schema comes from.
+
+    A category that those rows did not have is missing (NaN).
+    """
+    table = open_table(X, "X")
+    _refuse_empty(table.shape, who, "X")
+    if table.shape[1] != schema.n_features:
+        raise InputError(
+            f"X has {table.shape[1]} features",
+            f"{who} is expecting {schema.n_features} features as input",
+            "Pass the same columns as in fit",
+        )
+    values = table.values()
+    _refuse_infinite(values, table.names, who)
+    here = table.categories()
+    for j, known in schema.categories.items():
+        if here.get(j) != known:
+            values[:, j] = _translate(values[:, j], here.get(j, ()), known)
+    if schema.decoders:
+        values = values.copy()
+        for j, distinct in schema.decoders.items():
+            _code_column(values, j, distinct)
+    return values
+
+
+def _translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
+    """Return codes of one list of categories as codes of another; NaN where it lacks the word."""
+    place = {word: code for code, word in enumerate(known)}
+    table = np.array([place.get(word, np.nan) for word in here] + [np.nan])
+    return table[np.where(np.isnan(codes), len(here), codes).astype(int)]
 
 
 def open_labels(Y: Any, *, who: str) -> Labels:
@@ -341,19 +391,25 @@ def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
 
 def _encode_column(values: Any, j: int) -> np.ndarray:
     """Write codes into column j and return the values they stand for; 0 keeps code 0 if sparse."""
-    cells = values.indices == j if sp.issparse(values) else (slice(None), j)
-    stored = values.data[cells] if sp.issparse(values) else values[cells]
+    stored = values.data[values.indices == j] if sp.issparse(values) else values[:, j]
     distinct = np.unique(stored[~np.isnan(stored)])
     if sp.issparse(values):
         distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
+    _code_column(values, j, distinct)
+    return distinct
+
+
+def _code_column(values: Any, j: int, distinct: np.ndarray) -> None:
+    """Replace the numbers of column j by their places in ``distinct``; NaN where it lacks them."""
+    cells = values.indices == j if sp.issparse(values) else (slice(None), j)
+    stored = values.data[cells] if sp.issparse(values) else values[cells]
     order = np.argsort(distinct)
     codes = order[np.searchsorted(distinct, stored, sorter=order).clip(max=len(distinct) - 1)]
-    codes = np.where(np.isnan(stored), np.nan, codes)
+    coded = np.where(distinct[codes] == stored, codes, np.nan)
     if sp.issparse(values):
-        values.data[cells] = codes
+        values.data[cells] = coded
     else:
-        values[cells] = codes
-    return distinct
+        values[cells] = coded
 
 
 def _decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
 from labelance import exceptions
-from labelance._inputs import open_data, open_features, open_labels
+from labelance._inputs import open_data, open_features, open_labels, open_like
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [3.0, -1.0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])
@@ -213,3 +213,20 @@ def test_unknown_column_names_are_named():
 def test_errors_survive_pickling():
     error = exceptions.InputError("one", "two", "three")
     assert str(pickle.loads(pickle.dumps(error))) == "one, but two. three."
+
+
+def test_new_rows_are_coded_as_the_old_ones():
+    old = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["b", "a"]), "n": [7, 9]})
+    new = pd.DataFrame({"c": pd.Categorical(["a", "zz", None, "b"]), "n": [9, 8, 7, 7]})
+    schema = open_features(old, who="x", categorical_features=["n"]).schema()
+    clean = open_like(new, schema, who="x")
+    assert_array_equal(clean, [[1, 1], [np.nan, np.nan], [np.nan, 0], [0, 0]])
+    with pytest.raises(exceptions.InputError, match="expecting 2 features"):
+        open_like(new[["c"]], schema, who="x")
+
+
+def test_new_sparse_rows_are_coded_as_the_old_ones():
+    old, new = np.array([[0.0, 5], [3, 0]]), np.array([[3.0, 5], [4, 0]])
+    schema = open_features(sp.csr_array(old), who="x", categorical_features=[0]).schema()
+    clean = open_like(sp.csr_array(new), schema, who="x")
+    assert_array_equal(clean.toarray(), [[1, 5], [np.nan, 0]])

@@ -46,6 +46,10 @@ class DenseTable:
         """Return the cells as they came; labels need no floats."""
         return self.native
 
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         parts = [self.native if rows is None else self.native[rows]]

@@ -49,6 +49,13 @@ class FrameTable:
         """Return the same; a frame's columns differ in dtype."""
         return self.values()
 
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return the declared words of every nominal column, in the order of their codes."""
+        return {int(j): self._words(self._series(int(j))) for j in np.flatnonzero(self.nominal)}
+
+    def _words(self, column: Any) -> tuple[str, ...]:
+        return tuple(map(str, column.cat.get_categories().to_list()))
+
     def _column(self, j: int) -> np.ndarray:
         column = self._series(j)
         if self.nominal[j]:
@@ -62,11 +69,10 @@ class FrameTable:
 
     def _codes(self, column: Any) -> np.ndarray:
         """Return the position of every value in the column's declared categories."""
-        words = column.cat.get_categories().to_numpy()
         cells = np.asarray(column.cast(nw.String).to_numpy(), dtype=object)
         known = ~column.is_null().to_numpy()
         codes = np.full(len(cells), np.nan)
-        position = {str(word): code for code, word in enumerate(words)}
+        position = {word: code for code, word in enumerate(self._words(column))}
         distinct, inverse = np.unique(cells[known].astype(str), return_inverse=True)
         codes[known] = np.array([position[word] for word in distinct], dtype=float)[inverse]
         return codes

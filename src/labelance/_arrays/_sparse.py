@@ -39,6 +39,10 @@ class SparseTable:
         """Return the clean values; they are few."""
         return self.values()
 
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
     def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         kept = sp.csr_array(self.native)

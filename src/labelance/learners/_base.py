@@ -1,0 +1,116 @@
+"""The base of all multi-label learners: one door, (n, q) scores, one decision rule each."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from labelance._inputs import Data, open_data, open_like
+
+
+class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of learners for (n, q) indicator targets.
+
+    A subclass gives ``_fit`` and ``_scores``, and ``_decide`` where its rule is not
+    "score >= 0.5". Rows reach ``_fit`` twice: clean (``data.X``), for compiled code, and as
+    the user gave them (``X``), for estimators of others, which may want their data frames.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, Y: Any) -> BaseMultiLabelClassifier:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features. NaN is passed on to estimators that take it.
+        Y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        data = open_data(
+            X,
+            Y,
+            who=type(self).__name__,
+            categorical_features=getattr(self, "categorical_features", None),
+            missing="keep",
+        )
+        validate_data(self, X, skip_check_array=True)
+        self._schema = data.features.schema()
+        self._sparse_labels = sp.issparse(Y)
+        self.n_labels_ = data.Y.shape[1]
+        self.classes_ = [np.array([0, 1])] * self.n_labels_
+        self.label_names_ = data.labels.names
+        self._fit(data, X)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return a score in [0, 1] for every row and label.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, q)
+            Larger means more likely to be present.
+        """
+        clean = self._open(X)
+        return self._scores(clean, X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels, 0 or 1, by the learner's own rule.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Returns
+        -------
+        Y : ndarray or csr_array of shape (n, q)
+            Sparse if the labels were sparse in ``fit``.
+        """
+        clean = self._open(X)
+        present = self._predict(clean, X)
+        return sp.csr_array(present, dtype=np.int64) if self._sparse_labels else present
+
+    @abstractmethod
+    def _fit(self, data: Data, X: Any) -> None:
+        """Learn from clean data; ``X`` is the same as the user gave it."""
+
+    @abstractmethod
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        """Return (n, q) scores of clean rows; ``X`` is the same as the user gave it."""
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        """Return (n, q) zeros and ones."""
+        return (self._scores(clean, X) >= 0.5).astype(np.int64)
+
+    def _open(self, X: Any) -> Any:
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return open_like(X, self._schema, who=type(self).__name__)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
