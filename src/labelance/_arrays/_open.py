@@ -35,6 +35,7 @@ _CONVERT = {
 class Table(Protocol):
     """What every kind of container offers to the rest of the library."""
 
+    native: Any
     names: tuple[Any, ...] | None
     nominal: np.ndarray
 

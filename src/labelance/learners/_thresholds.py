@@ -89,7 +89,7 @@ def _on_grid(
         thresholds[hopeless] = 0.0 if grid_mulan else 0.5
         if not grid_mulan:
             warnings.warn(
-                f"No threshold finds a true positive of {int(hopeless.sum())} labels; they keep 0.5.",
+                f"No threshold finds a true positive of {hopeless.sum()} labels; they keep 0.5.",
                 UndefinedLabelWarning,
                 stacklevel=3,
             )

@@ -1,0 +1,7 @@
+"""Ensembles: any sampler times any learner, with a threshold for every label."""
+
+from labelance.ensemble._emls import EMLS
+from labelance.ensemble._label_thresholds import LabelThresholds
+from labelance.ensemble._named import EMLSOL
+
+__all__ = ["EMLS", "EMLSOL", "LabelThresholds"]

@@ -1,0 +1,81 @@
+"""Learners whose thresholds are tuned: on the training rows, or on rows the model has not seen."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import StrOptions
+
+from labelance._arrays import take_rows
+from labelance._inputs import Data
+from labelance._random import as_generator
+from labelance.learners._base import BaseMultiLabelClassifier
+from labelance.learners._thresholds import Objective, best_thresholds
+from labelance.model_selection import IterativeStratifiedKFold
+
+ThresholdSearch = Literal["exact", "grid", "grid_mulan"]
+CV_FOLDS = 3
+
+
+class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
+    """Base of learners with ``threshold``, ``threshold_search`` and ``threshold_data``."""
+
+    threshold: Objective | None
+    threshold_search: ThresholdSearch
+    threshold_data: str
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "threshold": [StrOptions({"f1", "gmean", "balanced_accuracy"}), None],
+        "threshold_search": [StrOptions({"exact", "grid", "grid_mulan"})],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def _fit(self, data: Data, X: Any) -> None:
+        rng = as_generator(self.random_state)
+        Y = data.labels.table.native
+        self._fit_model(X, Y, rng)
+        self.thresholds_ = np.full(self.n_labels_, 0.5)
+        if self.threshold is not None:
+            rows, scores = self._tuning_scores(data, X, Y, rng)
+            self.thresholds_ = best_thresholds(
+                data.Y[rows],
+                scores,
+                objective=self.threshold,
+                search="exact" if self.threshold_search == "exact" else "grid",
+                grid_mulan=self.threshold_search == "grid_mulan",
+            )
+
+    @abstractmethod
+    def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
+        """Fit what gives the scores."""
+
+    @abstractmethod
+    def _untuned(self, random_state: np.random.Generator) -> TunedClassifier:
+        """Return an unfitted copy that keeps 0.5, to be fitted on a part of the rows."""
+
+    def _tuning_scores(
+        self, data: Data, X: Any, Y: Any, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and their scores, by the model itself or by models that left the row out."""
+        if self.threshold_data == "cv":
+            return np.arange(data.n_samples), self._out_of_fold_scores(data.Y, X, Y, rng)
+        return np.arange(data.n_samples), self._scores(data.X, X)
+
+    def _out_of_fold_scores(
+        self, labels: sp.csr_array, X: Any, Y: Any, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Score every row by a model, sampling included, that was fitted on the other folds."""
+        scores = np.empty(labels.shape)
+        folds = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
+        streams = rng.spawn(CV_FOLDS)
+        for (train, test), stream in zip(folds.split(X, labels), streams):
+            model = self._untuned(stream).fit(take_rows(X, train), take_rows(Y, train))
+            scores[test] = model.predict_proba(take_rows(X, test))
+        return scores
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        return (self._scores(clean, X) >= self.thresholds_).astype(np.int64)

@@ -1,0 +1,189 @@
+"""EMLS: one plan, many draws, mean scores, thresholds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from imblearn.base import BaseSampler
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import EMLS, EMLSOL, LabelThresholds
+from labelance.exceptions import InputError, UndefinedLabelWarning
+from labelance.learners._thresholds import GRID, best_thresholds
+from labelance.metrics import label_scores, macro_f1
+from labelance.sampling import MLSOL, MLUL
+
+TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_multilabel_imbalanced(150, 6, 4, random_state=0)
+
+
+def count(monkeypatch, owner, name):
+    calls = []
+    original = getattr(owner, name)
+
+    def counted(*args, **options):
+        calls.append(name)
+        return original(*args, **options)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+def test_five_members_share_one_search(monkeypatch, data):
+    import labelance.neighbors._resolve as resolve
+
+    searches = count(monkeypatch, resolve, "search")
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    EMLS(TREE, MLSOL(), n_estimators=5, random_state=0).fit(*data)
+    assert (len(searches), len(fits)) == (1, 5)
+
+
+def test_a_foreign_sampler_is_called_for_every_member(data):
+    seeds = []
+
+    class Doubling(BaseSampler):
+        _sampling_type = "bypass"
+        _parameter_constraints = {}  # noqa: RUF012
+
+        def __init__(self, random_state=None):
+            self.random_state = random_state
+
+        def fit_resample(self, X, y):
+            seeds.append(self.random_state)
+            return np.vstack([X, X]), np.vstack([y, y])
+
+        def _fit_resample(self, X, y):
+            raise AssertionError
+
+    EMLS(TREE, Doubling(), n_estimators=5, random_state=0).fit(*data)
+    assert len(set(seeds)) == 5
+
+
+def test_one_member_gives_the_single_models_scores(data):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), n_estimators=1, random_state=0).fit(X, Y)
+    drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(1)[0])
+    single = clone(TREE).fit(drawn.X, drawn.Y)
+    assert_array_equal(model.predict_proba(X), label_scores(single, X))
+
+
+def test_the_score_is_the_mean_of_the_members(data):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), random_state=0).fit(X, Y)
+    members = [label_scores(member, X) for member in model.estimators_]
+    assert_allclose(model.predict_proba(X), np.mean(members, axis=0), rtol=1e-12)
+    assert_array_equal(model.predict(X), model.predict_proba(X) >= model.thresholds_)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_jobs_do_not_matter(data, bootstrap):
+    X, Y = data
+    options = {"bootstrap": bootstrap, "random_state": 0, "threshold_data": "cv"}
+    one = EMLS(TREE, MLSOL(), n_jobs=1, **options).fit(X, Y)
+    two = EMLS(TREE, MLSOL(), n_jobs=2, **options).fit(X, Y)
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert_array_equal(one.thresholds_, two.thresholds_)
+
+
+def test_bagging_is_no_sampler_with_a_bootstrap(data):
+    X, Y = data
+    model = EMLS(TREE, None, bootstrap=True, threshold_data="oob", random_state=0).fit(X, Y)
+    assert len({tuple(label_scores(m, X).ravel()) for m in model.estimators_}) == 5
+
+
+def test_out_of_bag_scores_come_from_members_that_left_the_row_out(data):
+    X, Y = data
+    knn = KNeighborsClassifier(1)  # knows its own rows by heart
+    seen = EMLS(knn, None, bootstrap=True, n_estimators=3, random_state=0).fit(X, Y)
+    unseen = clone(seen).set_params(threshold_data="oob").fit(X, Y)
+    assert macro_f1(Y, seen.predict(X)) >= macro_f1(Y, unseen.predict(X))
+    assert not np.array_equal(seen.thresholds_, unseen.thresholds_)
+
+
+def test_rows_that_a_sampler_deletes_are_out_of_bag(data):
+    X, Y = data
+    model = EMLS(TREE, MLUL(sampling_ratio=0.3), threshold_data="oob", random_state=0).fit(X, Y)
+    assert np.isfinite(model.thresholds_).all()
+
+
+def test_oob_without_rows_left_out_is_refused(data):
+    with pytest.raises(InputError, match="bootstrap=True"):
+        EMLS(TREE, MLSOL(), threshold_data="oob").fit(*data)
+
+
+@pytest.mark.parametrize("threshold", ["f1", "gmean", "balanced_accuracy", None])
+@pytest.mark.parametrize("threshold_data", ["train", "cv"])
+def test_every_way_to_find_thresholds(data, threshold, threshold_data):
+    X, Y = data
+    model = EMLSOL(TREE, threshold=threshold, threshold_data=threshold_data, random_state=0)
+    model.fit(X, Y)
+    if threshold is None:
+        assert (model.thresholds_ == 0.5).all()
+    assert model.predict(X).shape == Y.shape
+
+
+def test_sparse_labels_come_back_sparse(data):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), random_state=0).fit(sp.csr_array(X), Y)
+    dense = model.predict(sp.csr_array(X))
+    knn = LabelThresholds(KNeighborsClassifier(3), random_state=0).fit(X, Y)
+    assert isinstance(dense, np.ndarray)
+    assert_array_equal(knn.predict(X), knn.predict_proba(X) >= knn.thresholds_)
+
+
+def f_slowly(y, scores, t):
+    chosen = scores >= t
+    both = chosen.sum() + y.sum()
+    return 2 * (chosen & y).sum() / both if both else 1.0
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 10, 1000]))
+def test_exact_thresholds_are_the_largest_of_the_best(seed, levels):
+    rng = np.random.default_rng(seed)
+    Y = rng.random((30, 3)) < [0.1, 0.5, 0.9]
+    scores = rng.integers(levels + 1, size=(30, 3)) / levels
+    found = best_thresholds(sp.csr_array(Y), scores)
+    for j in range(3):
+        if not Y[:, j].any():
+            assert found[j] == np.inf
+            continue
+        values = {t: f_slowly(Y[:, j], scores[:, j], t) for t in scores[:, j]}
+        best = max(values.values())
+        assert_allclose(values[found[j]], best, rtol=1e-12)
+        assert found[j] == max(t for t, f in values.items() if f == best)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_first_best_of_the_grid_wins_and_exact_is_no_worse(seed):
+    rng = np.random.default_rng(seed)
+    Y = rng.random((30, 3)) < [0.2, 0.5, 0.9]
+    Y[0] = True
+    scores = rng.integers(1, 21, size=(30, 3)) / 20
+    found = best_thresholds(sp.csr_array(Y), scores, search="grid")
+    exact = best_thresholds(sp.csr_array(Y), scores)
+    for j in range(3):
+        values = [f_slowly(Y[:, j], scores[:, j], t) for t in GRID]
+        assert found[j] == GRID[int(np.argmax(values))]
+        assert f_slowly(Y[:, j], scores[:, j], exact[j]) >= max(values)
+
+
+def test_the_worked_example_of_the_specification():
+    y = np.array([1, 0, 1, 0, 0, 1])[:, None]
+    scores = np.array([0.9, 0.8, 0.8, 0.3, 0.2, 0.1])[:, None]
+    assert best_thresholds(sp.csr_array(y), scores)[0] == 0.8
+
+
+def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
+    Y, scores = sp.csr_array(np.array([[1], [0]])), np.array([[0.0], [0.9]])
+    with pytest.warns(UndefinedLabelWarning):
+        assert best_thresholds(Y, scores, search="grid")[0] == 0.5
+    assert best_thresholds(Y, scores, search="grid", grid_mulan=True)[0] == 0
