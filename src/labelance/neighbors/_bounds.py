@@ -4,9 +4,9 @@ Points are the scaled rows, rounded to float32 (or float64), and multiplied by a
 where they would be too long or too short for that. Take unit roundoff u, ``terms`` products in
 a sum and S = |x|² + |z|². Rounding the points and their lengths moves the squared distance by
 less than 8 u S, summing in any order by less than terms u / (1 - terms u) S, and the bounds' own
-arithmetic by a few u S. Products too small for the type lose at most its smallest normal
+arithmetic by a few u S. Products too small for a type lose less than float32's smallest normal
 number each. The definition itself, a float64 sum of at most 2 terms squares, is off by less
-than 2⁻⁵¹ (terms + 4) S.
+than 2⁻⁵¹ (terms + 4) S; a little more lets sums that have the same root count as equal.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def bounds_of(
     if terms == 0:
         exact = corpus.astype(dtype)
         return Bounds(exact, exact, np.zeros(len(queries), dtype=dtype))
-    unit, tiny = float(np.finfo(dtype).eps) / 2, 64.0 * terms * float(np.finfo(dtype).tiny)
-    share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 4)
+    unit, tiny = float(np.finfo(dtype).eps) / 2, 64.0 * terms * float(np.finfo(np.float32).tiny)
+    share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 16)
     if cosine:
         slack = np.full(len(corpus), 2 * share + tiny)
         return Bounds(
@@ -52,6 +52,12 @@ def bounds_of(
 def is_whole(lengths: np.ndarray) -> bool:
     """Tell whether points of whole numbers are short enough for exact float32 sums."""
     return bool(lengths.max(initial=0.0) <= _WHOLE)
+
+
+def is_ordinary(lengths: np.ndarray, *, each: bool) -> bool:
+    """Tell whether squares in the longest row, or in each, neither overflow nor fade away."""
+    some = lengths[lengths > 0] if each else lengths.max(keepdims=True, initial=0.0)
+    return bool(((some > 1e-280) & (some < 1e280) | (some == 0)).all())
 
 
 def safe_factor(lengths: np.ndarray) -> float:

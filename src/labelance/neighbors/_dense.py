@@ -12,6 +12,7 @@ import numpy as np
 
 from labelance.neighbors._blocks import block_cells, single_threaded_blas
 from labelance.neighbors._bounds import bounds_of
+from labelance.neighbors._exhaustive import search_exhaustively
 from labelance.neighbors._points import Embedding, Points, place_all
 from labelance.neighbors._scan import Tally, scan_block
 from labelance.neighbors._sieve import Sieve
@@ -33,20 +34,21 @@ class DenseSieve(Sieve):
 
 
 def search_dense(task: Task, embedding: Embedding) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and kernel values of the k nearest rows of X for every row of Q."""
+    """Return rows and distances of the k nearest rows of X for every row of Q."""
     cells = block_cells(24, task.threads)
     most = int(np.clip(np.sqrt(cells) / 2, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
-    sieve = _make_sieve(task, embedding, segment)
     with single_threaded_blas():
-        if sieve.is_too_coarse():
-            double = replace(embedding, dtype=np.dtype(np.float64))
-            sieve = _make_sieve(task, double, segment)
-        return sieve.search(most)
+        sieve = _make_sieve(task, embedding, segment)
+        if sieve is not None and sieve.is_too_coarse():
+            sieve = _make_sieve(task, replace(embedding, dtype=np.dtype(np.float64)), segment)
+        return search_exhaustively(task) if sieve is None else sieve.search(most)
 
 
-def _make_sieve(task: Task, embedding: Embedding, segment: int) -> DenseSieve:
+def _make_sieve(task: Task, embedding: Embedding, segment: int) -> DenseSieve | None:
     points = place_all(task.Q, task.X, embedding)
+    if points is None:
+        return None
     embedding = points.embedding
     lengths, whole = (points.corpus_lengths, points.query_lengths), embedding.whole
     terms = 0 if whole else embedding.n_coordinates

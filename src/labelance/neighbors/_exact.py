@@ -1,8 +1,8 @@
 """The definition of the distance, compiled: everything else only decides whom to measure.
 
-The squared distance of two rows is a float64 sum over the features in column order. A feature
-in which both rows are zero adds exactly 0, so merging two sparse rows gives the same bits as
-walking two dense ones, and no block, thread or engine can change an answer.
+The distance of two rows is the root of a float64 sum over the features in column order. A
+feature in which both rows are zero adds exactly 0, so merging two sparse rows gives the same
+bits as walking two dense ones, and no block, thread or engine can change an answer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from labelance._compile import kernel
 
+_UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
 _NO_COLUMN = np.iinfo(np.int64).max
 
 
@@ -49,12 +50,12 @@ def _missing_gap(x: float, z: float, low: float, high: float) -> float:
 
 
 @kernel
-def _squared_gap(x: float, z: float, f: int, measure: Measure) -> float:
-    if measure.nominal[f]:
+def _squared_gap(x: float, z: float, nominal: bool, width: float, low: float, high: float) -> float:
+    if nominal:
         return 1.0 if x != z else 0.0  # NaN differs from everything, itself included
-    gap = (x - z) / measure.width[f]
+    gap = (x - z) / width
     if gap != gap:
-        gap = _missing_gap(x, z, measure.low[f], measure.high[f]) / measure.width[f]
+        gap = _missing_gap(x, z, low, high) / width
     return gap * gap
 
 
@@ -67,18 +68,21 @@ def _cosine(xz: float, xx: float, zz: float) -> float:
 
 @kernel
 def _dense_pair(x: np.ndarray, z: np.ndarray, measure: Measure, limit: float) -> float:
-    """Return the squared Euclidean (or the cosine) distance; anything >= limit may be cut short."""
+    """Return the distance; where it is not below the limit, any number that is not either."""
+    width, low, high, nominal, cosine = measure
     xz = xx = zz = total = 0.0
-    if measure.cosine:
+    if cosine:
         for f in range(x.size):
-            a, b = np.float64(x[f]) / measure.width[f], np.float64(z[f]) / measure.width[f]
+            a, b = np.float64(x[f]) / width[f], np.float64(z[f]) / width[f]
             xz, xx, zz = xz + a * b, xx + a * a, zz + b * b
         return _cosine(xz, xx, zz)
+    enough = limit * limit * _UP
     for f in range(x.size):
-        total += _squared_gap(np.float64(x[f]), np.float64(z[f]), f, measure)
-        if total >= limit:  # the sum never falls
+        a, b = np.float64(x[f]), np.float64(z[f])
+        total += _squared_gap(a, b, nominal[f], width[f], low[f], high[f])
+        if total >= enough:  # the sum never falls
             break
-    return total
+    return np.sqrt(total)
 
 
 @kernel
@@ -86,9 +90,11 @@ def _sparse_pair(
     A: SparseRows, i: int, B: SparseRows, j: int, measure: Measure, limit: float
 ) -> float:
     """Return what :func:`_dense_pair` would, from the stored entries alone."""
+    width, low, high, nominal, cosine = measure
     p, p_end, r, r_end = A.indptr[i], A.indptr[i + 1], B.indptr[j], B.indptr[j + 1]
     xz = xx = zz = total = 0.0
-    while (p < p_end or r < r_end) and total < limit:
+    enough = limit * limit * _UP
+    while (p < p_end or r < r_end) and total < enough:
         in_a = np.int64(A.indices[p]) if p < p_end else _NO_COLUMN
         in_b = np.int64(B.indices[r]) if r < r_end else _NO_COLUMN
         f, x, z = int(min(in_a, in_b)), 0.0, 0.0
@@ -98,12 +104,12 @@ def _sparse_pair(
         if in_b == f:
             z = np.float64(B.data[r])
             r += 1
-        if measure.cosine:
-            x, z = x / measure.width[f], z / measure.width[f]
+        if cosine:
+            x, z = x / width[f], z / width[f]
             xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
         else:
-            total += _squared_gap(x, z, f, measure)
-    return _cosine(xz, xx, zz) if measure.cosine else total
+            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f])
+    return _cosine(xz, xx, zz) if cosine else np.sqrt(total)
 
 
 @kernel
@@ -126,9 +132,9 @@ def rank_dense(
     counts: np.ndarray,
     measure: Measure,
     rows: np.ndarray,
-    values: np.ndarray,
+    distances: np.ndarray,
 ) -> None:
-    """Fill ``rows`` and ``values`` with the nearest of each query's pool, ties by pool order.
+    """Fill ``rows`` and ``distances`` with the nearest of each query's pool, ties by pool order.
 
     A pool of one line serves all queries. Pools list rows in ascending order, or in the order
     of an earlier ranking followed by higher rows; so who comes later in a pool loses a tie.
@@ -136,17 +142,17 @@ def rank_dense(
     k = rows.shape[1]
     for i in range(queries.size):
         line = min(i, pool.shape[0] - 1)
-        values[i] = np.inf
+        distances[i] = np.inf
         rows[i] = -1
         for c in range(counts[line]):
             row = pool[line, c]
-            limit = values[i, k - 1]
+            limit = distances[i, k - 1]
             if limit == 0.0:
                 break
             if row != own[i]:
-                value = _dense_pair(Q[queries[i]], X[row], measure, limit)
-                if value < limit:
-                    insert(row, value, rows[i], values[i])
+                distance = _dense_pair(Q[queries[i]], X[row], measure, limit)
+                if distance < limit:
+                    insert(row, distance, rows[i], distances[i])
 
 
 @kernel
@@ -159,20 +165,20 @@ def rank_sparse(
     counts: np.ndarray,
     measure: Measure,
     rows: np.ndarray,
-    values: np.ndarray,
+    distances: np.ndarray,
 ) -> None:
     """Do the same for CSR rows."""
     k = rows.shape[1]
     for i in range(queries.size):
         line = min(i, pool.shape[0] - 1)
-        values[i] = np.inf
+        distances[i] = np.inf
         rows[i] = -1
         for c in range(counts[line]):
             row = pool[line, c]
-            limit = values[i, k - 1]
+            limit = distances[i, k - 1]
             if limit == 0.0:
                 break
             if row != own[i]:
-                value = _sparse_pair(Q, queries[i], X, row, measure, limit)
-                if value < limit:
-                    insert(row, value, rows[i], values[i])
+                distance = _sparse_pair(Q, queries[i], X, row, measure, limit)
+                if distance < limit:
+                    insert(row, distance, rows[i], distances[i])

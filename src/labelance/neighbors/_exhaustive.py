@@ -11,7 +11,7 @@ _MOST_QUERIES = 64
 
 
 def search_exhaustively(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and kernel values of the k nearest rows of X for every row of Q."""
+    """Return rows and distances of the k nearest rows of X for every row of Q."""
     Q, X, own, k, threads = task.Q, task.X, task.own, task.k, task.threads
     m, n = Q.shape[0], X.shape[0]
     everybody, count = np.arange(n)[np.newaxis], np.array([n])
@@ -21,5 +21,5 @@ def search_exhaustively(task: Task) -> tuple[np.ndarray, np.ndarray]:
         return task.space.rank(Q, queries, X, own[start:stop], everybody, count, k)
 
     block = even_block(m, _MOST_QUERIES if threads > 1 else m, threads)
-    rows, values = zip(*for_each_block(work, m, block=block, threads=threads))
-    return np.concatenate(rows), np.concatenate(values)
+    rows, distances = zip(*for_each_block(work, m, block=block, threads=threads))
+    return np.concatenate(rows), np.concatenate(distances)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance.neighbors._bounds import is_whole, safe_factor
+from labelance.neighbors._bounds import is_ordinary, is_whole, safe_factor
 from labelance.neighbors._exact import Measure
 
 _SINGLE = np.dtype(np.float32)
@@ -57,13 +57,15 @@ class Embedding:
         return np.repeat([-2.0, -1.0], [d, self.n_coordinates - d]).astype(self.dtype)
 
     def place(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points of the rows of X, and their squared lengths in float64."""
+        """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
         points = np.zeros((n, self.n_coordinates), dtype=self.dtype)
         lengths = np.empty(n)
         for part in _parts(X):
-            moved = self._move(X[part])
+            moved = (X[part] - self.center) / self.width * self.factor
             lengths[part] = np.einsum("ij,ij->i", moved, moved)
+            if self.unit:
+                moved /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[:, np.newaxis]
             points[part, :d] = moved
         first = d
         for f, size in zip(self.many, self.sizes):
@@ -71,16 +73,6 @@ class Embedding:
             points[known, first + X[known, f].astype(np.int64)] = self.factor
             first += size
         return points, lengths + len(self.many) * self.factor**2 / 2
-
-    def _move(self, X: np.ndarray) -> np.ndarray:
-        moved = X - self.center
-        moved /= self.width
-        if not self.unit:
-            return moved if self.factor == 1 else moved * self.factor
-        longest = np.abs(moved).max(axis=1, keepdims=True, initial=0.0)
-        moved /= np.where(longest > 0, longest, 1.0)  # so that no square over- or underflows
-        length = np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, np.newaxis]
-        return moved / np.where(length > 0, length, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +86,27 @@ class Points:
     query_lengths: np.ndarray
 
 
-def place_all(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
-    """Put all rows on the map, shrunk or grown if they do not fit the floating-point type."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        corpus, lengths = embedding.place(X)
-        queries, query_lengths = (corpus, lengths) if Q is X else embedding.place(Q)
-    factor = safe_factor(np.maximum(lengths.max(), query_lengths.max()))
-    if factor != embedding.factor and embedding.factor == 1 and not embedding.unit:
-        return place_all(Q, X, replace(embedding, factor=factor))
-    return Points(embedding, corpus, lengths, queries, query_lengths)
+@np.errstate(over="ignore", invalid="ignore")
+def place_all(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points | None:
+    """Put all rows on the map, shrunk or grown if they do not fit the floating-point type.
+
+    None says that even float64 squares of these rows overflow or fade away.
+    """
+    points = _place_both(Q, X, embedding)
+    lengths = np.append(points.corpus_lengths, points.query_lengths)
+    if not is_ordinary(lengths, each=embedding.unit):
+        return None
+    factor = 1.0 if embedding.unit else safe_factor(lengths)
+    return points if factor == 1 else _place_both(Q, X, replace(embedding, factor=factor))
 
 
+def _place_both(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
+    corpus = embedding.place(X)
+    queries = corpus if Q is X else embedding.place(Q)
+    return Points(embedding, *corpus, *queries)
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def embed(Q: np.ndarray, X: np.ndarray, measure: Measure) -> Embedding:
     """Choose the map for rows without missing values."""
     many, sizes = _categories(X, measure.nominal)

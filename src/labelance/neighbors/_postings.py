@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from labelance._compile import kernel
 from labelance.neighbors._exact import SparseRows
 
-_STRIP_FROM = 12  # a feature is a strip if one row in so many has it
+_STRIP_FROM = 8  # a feature is a strip if one row in so many has it
 
 
 class Postings(NamedTuple):
@@ -61,18 +61,18 @@ def make_postings(points: sp.csr_array, many: np.ndarray, factor: float, cells: 
 @kernel
 def score(query: SparseRows, i: int, index: Postings, scores: np.ndarray) -> None:
     """Fill ``scores`` with -2 x·z for row i of the queries and every row z of the segment."""
+    values, rows, starts, strips, strip_of, many, shares = index
     scores[:] = 0
     for p in range(query.indptr[i], query.indptr[i + 1]):
         f, value = query.indices[p], query.data[p]
-        first, last, strip = index.starts[f], index.starts[f + 1], index.strip_of[f]
         twice = -(value + value)
-        if index.many[f]:
-            for r in range(first, last):
-                scores[index.rows[r]] += index.shares[np.int64(index.values[r] == value)]
-        elif strip >= 0:
-            line = index.strips[strip]
+        if many[f]:
+            for r in range(starts[f], starts[f + 1]):
+                scores[rows[r]] += shares[np.int64(values[r] == value)]
+        elif strip_of[f] >= 0:
+            strip = strips[strip_of[f]]
             for j in range(scores.size):
-                scores[j] += twice * line[j]
+                scores[j] += twice * strip[j]
         else:
-            for r in range(first, last):
-                scores[index.rows[r]] += twice * index.values[r]
+            for r in range(starts[f], starts[f + 1]):
+                scores[rows[r]] += twice * values[r]

@@ -52,14 +52,14 @@ def search(
         return _search_bag(X, k, space, np.asarray(among), n_jobs)
     Q = X if queries is None else queries
     own = np.arange(X.shape[0]) if queries is None else np.full(Q.shape[0], -1)
-    rows, values = _run(Task(Q, X, own, k, space, thread_count(n_jobs)))
-    if not np.isfinite(values).all():
+    rows, distances = _run(Task(Q, X, own, k, space, thread_count(n_jobs)))
+    if not np.isfinite(distances).all():
         raise InputError(
             "Neighbors are ordered by finite distances",
             f"the metric {space.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
-    return Neighborhood(rows, space.finish(values))
+    return Neighborhood(rows, distances)
 
 
 def _search_bag(
@@ -74,7 +74,7 @@ def _search_bag(
 
 
 def _run(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and kernel values from the engine that suits the task."""
+    """Return rows and distances from the engine that suits the task."""
     Q, X, space = task.Q, task.X, task.space
     if not space.is_exact:
         return search_pairwise(task)

@@ -41,14 +41,14 @@ class Sieve(ABC):
         """Let the segment that begins at row ``first`` pass by the queries start to stop."""
 
     def search(self, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and kernel values for all queries, in blocks of at most ``most``."""
+        """Return rows and distances for all queries, in blocks of at most ``most``."""
         m, threads = self.task.Q.shape[0], self.task.threads
         block = even_block(m, most, threads)
-        rows, values, _ = zip(*for_each_block(self.block, m, block=block, threads=threads))
-        return np.concatenate(rows), np.concatenate(values)
+        rows, distances, _ = zip(*for_each_block(self.block, m, block=block, threads=threads))
+        return np.concatenate(rows), np.concatenate(distances)
 
     def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return rows and values for some queries, and how many rows were ranked for them."""
+        """Return rows and distances for some queries, and how many rows were ranked for them."""
         room = 0 if self.whole is not None else self._room + self.segment
         tally = new_tally(stop - start, self.task.k, room, self.bounds.low.dtype)
         ranked = 0
@@ -57,9 +57,10 @@ class Sieve(ABC):
             if tally.counts.max() > self._room:
                 ranked += self._rank_early(tally, start)
         if self.whole is not None:
-            return tally.rows, tally.best + self.whole[start:stop, np.newaxis], 0
-        rows, values = self._rank(np.arange(start, stop), tally.pool, tally.counts)
-        return rows, values, ranked + int(tally.counts.sum())
+            squares = tally.best + self.whole[start:stop, np.newaxis]
+            return tally.rows, np.sqrt(squares), 0
+        rows, distances = self._rank(np.arange(start, stop), tally.pool, tally.counts)
+        return rows, distances, ranked + int(tally.counts.sum())
 
     def is_too_coarse(self) -> bool:
         """Tell from a few queries whether the bounds leave too many rows to be ranked."""
@@ -84,8 +85,8 @@ class Sieve(ABC):
         k = self.task.k
         full = np.flatnonzero(tally.counts > self._room)
         counts = tally.counts[full]
-        rows, values = self._rank(start + full, tally.pool[full], counts)
+        rows, distances = self._rank(start + full, tally.pool[full], counts)
         tally.pool[full, :k], tally.low[full, :k] = rows, -np.inf
         tally.counts[full] = k
-        tally.best[full[values[:, -1] == 0]] = -np.inf  # k equal rows: nobody later comes before
+        tally.best[full[distances[:, -1] == 0]] = -np.inf  # k equal rows: nobody later comes before
         return int(counts.sum())

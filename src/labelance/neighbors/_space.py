@@ -88,10 +88,6 @@ class Space:
         """Whether the metric is one of our own, summed feature by feature."""
         return self.metric in ("euclidean", "cosine")
 
-    def finish(self, values: np.ndarray) -> np.ndarray:
-        """Turn what the kernels compare into distances, in place."""
-        return np.sqrt(values, out=values) if self.metric == "euclidean" else values
-
     def scaled(self, X: Any) -> Any:
         """Return X in float64 with every numeric feature divided by its width."""
         width = np.where(self.measure.nominal, 1.0, self.measure.width)
@@ -109,14 +105,14 @@ class Space:
         counts: np.ndarray,
         k: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and kernel values of the k nearest in the pool of each query row of Q."""
-        rows, values = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
+        """Return rows and distances of the k nearest in the pool of each query row of Q."""
+        rows, distances = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
         if sp.issparse(X):
             Q, X = sparse_rows(Q), sparse_rows(X)
-            rank_sparse(Q, queries, X, own, pool, counts, self.measure, rows, values)
+            rank_sparse(Q, queries, X, own, pool, counts, self.measure, rows, distances)
         else:
-            rank_dense(Q, queries, X, own, pool, counts, self.measure, rows, values)
-        return rows, values
+            rank_dense(Q, queries, X, own, pool, counts, self.measure, rows, distances)
+        return rows, distances
 
     def paired(
         self,
@@ -140,8 +136,8 @@ class Space:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
             return paired_distances(self.metric, A, B, self.params)
         nobody, one = np.full(len(rows_a), -1), np.ones(len(rows_a), dtype=np.int64)
-        _, values = self.rank(A, rows_a, B, nobody, rows_b[:, np.newaxis], one, 1)
-        return self.finish(values[:, 0])
+        _, distances = self.rank(A, rows_a, B, nobody, rows_b[:, np.newaxis], one, 1)
+        return distances[:, 0]
 
 
 def _learn(X: Any, scale: Scale, nominal: np.ndarray, takes_missing: bool, cosine: bool) -> Measure:

@@ -13,14 +13,15 @@ import scipy.sparse as sp
 
 from labelance._compile import kernel
 from labelance.neighbors._blocks import block_cells
-from labelance.neighbors._bounds import bounds_of, is_whole, safe_factor
+from labelance.neighbors._bounds import bounds_of, is_ordinary, is_whole, safe_factor
 from labelance.neighbors._exact import Measure, SparseRows, sparse_rows
+from labelance.neighbors._exhaustive import search_exhaustively
 from labelance.neighbors._postings import Postings, make_postings, score
 from labelance.neighbors._scan import Bounds, Tally, scan_row
 from labelance.neighbors._sieve import Sieve
 from labelance.neighbors._task import Task
 
-_QUERIES, _ROWS = 128, 1 << 14
+_QUERIES, _ROWS = 128, 4096
 
 
 @kernel
@@ -54,35 +55,59 @@ class SparseSieve(Sieve):
         scan_postings(self.query, start, own, first, index, self.bounds, tally, scores)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def search_sparse(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and kernel values of the k nearest rows of X for every row of Q."""
+    """Return rows and distances of the k nearest rows of X for every row of Q."""
     cells = block_cells(16, task.threads)
     most = int(np.clip(np.sqrt(cells) / 8, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
-    sieve = _make_sieve(task, segment, np.dtype(np.float32))
+    points = _place_both(task)
+    if not is_ordinary(points.lengths, each=task.space.measure.cosine):
+        return search_exhaustively(task)
+    sieve = _make_sieve(task, points, segment, np.dtype(np.float32))
     if sieve.is_too_coarse():
-        sieve = _make_sieve(task, segment, np.dtype(np.float64))
+        sieve = _make_sieve(task, points, segment, np.dtype(np.float64))
     return sieve.search(most)
 
 
-def _make_sieve(task: Task, segment: int, dtype: np.dtype) -> SparseSieve:
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Scaled rows searched and queries, and the squared lengths of both, one after the other."""
+
+    corpus: sp.csr_array
+    queries: sp.csr_array
+    lengths: np.ndarray
+    many: np.ndarray
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether scores of these points are exact in float32."""
+        return is_whole(self.lengths) and all(
+            bool((part.data == np.rint(part.data)).all()) for part in (self.corpus, self.queries)
+        )
+
+
+def _place_both(task: Task) -> _Points:
     Q, X, measure = task.Q, task.X, task.space.measure
-    many = _many_categories(X, measure) | (_many_categories(Q, measure) if Q is not X else False)
+    many = _many_categories(X, measure) | _many_categories(Q, measure)
     corpus, lengths = _place(X, measure, many)
     queries, query_lengths = (corpus, lengths) if Q is X else _place(Q, measure, many)
-    whole = not measure.cosine and _is_whole(corpus, lengths) and _is_whole(queries, query_lengths)
-    factor = 1.0 if measure.cosine else safe_factor(np.append(lengths, query_lengths))
-    terms = 0 if whole else int(max(1, np.diff(Q.indptr).max()))
-    square = factor**2
-    bounds = bounds_of(
-        lengths * square, query_lengths * square, terms, dtype, cosine=measure.cosine
-    )
-    corpus = _resize(corpus, many, factor, dtype)
-    queries = corpus if Q is X else _resize(queries, many, factor, dtype)
-    edges = range(0, X.shape[0], segment)
-    cells = block_cells(4, 1) // len(edges)
-    segments = [make_postings(corpus[i : i + segment], many, factor, cells) for i in edges]
-    exact = query_lengths if whole else None
+    return _Points(corpus, queries, np.append(lengths, query_lengths), many)
+
+
+def _make_sieve(task: Task, points: _Points, segment: int, dtype: np.dtype) -> SparseSieve:
+    many, n, cosine = points.many, task.X.shape[0], task.space.measure.cosine
+    whole = points.are_whole and not cosine
+    terms = 0 if whole else int(max(1, np.diff(task.Q.indptr).max()))
+    factor = 1.0 if cosine else safe_factor(points.lengths)
+    lengths = points.lengths * factor**2
+    bounds = bounds_of(lengths[:n], lengths[n:], terms, dtype, cosine=cosine)
+    corpus = _resize(points.corpus, many, factor, dtype)
+    queries = corpus if task.Q is task.X else _resize(points.queries, many, factor, dtype)
+    starts = range(0, n, segment)
+    cells = block_cells(4, 1) // len(starts)
+    segments = [make_postings(corpus[i : i + segment], many, factor, cells) for i in starts]
+    exact = lengths[n:] if whole else None
     return SparseSieve(task, bounds, exact, segment, sparse_rows(queries), segments)
 
 
@@ -99,21 +124,12 @@ def _place(X: sp.csr_array, measure: Measure, many: np.ndarray) -> tuple[sp.csr_
     width = np.where(measure.nominal, 1.0, measure.width)
     values = X.data / width[X.indices]
     counts = np.diff(X.indptr)
-    if measure.cosine:
-        longest = np.zeros(X.shape[0])
-        filled = counts > 0
-        longest[filled] = np.maximum.reduceat(np.abs(values), X.indptr[:-1][filled])
-        values /= np.repeat(np.where(longest > 0, longest, 1.0), counts)
     rows = np.repeat(np.arange(X.shape[0]), counts)
     squares = np.where(many[X.indices], 1.0, values * values)
     lengths = np.bincount(rows, weights=squares, minlength=X.shape[0])
     if measure.cosine:
-        values /= np.repeat(np.sqrt(np.where(lengths > 0, lengths, 1.0)), counts)
+        values /= np.sqrt(np.where(lengths > 0, lengths, 1.0))[rows]
     return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), lengths
-
-
-def _is_whole(points: sp.csr_array, lengths: np.ndarray) -> bool:
-    return is_whole(lengths) and bool((points.data == np.rint(points.data)).all())
 
 
 def _resize(points: sp.csr_array, many: np.ndarray, factor: float, dtype: np.dtype) -> sp.csr_array:

@@ -1,0 +1,192 @@
+"""Any engine, container, block size and number of threads gives the same answer, bit for bit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from labelance.neighbors import find_neighbors
+
+TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
+
+
+def tables(elements, dtype=np.float64):
+    shapes = st.tuples(st.integers(3, 12), st.integers(1, 5))
+    return shapes.flatmap(lambda shape: hnp.arrays(dtype, shape, elements=elements))
+
+
+WHOLE = st.integers(-3, 3).map(float)  # ties everywhere
+BINARY = st.integers(0, 1).map(float)
+TENTHS = st.integers(0, 4).map(lambda i: i / 10)  # ties that float32 cannot see
+FLOATS = st.floats(-1e3, 1e3, allow_subnormal=False)
+SHORT = st.floats(-100, 100, width=32, allow_subnormal=False)
+FAR = st.integers(0, 3).map(lambda i: 1e8 + i / 8)  # far from zero, close to each other
+WILD = st.sampled_from([0.0, 1.0, -1.0, 1e-30, 1e30, 1e-160, 1e140, -1e140, 3e-5])
+ANY = st.one_of(*map(tables, (WHOLE, BINARY, TENTHS, FLOATS, FAR, WILD)))
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found.indices, expected[0])
+    np.testing.assert_array_equal(found.distances, expected[1])
+
+
+@settings(max_examples=120)
+@given(X=ANY, data=st.data(), scale=st.sampled_from([None, "range"]), fast=st.booleans())
+def test_equals_the_table(X, data, scale, fast, euclidean_table, nearest, engines):
+    k = data.draw(st.integers(1, len(X) - 1))
+    expected = nearest(euclidean_table(X, scale=scale), k)
+    memory = data.draw(st.sampled_from([1024, TINY_MEMORY]))
+    with engines(fast, memory):
+        same(find_neighbors(X, k, scale=scale), expected)
+        same(find_neighbors(sp.csr_array(X), k, scale=scale), expected)
+
+
+@settings(max_examples=40)
+@given(X=tables(SHORT, np.float32), scale=st.sampled_from([None, "range"]))
+def test_float32_gives_float64_answers(X, scale, euclidean_table, nearest, engines):
+    expected = nearest(euclidean_table(X, scale=scale), 2)
+    with engines(fast=True):
+        for container in (X, X.astype(np.float64), sp.csr_array(X), sp.csc_matrix(X)):
+            same(find_neighbors(container, 2, scale=scale), expected)
+
+
+@st.composite
+def mixed_tables(draw, missing):
+    """Some nominal columns with up to five categories, some numeric; NaN if wanted."""
+    n, d = draw(st.integers(4, 10)), draw(st.integers(1, 4))
+    nominal = draw(hnp.arrays(bool, d))
+    codes = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(0, 4)))
+    numbers = draw(hnp.arrays(np.float64, (n, d), elements=st.one_of(WHOLE, FLOATS)))
+    X = np.where(nominal, codes, numbers)
+    if missing:
+        X[1:][draw(hnp.arrays(bool, (n - 1, d)))] = np.nan
+    return X, nominal
+
+
+@settings(max_examples=80)
+@given(mixed=mixed_tables(missing=False), scale=st.sampled_from([None, "range"]))
+def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, nearest, engines):
+    X, nominal = mixed
+    expected = nearest(euclidean_table(X, nominal, scale), 3)
+    for fast in (True, False):
+        with engines(fast):
+            same(find_neighbors(X, 3, scale=scale, categorical_features=nominal), expected)
+            sparse = sp.csr_array(X)
+            same(find_neighbors(sparse, 3, scale=scale, categorical_features=nominal), expected)
+
+
+@settings(max_examples=80)
+@given(mixed=mixed_tables(missing=True), scale=st.sampled_from([None, "range"]))
+def test_missing_values_make_the_largest_difference(
+    mixed, scale, euclidean_table, nearest, engines
+):
+    X, nominal = mixed
+    expected = nearest(euclidean_table(X, nominal, scale), 3)
+    options = {"scale": scale, "categorical_features": nominal, "missing": "distance"}
+    with engines(fast=True):
+        same(find_neighbors(X, 3, **options), expected)
+        same(find_neighbors(sp.csr_array(X), 3, **options), expected)
+
+
+@settings(max_examples=40)
+@given(X=st.one_of(tables(FLOATS.map(lambda x: round(x, 2))), tables(TENTHS)))
+def test_standard_scale(X, euclidean_table, engines):
+    """The deviation is ours to the last bit; against numpy's, only distances can be compared."""
+    exact = find_neighbors(X, 2, scale="standard")
+    expected = np.sort(euclidean_table(X, scale="standard") + np.diag(np.full(len(X), np.inf)))
+    np.testing.assert_allclose(exact.distances, expected[:, :2], rtol=1e-9, atol=1e-9)
+    with engines(fast=True):
+        same(find_neighbors(X, 2, scale="standard"), (exact.indices, exact.distances))
+        csr = find_neighbors(sp.csr_array(X), 2, scale="standard")
+        same(csr, (exact.indices, exact.distances))
+
+
+def clustered(n, d, rng):
+    """Tight clusters far from each other, with repeated rows: float32 is too coarse here."""
+    centers = rng.normal(scale=1e4, size=(2, d))
+    X = centers[rng.integers(0, 2, n)] + rng.normal(scale=1e-3, size=(n, d))
+    X[n // 2 :: 7] = X[0]
+    return X
+
+
+@pytest.mark.parametrize("kind", ["floats", "counts", "clusters", "constant", "repeated"])
+@pytest.mark.parametrize("scale", [None, "range"])
+def test_blocks_threads_and_containers_agree(kind, scale, engines):
+    rng = np.random.default_rng(3)
+    X = {
+        "floats": lambda: rng.normal(size=(300, 20)),
+        "counts": lambda: rng.poisson(0.3, size=(300, 20)).astype(float),
+        "clusters": lambda: clustered(300, 20, rng),
+        "constant": lambda: np.full((300, 20), 0.1),
+        "repeated": lambda: rng.normal(size=(4, 20))[rng.integers(0, 4, 300)],
+    }[kind]()
+    with engines(fast=False):
+        exact = find_neighbors(X, 6, scale=scale)
+    for memory in (1024, 0.5, TINY_MEMORY):
+        for n_jobs in (None, 1, 3):
+            with engines(fast=True, working_memory=memory):
+                for container in (X, sp.csr_array(X)):
+                    found = find_neighbors(container, 6, scale=scale, n_jobs=n_jobs)
+                    same(found, (exact.indices, exact.distances))
+
+
+@settings(max_examples=60)
+@given(X=ANY, data=st.data(), fast=st.booleans())
+def test_inside_a_bag(X, data, fast, euclidean_table, nearest, engines):
+    """A bag is searched as if the other rows did not exist; it may be listed in any order."""
+    bag = data.draw(st.permutations(range(len(X))))[: data.draw(st.integers(2, len(X)))]
+    ordered = np.sort(bag)
+    inside, distances = nearest(euclidean_table(X[ordered], scale="range"), 1)
+    with engines(fast):
+        for container in (X, sp.csr_array(X)):
+            found = find_neighbors(container, 1, scale="range", among=bag)
+            at = np.searchsorted(ordered, bag)
+            same(found, (ordered[inside][at], distances[at]))
+
+
+@settings(max_examples=60)
+@given(X=ANY, data=st.data(), fast=st.booleans(), scale=st.sampled_from([None, "range"]))
+def test_queries_exclude_nothing(X, data, fast, scale, euclidean_table, nearest, engines):
+    Q = data.draw(hnp.arrays(np.float64, (4, X.shape[1]), elements=st.one_of(WHOLE, FLOATS, FAR)))
+    Q[0] = X[1]
+    k = data.draw(st.integers(1, len(X)))
+    expected = nearest(euclidean_table(X, scale=scale, Q=Q), k, own=False)
+    with engines(fast, TINY_MEMORY):
+        same(find_neighbors(X, k, scale=scale, queries=Q), expected)
+        sparse = find_neighbors(sp.csr_array(X), k, scale=scale, queries=sp.csr_array(Q))
+        same(sparse, expected)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_queries_mean_the_categories_of_the_rows(sparse, engines):
+    """Codes are given per table; 7 is the same category in both, and 5 is none of the rows'."""
+    make = sp.csr_array if sparse else np.asarray
+    X, Q = make([[2.0, 0], [7.0, 0], [9.0, 0]]), make([[7.0, 0], [5.0, 0], [9.0, 0]])
+    for fast in (True, False):
+        with engines(fast):
+            found = find_neighbors(X, 1, categorical_features=[0], queries=Q)
+        np.testing.assert_array_equal(found.indices.ravel(), [1, 0, 2])
+        np.testing.assert_array_equal(found.distances.ravel(), [0, 1, 0])
+
+
+def test_frames_equal_arrays():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X = np.random.default_rng(0).integers(0, 3, (20, 3)).astype(float)
+    words = np.array(["low", "mid", "top"])[X[:, 2].astype(int)]
+    expected = find_neighbors(X, 4, categorical_features=[2])
+    columns = {"a": X[:, 0], "b": X[:, 1].astype(int), "c": words}
+    frames = (
+        pd.DataFrame(columns).astype({"c": "category"}),
+        pl.DataFrame(columns).with_columns(pl.col("c").cast(pl.Enum(["low", "mid", "top"]))),
+    )
+    for frame in frames:
+        same(find_neighbors(frame, 4), (expected.indices, expected.distances))
+
+
+def test_rows_that_occur_twice_find_each_other():
+    X = np.repeat([[0.5, 0.1], [0.5, 0.7]], 3, axis=0)
+    found = find_neighbors(X, 2)
+    np.testing.assert_array_equal(found.indices, [[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4]])
+    assert (found.distances == 0).all()

@@ -1,0 +1,163 @@
+"""Cosine and the other metrics."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import VALID_METRICS
+
+from labelance.exceptions import InputError
+from labelance.neighbors import Space, find_neighbors
+
+NUMBERS = st.one_of(st.integers(-2, 2).map(float), st.floats(-10, 10, allow_subnormal=False))
+TABLES = st.tuples(st.integers(3, 10), st.integers(1, 4)).flatmap(
+    lambda shape: hnp.arrays(np.float64, shape, elements=NUMBERS)
+)
+PLAIN = sorted(
+    {*VALID_METRICS["brute"]}
+    - {"precomputed", "cosine", "euclidean", "l2", "nan_euclidean", "haversine"}
+    - {"mahalanobis", "seuclidean", "yule"}
+)
+
+
+def cosine_table(X):
+    table = np.ones((len(X), len(X)))
+    for i, x in enumerate(X):
+        for j, z in enumerate(X):
+            xz = xx = zz = 0.0
+            for a, b in zip(x, z):
+                xz, xx, zz = xz + a * b, xx + a * a, zz + b * b
+            if xx > 0 and zz > 0:
+                table[i, j] = max(0.0, 1 - xz / (np.sqrt(xx) * np.sqrt(zz)))
+    return table
+
+
+@settings(max_examples=80)
+@given(X=TABLES, fast=st.booleans())
+def test_cosine_equals_the_table(X, fast, nearest, engines):
+    indices, distances = nearest(cosine_table(X), 2)
+    with engines(fast, working_memory=0.002):
+        for container in (X, sp.csr_array(X)):
+            found = find_neighbors(container, 2, metric="cosine")
+            np.testing.assert_array_equal(found.indices, indices)
+            np.testing.assert_array_equal(found.distances, distances)
+
+
+def test_cosine_is_scikit_learns_up_to_rounding():
+    X = np.random.default_rng(1).normal(size=(60, 7))
+    X[3] = 0
+    table = pairwise_distances(X, metric="cosine")
+    np.fill_diagonal(table, np.inf)
+    found = find_neighbors(X, 5, metric="cosine")
+    np.testing.assert_allclose(found.distances, np.sort(table)[:, :5], atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", PLAIN)
+def test_other_metrics_are_scikit_learns(metric, nearest, engines):
+    X = np.random.default_rng(2).integers(0, 3, (40, 4)).astype(float)
+    X[:, 0] = 3 + np.arange(40) % 5  # no constant row, which some metrics cannot measure
+    sets = X != 0 if metric in ("dice", "jaccard", "rogerstanimoto") else X
+    if metric in ("russellrao", "sokalsneath"):
+        sets = X != 0
+    indices, distances = nearest(pairwise_distances(sets, metric=metric), 3)
+    for memory in (1024, 0.01):
+        with engines(fast=True, working_memory=memory):
+            found = find_neighbors(X, 3, metric=metric, n_jobs=2)
+            np.testing.assert_array_equal(found.indices, indices)
+            np.testing.assert_array_equal(found.distances, distances)
+
+
+@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
+def test_metrics_that_learn_from_the_rows(metric, engines):
+    X = np.random.default_rng(3).normal(size=(50, 4))
+    table = pairwise_distances(X, metric=metric)
+    np.fill_diagonal(table, np.inf)
+    with engines(fast=True, working_memory=0.01):
+        found = find_neighbors(X, 3, metric=metric)
+    np.testing.assert_allclose(found.distances, np.sort(table)[:, :3], rtol=1e-10)
+
+
+def test_haversine_and_callables():
+    X = np.radians(np.random.default_rng(4).uniform(-80, 80, (20, 2)))
+    table = pairwise_distances(X, metric="haversine")
+    np.fill_diagonal(table, np.inf)
+    np.testing.assert_allclose(
+        find_neighbors(X, 2, metric="haversine").distances, np.sort(table)[:, :2]
+    )
+    city = find_neighbors(X, 2, metric=lambda a, b: np.abs(a - b).sum())
+    np.testing.assert_array_equal(city.indices, find_neighbors(X, 2, metric="manhattan").indices)
+
+
+def test_aliases_are_the_plain_distance():
+    X = np.random.default_rng(5).normal(size=(30, 3))
+    for name in ("l2", "nan_euclidean"):
+        found = find_neighbors(X, 2, metric=name)
+        np.testing.assert_array_equal(found.distances, find_neighbors(X, 2).distances)
+
+
+def test_scale_comes_before_any_metric(nearest):
+    X = np.random.default_rng(6).normal(size=(30, 3)) * [1, 10, 100]
+    scaled = X / (X.max(axis=0) - X.min(axis=0))
+    for container in (X, sp.csr_array(X)):
+        found = find_neighbors(container, 2, metric="manhattan", scale="range")
+        indices, distances = nearest(pairwise_distances(scaled, metric="manhattan"), 2)
+        np.testing.assert_array_equal(found.indices, indices)
+        np.testing.assert_allclose(found.distances, distances)
+
+
+@settings(max_examples=40)
+@given(X=TABLES, data=st.data())
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
+def test_paired_distances_are_those_of_the_search(metric, X, data):
+    space = Space.of(X, metric=metric, scale="range")
+    found = find_neighbors(X, 2, metric=metric, scale="range")
+    rows = np.repeat(np.arange(len(X)), 2)
+    near = found.indices.ravel()
+    np.testing.assert_array_equal(space.paired(X, X, rows, near), found.distances.ravel())
+    if metric != "chebyshev":
+        sparse = sp.csr_array(X)
+        pairs = Space.of(sparse, metric=metric, scale="range").paired(sparse, sparse, rows, near)
+        np.testing.assert_array_equal(pairs, found.distances.ravel())
+    np.testing.assert_array_equal(space.paired(X, X[near[::2]]), found.distances[:, 0])
+
+
+def test_paired_distances_of_a_callable():
+    X = np.arange(6.0).reshape(3, 2)
+    space = Space.of(X, metric=lambda a, b: float(np.abs(a - b).max()))
+    np.testing.assert_array_equal(space.paired(X, X, [0, 1], [2, 1]), [4.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "straight"}, "straight"),
+        ({"metric": "precomputed"}, "precomputed"),
+        ({"scale": "max"}, "scale is 'max'"),
+        ({"metric": "manhattan", "missing": "distance"}, "euclidean"),
+        ({"metric": "cosine", "categorical_features": [0]}, "nominal features"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        find_neighbors(np.eye(4), 2, **options)
+
+
+def test_sparse_metrics_are_listed():
+    with pytest.raises(InputError, match=r"X is sparse.*manhattan"):
+        find_neighbors(sp.eye_array(4, format="csr"), 2, metric="chebyshev")
+
+
+def test_undefined_distances_are_refused():
+    with pytest.raises(InputError, match="undefined"):
+        find_neighbors(np.ones((4, 2)), 2, metric="correlation")
+    with pytest.raises(InputError, match="infinite"):
+        find_neighbors(np.array([[1e200], [-1e200], [0.0]]), 2)
+
+
+def test_mahalanobis_needs_independent_features():
+    X = np.repeat(np.arange(6.0)[:, np.newaxis], 2, axis=1)
+    with pytest.raises(InputError, match="covariance"):
+        find_neighbors(X, 2, metric="mahalanobis")
