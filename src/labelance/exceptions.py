@@ -25,6 +25,7 @@ __all__ = [
     "MissingValuesError",
     "NothingToSampleError",
     "TooFewRowsError",
+    "TooManyRowsError",
     "UndefinedLabelWarning",
 ]
 
@@ -64,6 +65,10 @@ class MissingValuesError(InputError):
 
 class TooFewRowsError(InputError):
     """There are not enough rows for the neighbors or folds asked for."""
+
+
+class TooManyRowsError(InputError):
+    """A sampler would make more rows than it was allowed to."""
 
 
 class NothingToSampleError(InputError):

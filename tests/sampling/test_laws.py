@@ -1,12 +1,16 @@
 """Every sampler obeys the laws of :mod:`labelance.testing`."""
 
-from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN
+from sklearn.tree import DecisionTreeClassifier
+
+from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
 from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
     MLSOL(),
     MLSOL(interpolation="line", scale="range", weighting="sum"),
     MLSOL(metric="manhattan", k_neighbors=3),
+    MLRkNNOS(),
+    MLRkNNOS(k_neighbors=3, labeller=DecisionTreeClassifier(), scale="range"),
     MLeNN(),
     MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
     MLTL(),

@@ -4,6 +4,7 @@ from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._explain import Explanation
 from labelance.sampling._list import all_samplers
 from labelance.sampling._mlenn import MLeNN
+from labelance.sampling._mlrknnos import MLRkNNOS
 from labelance.sampling._mlsol import MLSOL
 from labelance.sampling._mltl import MLTL
 from labelance.sampling._mlul import MLUL
@@ -16,6 +17,7 @@ __all__ = [
     "MLUL",
     "BaseMultiLabelSampler",
     "Explanation",
+    "MLRkNNOS",
     "MLeNN",
     "Resampled",
     "ResamplingPlan",
