@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from labelance import __version__
-from labelance.cli import _demo, _describe
+from labelance.cli import (
+    _convert,
+    _datasets,
+    _demo,
+    _describe,
+    _methods,
+    _resample,
+    _split,
+)
 from labelance.cli._console import fail
 from labelance.exceptions import LabelanceError
 
@@ -29,6 +37,11 @@ app = typer.Typer(
 )
 app.command("demo", epilog=_demo.EXAMPLE)(_demo.demo)
 app.command("describe", epilog=_describe.EXAMPLE)(_describe.describe)
+app.command("resample", epilog=_resample.EXAMPLE)(_resample.resample)
+app.command("methods", epilog=_methods.EXAMPLE)(_methods.methods)
+app.command("split", epilog=_split.EXAMPLE)(_split.split)
+app.command("convert", epilog=_convert.EXAMPLE)(_convert.convert)
+app.add_typer(_datasets.app, name="datasets")
 
 
 def _print_version(wanted: bool) -> None:

@@ -39,11 +39,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under a heading; the first column is left-aligned, the rest right."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1
+) -> None:
+    """Print rows of text under a heading; the first ``left`` columns are left-aligned."""
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     for number, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if number == 0 else "right")
+        table.add_column(escape(column), justify="left" if number < left else "right")
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)

@@ -26,6 +26,9 @@ class Score:
     macro_auc_roc: float
     macro_auc_pr: float
 
+    def figures(self) -> tuple[float, float, float]:
+        return self.macro_f1, self.macro_auc_roc, self.macro_auc_pr
+
 
 def demo(
     picture: Annotated[
@@ -66,8 +69,8 @@ def _learners(seed: int) -> dict[str, Any]:
     from sklearn.tree import DecisionTreeClassifier
 
     return {
-        "decision tree": DecisionTreeClassifier(min_samples_leaf=2, random_state=seed),
-        "5 neighbors": KNeighborsClassifier(5),
+        "tree": DecisionTreeClassifier(min_samples_leaf=2, random_state=seed),
+        "5-NN": KNeighborsClassifier(5),
     }
 
 
@@ -136,14 +139,11 @@ def _print_story(
         highlight=False,
     )
     rows = [
-        (score.learner, score.method, f"{score.rows:.0f}")
-        + tuple(
-            f"{value:.3f}" for value in (score.macro_f1, score.macro_auc_roc, score.macro_auc_pr)
-        )
+        (score.learner, score.method, f"{score.rows:.0f}", *map("{:.3f}".format, score.figures()))
         for score in scores
     ]
-    columns = ("learner", "method", "training rows", "macro F", "macro AUC-ROC", "macro AUC-PR")
-    print_table("No sampling against MLSOL", columns, rows)
+    columns = ("learner", "method", "rows", "macro F", "AUC-ROC", "AUC-PR")
+    print_table("No sampling against MLSOL", columns, rows, left=2)
     if drawn:
         console.print(f"Before and after: {drawn}", highlight=False)
     console.print(f"Done in {seconds:.1f} s.", highlight=False)

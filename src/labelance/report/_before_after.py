@@ -125,7 +125,7 @@ def _draw(ax: Any, points: np.ndarray, present: np.ndarray, n_original: int) -> 
 
 def _legend(figure: Any) -> None:
     lines = optional_import("matplotlib.lines", extra="plots", purpose="Drawing")
-    entries = [
+    entries: list[tuple[str, dict[str, Any]]] = [
         ("absent", {"markerfacecolor": ABSENT, "markeredgewidth": 0}),
         ("present", {"markerfacecolor": PRESENT, "markeredgewidth": 0}),
         ("present, synthetic", {"markerfacecolor": "none", "markeredgecolor": ADDED}),

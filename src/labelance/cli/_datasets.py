@@ -1,0 +1,105 @@
+"""``labelance datasets``: the catalogue of public datasets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+import labelance
+from labelance.cli._console import console, print_json, print_table, progress
+from labelance.cli._data import JsonOption
+
+app = typer.Typer(
+    help="List, download and verify public multi-label datasets.", no_args_is_help=True
+)
+
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Datasets; all if none is named.", show_default=False),
+]
+
+
+@app.command("list", epilog="Example: labelance datasets list --json")
+def list_(json: JsonOption = False) -> None:
+    """List the datasets of the catalogue."""
+    infos = labelance.datasets.list_datasets()
+    if json:
+        print_json([asdict(info) for info in infos])
+        return
+    rows = [
+        (
+            info.name,
+            info.domain,
+            str(info.n_samples),
+            str(info.n_features),
+            str(info.n_labels),
+            f"{info.cardinality:.3f}",
+            f"{info.mean_imr:.1f}",
+            "yes" if info.in_paper else "",
+        )
+        for info in infos
+    ]
+    columns = ("name", "domain", "rows", "features", "labels", "cardinality", "MeanImR", "paper")
+    print_table("Datasets", columns, rows)
+
+
+@app.command(epilog="Example: labelance datasets info yeast")
+def info(
+    name: Annotated[str, typer.Argument(help="A dataset.", show_default=False)],
+    json: JsonOption = False,
+) -> None:
+    """Show what is known of one dataset: size, source, citation, licence."""
+    known = asdict(labelance.datasets.dataset_info(name))
+    if json:
+        print_json(known)
+        return
+    for key, value in known.items():
+        if key != "sources":
+            console.print(f"[bold]{key}[/]: {value}", highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: labelance datasets fetch yeast scene")
+def fetch(
+    names: NamesArgument = None,
+    force: Annotated[bool, typer.Option("--force", help="Download again.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Download datasets into the cache folder and check them."""
+    wanted = names or [info.name for info in labelance.datasets.list_datasets()]
+    for name in wanted:
+        labelance.datasets.dataset_info(name)  # an unknown name is an error before any download
+    rows = []
+    with progress("Downloading", len(wanted), quiet=json) as bar:
+        for name in wanted:
+            files = labelance.datasets.fetch_dataset(name, force=force)
+            rows.append({"name": name, "arff": str(files.arff), "xml": str(files.xml)})
+            bar.advance(bar.task_ids[0])
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        console.print(f"{row['name']}: {row['arff']}", highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: labelance datasets verify yeast")
+def verify(names: NamesArgument = None, json: JsonOption = False) -> None:
+    """Compare local files with their published checksums; exit code 1 if any differs."""
+    wanted = names or [info.name for info in labelance.datasets.list_datasets()]
+    checks = [labelance.datasets.verify_dataset(name) for name in wanted]
+    if json:
+        print_json(
+            [
+                {"name": c.name, "found": c.files is not None, "problems": list(c.problems)}
+                for c in checks
+            ]
+        )
+    else:
+        rows = [
+            (c.name, "not here" if c.files is None else "; ".join(c.problems) or "as published")
+            for c in checks
+        ]
+        print_table("Local files", ("name", "state"), rows, left=2)
+    if any(check.files is not None and check.problems for check in checks):
+        raise typer.Exit(1)

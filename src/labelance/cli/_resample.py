@@ -1,0 +1,125 @@
+"""``labelance resample``: any sampler on any file."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import labelance
+from labelance.cli._console import console, errors, print_json
+from labelance.cli._data import (
+    DataArgument,
+    ForceOption,
+    JsonOption,
+    LabelsOption,
+    check_free,
+    load,
+)
+from labelance.exceptions import InputError
+
+if TYPE_CHECKING:
+    from labelance.datasets import MultiLabelDataset
+
+EXAMPLE = (
+    "Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 -o more.arff"
+)
+
+
+def resample(
+    data: DataArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="Where to write; its ending says the format.", show_default=False
+        ),
+    ],
+    method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A parameter, as name=value; may be repeated.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    labels: LabelsOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Resample a data file and write the result."""
+    check_free(output, force)
+    sampler = _make_sampler(method, set_ or [], seed)
+    dataset = load(data, labels)
+    with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
+        result = _resample(sampler, dataset)
+    labelance.datasets.write_multilabel(result, output, overwrite=force)
+    _report(dataset, result, output, json)
+
+
+def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
+    """Make a sampler from its name and name=value texts."""
+    known = {name.lower(): kind for name, kind in labelance.sampling.all_samplers().items()}
+    if method.lower() not in known:
+        raise InputError(
+            "--method names a sampler",
+            f"there is none called {method!r}",
+            f"Choose from: {', '.join(sorted(known))}",
+        )
+    kind = known[method.lower()]
+    names = list(signature(kind).parameters)
+    options = {"random_state": seed} if "random_state" in names else {}
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name not in names:
+            raise InputError(
+                f"--set changes a parameter of {kind.__name__}",
+                f"it has none called {name!r}",
+                f"Its parameters are: {', '.join(names)}",
+            )
+        options[name] = _parse_value(text)
+    return kind(**options)
+
+
+def _parse_value(text: str) -> Any:
+    """Read a number, true, false, null or a list as JSON; anything else is a word."""
+    try:
+        return json_text.loads(text)
+    except ValueError:
+        return text
+
+
+def _resample(sampler: Any, dataset: MultiLabelDataset) -> MultiLabelDataset:
+    parameters = sampler.get_params()
+    if "categorical_features" in parameters:
+        sampler.set_params(categorical_features=dataset.categorical_features)
+    X, Y = sampler.fit_resample(dataset.X, dataset.Y)
+    return replace(dataset, X=X, Y=Y)
+
+
+def _report(
+    before: MultiLabelDataset, after: MultiLabelDataset, output: Path, as_json: bool
+) -> None:
+    measures = labelance.imbalance
+    figures = {
+        "output": str(output),
+        "rows_before": before.n_samples,
+        "rows_after": after.n_samples,
+        "mean_ir_before": measures.mean_ir(before.Y),
+        "mean_ir_after": measures.mean_ir(after.Y),
+        "scumble_before": measures.scumble(before.Y),
+        "scumble_after": measures.scumble(after.Y),
+    }
+    if as_json:
+        print_json(figures)
+        return
+    console.print(
+        f"{output}: {before.n_samples} -> {after.n_samples} rows, "
+        f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "
+        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}",
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,85 @@
+"""``labelance split``: parts in which every label keeps its share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import labelance
+from labelance.cli._console import print_json, print_table
+from labelance.cli._data import (
+    DataArgument,
+    ForceOption,
+    JsonOption,
+    LabelsOption,
+    check_free,
+    load,
+)
+from labelance.exceptions import InputError
+
+EXAMPLE = "Example: labelance split yeast.arff --sizes 0.6,0.2,0.2 -o train.npz,valid.npz,test.npz"
+
+
+def split(
+    data: DataArgument,
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Files to write, one for each part, separated by commas.",
+            show_default=False,
+        ),
+    ],
+    sizes: Annotated[
+        str, typer.Option(help="Shares of the parts, separated by commas.")
+    ] = "0.75,0.25",
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Keep label pairs in proportion too.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
+    labels: LabelsOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Split data into parts by iterative stratification, so that rare labels reach all of them."""
+    shares, files = _parse(sizes, output)
+    for file in files:
+        check_free(file, force)
+    dataset = load(data, labels)
+    rows = range(dataset.n_samples)
+    order: Literal[1, 2] = 2 if pairs else 1
+    parts = labelance.model_selection.train_test_split(
+        list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
+    )[: len(shares)]
+    for file, part in zip(files, parts):
+        labelance.datasets.write_multilabel(dataset.take(part), file, overwrite=force)
+    if json:
+        print_json([{"file": str(f), "rows": len(part)} for f, part in zip(files, parts)])
+        return
+    print_table(
+        f"{dataset.n_samples} rows",
+        ("file", "rows", "share"),
+        [(str(f), str(len(p)), f"{len(p) / len(rows):.3f}") for f, p in zip(files, parts)],
+    )
+
+
+def _parse(sizes: str, output: str) -> tuple[tuple[float, ...], list[Path]]:
+    try:
+        shares = tuple(float(size) for size in sizes.split(","))
+    except ValueError:
+        raise InputError(
+            "--sizes takes numbers separated by commas",
+            f"it is {sizes!r}",
+            "Write e.g. 0.6,0.2,0.2",
+        ) from None
+    files = [Path(name) for name in output.split(",")]
+    if len(files) != len(shares):
+        raise InputError(
+            "Every part goes to a file of its own",
+            f"there are {len(shares)} parts and {len(files)} files",
+            "Name as many files with -o as --sizes has numbers",
+        )
+    return shares, files

@@ -1,0 +1,198 @@
+"""The command line, as a person or a program meets it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from labelance import __version__
+from labelance.cli import main
+from labelance.datasets import make_multilabel_imbalanced, read_multilabel
+
+TREE = ["demo", "describe", "resample", "methods", "split", "convert", "datasets"]
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run a command; return its exit code, standard output and standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["labelance", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def songs(tmp_path):
+    """A CSV file with three features and three labels."""
+    X, Y = make_multilabel_imbalanced(90, 3, 3, random_state=0)
+    path = tmp_path / "songs.csv"
+    header = "tempo,loud,bright,happy,sad,calm"
+    np.savetxt(path, np.hstack([X, Y]), delimiter=",", header=header, comments="", fmt="%.6g")
+    return path
+
+
+def test_version(call):
+    assert call("--version")[:2] == (0, f"labelance {__version__}\n")
+
+
+@pytest.mark.parametrize("command", TREE)
+def test_every_command_explains_itself_with_an_example(call, command):
+    code, out, _ = call(command, "--help")
+    assert code == 0
+    if command == "datasets":
+        code, out, _ = call(command, "list", "--help")
+    assert "Example: labelance" in " ".join(out.split())
+
+
+def test_wrong_usage_is_exit_code_two(call):
+    assert call("describe")[0] == 2
+    assert call("nonsense")[0] == 2
+
+
+def test_demo_compares_and_draws(call, tmp_path):
+    picture = tmp_path / "demo.png"
+    code, out, _ = call("demo", "--picture", picture)
+    assert code == 0
+    assert "no sampling" in out
+    assert "MLSOL" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_speaks_json(call):
+    code, out, err = call("demo", "--no-picture", "--json")
+    result = json.loads(out)
+    assert (code, err) == (0, "")
+    assert {score["method"] for score in result["scores"]} >= {"no sampling", "MLSOL"}
+    assert all(0 <= score["macro_f1"] <= 1 for score in result["scores"])
+
+
+def test_describe_a_file(call, songs):
+    code, out, _ = call("describe", songs, "--labels", "happy,sad,calm")
+    assert code == 0
+    assert "MeanIR" in out
+    assert "happy" in out
+
+
+def test_describe_speaks_json(call, songs):
+    for labels in ("happy,sad,calm", "-3"):
+        code, out, _ = call("describe", songs, "--labels", labels, "--json")
+        result = json.loads(out)
+        assert (code, result["n_labels"], result["n_samples"]) == (0, 3, 90)
+
+
+def test_an_unknown_file_is_one_line_and_exit_code_one(call):
+    code, out, err = call("describe", "nothing.csv")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert "nothing.csv" in err
+    assert "Traceback" not in err
+
+
+def test_convert_there_and_back(call, songs, tmp_path):
+    npz, back = tmp_path / "songs.npz", tmp_path / "back.arff"
+    assert call("convert", songs, npz, "--labels", "-3")[0] == 0
+    assert call("convert", npz, back)[0] == 0
+    assert read_multilabel(back).same_as(read_multilabel(npz))
+
+
+def test_files_are_not_overwritten_unless_forced(call, songs, tmp_path):
+    out = tmp_path / "out.npz"
+    out.write_text("precious")
+    code, _, err = call("convert", songs, out, "--labels", "-3")
+    assert code == 1
+    assert "--force" in err
+    assert out.read_text() == "precious"
+    assert call("convert", songs, out, "--labels", "-3", "--force")[0] == 0
+
+
+def test_split_into_three(call, songs, tmp_path):
+    files = [tmp_path / f"{name}.npz" for name in ("train", "valid", "test")]
+    output = ",".join(map(str, files))
+    code, out, _ = call(
+        "split", songs, "--labels", "-3", "--sizes", "0.6,0.2,0.2", "-o", output, "--json"
+    )
+    assert code == 0
+    sizes = [read_multilabel(file).n_samples for file in files]
+    assert sum(sizes) == 90
+    assert [part["rows"] for part in json.loads(out)] == sizes
+
+
+def test_split_needs_a_file_for_every_part(call, songs):
+    code, _, err = call("split", songs, "--labels", "-3", "-o", "one.npz")
+    assert code == 1
+    assert "2 parts and 1 files" in err
+
+
+def test_resample_a_file(call, songs, tmp_path):
+    out = tmp_path / "more.csv"
+    code, text, _ = call(
+        "resample", songs, "--labels", "-3", "--method", "MLSOL",
+        "--set", "sampling_ratio=0.5", "-o", out, "--json",
+    )  # fmt: skip
+    assert code == 0
+    result = json.loads(text)
+    assert (result["rows_before"], result["rows_after"]) == (90, 135)
+    assert read_multilabel(out, labels=-3).n_samples == 135
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "nonsense"], "mlsol"),
+        (["--set", "nonsense=1"], "k_neighbors"),
+        (["--set", "k_neighbors=100"], "90"),
+    ],
+)
+def test_bad_requests_name_the_choices(call, songs, tmp_path, words, message):
+    code, _, err = call("resample", songs, "--labels", "-3", "-o", tmp_path / "x.npz", *words)
+    assert code == 1
+    assert message in err
+    assert not (tmp_path / "x.npz").exists()
+
+
+def test_methods_lists_mlsol(call):
+    code, out, _ = call("methods", "--json")
+    row = next(row for row in json.loads(out) if row["method"] == "MLSOL")
+    assert (code, row["rows"]) == (0, "adds")
+    assert "k_neighbors" in row["parameters"]
+
+
+def test_datasets_are_listed_and_described(call):
+    code, out, _ = call("datasets", "list", "--json")
+    names = {row["name"] for row in json.loads(out)}
+    assert code == 0
+    assert {"yeast", "delicious"} <= names
+    assert "yeast" in call("datasets", "info", "yeast")[1]
+    code, _, err = call("datasets", "info", "yaest")
+    assert code == 1
+    assert "yeast" in err
+
+
+@pytest.mark.data
+def test_datasets_verify_and_describe_by_name(call, data_dir):
+    code, out, _ = call("datasets", "verify", "flags", "--json")
+    assert (code, json.loads(out)[0]["problems"]) == (0, [])
+    code, out, _ = call("describe", "flags", "--json")
+    assert json.loads(out)["n_labels"] == 7
+
+
+def test_a_pipe_gets_no_progress_and_no_color(songs):
+    command = [sys.executable, "-c", "from labelance.cli import main; main()"]
+    done = subprocess.run(
+        [*command, "describe", str(songs), "--labels", "-3"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "\x1b[" not in done.stdout + done.stderr
+    assert done.stderr == ""
