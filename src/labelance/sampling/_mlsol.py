@@ -21,15 +21,22 @@ from labelance.sampling._assign import assign_labels
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    every_label,
+    resolve_strategy,
+)
 from labelance.sampling._traits import SamplerTraits
 
 
 @dataclass(frozen=True, eq=False)
 class MLSOLPlan:
-    """What every draw of MLSOL shares: the neighbors, C, w, T and the distance."""
+    """What every draw of MLSOL shares: the neighbors, C and T, the seed weights, the distance."""
 
     neighborhood: Neighborhood
     local: LocalDistribution
+    weights: np.ndarray
     space: Space
 
 
@@ -51,6 +58,13 @@ class MLSOL(NeighborSampler):
         Rows to add, as a share of the rows that came: floor(sampling_ratio * n).
     n_samples : int, optional
         Rows to add, as a number; used instead of ``sampling_ratio`` when given.
+    sampling_strategy : str, float, list, dict or callable, default="auto"
+        The labels whose minority cells make seeds: "auto" and "all" mean every label,
+        "minority" those with IRLbl above its mean, "imbalanced" those with ImR above its
+        mean; or names, numbers or a mask of labels. A float or a dict from labels to a ratio
+        (float) or to a number of minority rows (int) gives each label weight by what it
+        lacks; since a row has all labels, a target steers and is not met exactly. A function
+        of Y may return any of these.
     k_neighbors : int or object with ``kneighbors``, default=5
         Neighbors that make up a row's locality. An object is used as imbalanced-learn does:
         its ``n_neighbors`` counts the row itself.
@@ -132,6 +146,7 @@ class MLSOL(NeighborSampler):
         **NeighborSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "n_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "interpolation": [StrOptions({"feature", "line"})],
         "rare_rule": [StrOptions({"paper", "mulan"})],
         "weighting": [StrOptions({"paper", "sum"})],
@@ -144,6 +159,7 @@ class MLSOL(NeighborSampler):
         *,
         sampling_ratio: float = 0.3,
         n_samples: int | None = None,
+        sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: Any = 5,
         metric: str = "euclidean",
         scale: Scale = None,
@@ -158,6 +174,7 @@ class MLSOL(NeighborSampler):
     ) -> None:
         self.sampling_ratio = sampling_ratio
         self.n_samples = n_samples
+        self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
         self.metric = metric
         self.scale = scale
@@ -176,18 +193,30 @@ class MLSOL(NeighborSampler):
         local = local_distribution(
             data.Y, around, rare_rule=self.rare_rule, weighting=self.weighting
         )
-        if not local.weights.any():
+        weights = self._weights(data, local)
+        if not weights.any():
             raise NothingToSampleError(
                 "MLSOL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
                 "no label has one",
                 "Check Y with labelance.profile(X, Y), raise k_neighbors, or leave sampling out",
             )
-        return MLSOLPlan(around, local, space)
+        return MLSOLPlan(around, local, weights, space)
+
+    def _weights(self, data: Data, local: LocalDistribution) -> np.ndarray:
+        """Return w, or w with labels left out or stressed as ``sampling_strategy`` says."""
+        strategy = resolve_strategy(self.sampling_strategy, data, every_label)
+        if strategy.labels.all() and strategy.targets is None:
+            return local.weights
+        terms = local.shares() if self.weighting == "paper" else local.C
+        stress = strategy.labels.astype(float)
+        if strategy.targets is not None:
+            stress = strategy.missing(data.Y)
+        return np.asarray(terms @ stress)
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:
         budget = rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
-        seeds = choose_seeds(plan.local.weights, budget, rng)
+        seeds = choose_seeds(plan.weights, budget, rng)
         around = plan.neighborhood.indices
         references = around[seeds, rng.integers(around.shape[1], size=budget)]
         line = self.interpolation == "line"
