@@ -17,11 +17,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from labelance import datasets as datasets
+    from labelance import ensemble as ensemble
     from labelance import exceptions as exceptions
     from labelance import imbalance as imbalance
+    from labelance import learners as learners
     from labelance import metrics as metrics
     from labelance import model_selection as model_selection
     from labelance import neighbors as neighbors
+    from labelance import report as report
     from labelance import sampling as sampling
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
@@ -30,11 +33,14 @@ if TYPE_CHECKING:
 
 _ROOMS = (
     "datasets",
+    "ensemble",
     "exceptions",
     "imbalance",
+    "learners",
     "metrics",
     "model_selection",
     "neighbors",
+    "report",
     "sampling",
     "testing",
 )
