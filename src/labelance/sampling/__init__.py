@@ -5,13 +5,16 @@ from labelance.sampling._explain import Explanation
 from labelance.sampling._list import all_samplers
 from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlrknnos import MLRkNNOS
+from labelance.sampling._mlros import MLROS
 from labelance.sampling._mlsol import MLSOL
 from labelance.sampling._mltl import MLTL
 from labelance.sampling._mlul import MLUL
 from labelance.sampling._plan import Resampled, ResamplingPlan
+from labelance.sampling._sequence import SamplerSequence
 from labelance.sampling._traits import SamplerTraits
 
 __all__ = [
+    "MLROS",
     "MLSOL",
     "MLTL",
     "MLUL",
@@ -21,6 +24,7 @@ __all__ = [
     "MLeNN",
     "Resampled",
     "ResamplingPlan",
+    "SamplerSequence",
     "SamplerTraits",
     "all_samplers",
 ]
