@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from labelance.datasets import load_dataset
 from labelance.exceptions import InputError
 from labelance.imbalance import irlbl, mean_ir
 from labelance.neighbors import find_neighbors
@@ -105,6 +106,17 @@ def test_deleting_every_row_is_an_error_that_says_what_to_do():
     Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
     with pytest.raises(InputError, match="all 4 rows"):
         MLeNN(k_neighbors=1).fit_resample(X, Y)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["yeast", "enron"])
+def test_hundreds_of_rows_go_where_the_loop_says_so(name, data_dir):
+    data = load_dataset(name)
+    X, Y = data.X, data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
+    sampler = MLeNN()
+    sampler.fit_resample(X, Y)
+    assert_array_equal(sampler.sample_indices_, edit_slowly(X, Y, 3, 0.75, "hamming"))
+    assert len(sampler.sample_indices_) < len(Y) - 200
 
 
 def test_verbose_says_how_many(capsys):

@@ -183,6 +183,12 @@ def test_a_labeller_with_chance_in_it_is_seeded():
     assert (results[0][1] != results[2][1]).any()
 
 
+def test_very_large_numbers_pass_without_a_warning():
+    X, Y = sampler_data()
+    X[:, 1] *= 1e20  # beyond what an int64 holds
+    MLRkNNOS(labeller=TREE).fit_resample(X, Y)
+
+
 def test_labels_with_one_minority_row_or_none_are_left_alone():
     X, Y = sampler_data()
     Y[:, 0], Y[:, 1], Y[:, 2] = 0, np.arange(60) == 7, np.arange(60) < 30

@@ -41,7 +41,7 @@ class Numbers:
     @classmethod
     def of(cls, X: Any, nominal: np.ndarray, width: np.ndarray) -> Numbers:
         """Learn categories and means from clean rows."""
-        highest = np.nan_to_num(column_range(X)[1]).astype(np.int64)
+        highest = np.where(nominal, np.nan_to_num(column_range(X)[1]), 0).astype(np.int64)
         mean, missing = _known_means(X)
         columns = np.where(nominal, np.maximum(highest + missing, 1), 1)
         return cls(nominal, highest, np.concatenate(([0], np.cumsum(columns))), mean, width)
