@@ -85,6 +85,30 @@ class MultiLabelDataset:
         for field, value in clean.items():
             object.__setattr__(self, field, value)
 
+    @classmethod
+    def from_data(
+        cls, X: Any, Y: Any, *, name: str = "", description: str = "", citation: str = ""
+    ) -> MultiLabelDataset:
+        """Make a dataset of X and Y in any container: arrays, sparse matrices, data frames.
+
+        Names and categories are those of the frames.
+        """
+        from labelance._arrays import open_table
+        from labelance._inputs import open_labels
+
+        features, labels = open_table(X, "X"), open_labels(Y, who="A dataset")
+        known = features.categories()
+        return cls(
+            X=features.values(),
+            Y=labels.Y,
+            feature_names=features.names,  # type: ignore[arg-type]
+            label_names=labels.names,  # type: ignore[arg-type]
+            categories=tuple(known.get(j) for j in range(features.shape[1])),
+            name=name,
+            description=description,
+            citation=citation,
+        )
+
     @property
     def n_samples(self) -> int:
         """Number of rows."""

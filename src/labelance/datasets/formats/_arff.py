@@ -12,11 +12,11 @@ from scipy.sparse import csr_array, vstack
 
 from labelance.datasets.formats._arff_header import ArffHeader, TextPolicy, read_header, unescape
 from labelance.datasets.formats._arff_mistakes import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE
-from labelance.datasets.formats._arff_rows import FoundCells, find_cells
+from labelance.datasets.formats._arff_rows import find_cells
 from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._cells import DROP, ESCAPED, NOMINAL, NUMBER, TEXT, read_cells
+from labelance.datasets.formats._cells import FoundCells
 from labelance.datasets.formats._table import Table
-from labelance.datasets.formats._vocabulary import build_vocabulary
+from labelance.datasets.formats._values import DROP, NUMBER, CellReader
 from labelance.exceptions import DataFileError
 
 # MEKA says how many columns are labels, from the front or, if negative, from the end.
@@ -34,14 +34,15 @@ def read_arff(file: TextFile, *, text: TextPolicy = "error") -> Table:
     table = Table(
         file=file,
         names=header.names,
-        categories=body.categories(),
+        categories=body.reader.categories(),
         cells=body.cells(),
         lines=np.concatenate([np.empty(0, dtype=np.int64), *body.lines]),
         name=_MEKA.split(header.relation)[0].rstrip(" :"),
         labels=_meka_labels(file, header.relation, len(header.names)),
     )
     dropped = header.kinds == DROP
-    return table.take(np.flatnonzero(~dropped)) if dropped.any() else table
+    table = table.take(np.flatnonzero(~dropped)) if dropped.any() else table
+    return table.sort_categories(body.reader.learned) if body.reader.learned else table
 
 
 class _Body:
@@ -49,13 +50,12 @@ class _Body:
 
     def __init__(self, file: TextFile, header: ArffHeader) -> None:
         self.file, self.header = file, header
-        self.known = build_vocabulary(header.categories, file.encoding)
+        self.reader = CellReader(
+            header.kinds, header.categories, encoding=file.encoding, unescape=unescape
+        )
         self.sparse: bool | None = None
         self.parts: list[Any] = []
         self.lines: list[NDArray[np.int64]] = []
-        self.learned: dict[int, dict[str, int]] = {
-            int(j): {} for j in np.flatnonzero(header.kinds == TEXT)
-        }
 
     def read(self, first_line: int, block: bytes) -> None:
         """Read a block of whole lines."""
@@ -65,66 +65,34 @@ class _Body:
         if self.sparse is None:
             self.sparse = first[1] == b"{"
             # A text that a sparse row leaves out is the empty one.
-            for learned in self.learned.values() if self.sparse else ():
-                learned[""] = 0
+            for values in self.reader.learned.values() if self.sparse else ():
+                values[""] = 0
         width = self.header.kinds.size
         found = find_cells(block, first_line, width, sparse=self.sparse)
-        values = self._values(found, block)
-        if found.mistake:
-            line = int(found.lines[found.rows])
-            raise self._error(found.mistake, line, found.column, block[found.start : found.stop])
+        numbers, bad = self.reader.read(found)
+        if bad >= 0 or found.mistake:
+            raise self._error(found, bad)
         self.lines.append(found.lines[: found.rows])
         if self.sparse:
-            stored = values, found.columns, found.ends
+            stored = numbers, found.columns, found.ends
             self.parts.append(csr_array(stored, shape=(found.rows, width)))
         else:
-            self.parts.append(values.reshape(found.rows, width))
+            self.parts.append(numbers.reshape(found.rows, width))
 
     def cells(self) -> Any:
-        """All rows read so far, a CSR if they were sparse."""
+        """All rows, a CSR if they were sparse."""
         if self.sparse:
             return vstack(self.parts, format="csr")
         return np.concatenate([np.empty((0, self.header.kinds.size)), *self.parts])
 
-    def categories(self) -> tuple[tuple[str, ...] | None, ...]:
-        """Values of the nominal columns, declared or learned."""
-        if not self.learned:
-            return self.header.categories
-        declared = enumerate(self.header.categories)
-        return tuple(tuple(self.learned[j]) if j in self.learned else c for j, c in declared)
-
-    def _values(self, found: FoundCells, block: bytes) -> NDArray[np.float64]:
-        """Numbers and codes of the cells that were found."""
-        text = np.frombuffer(block, dtype=np.uint8)
-        values, later, bad = read_cells(
-            text, found.bounds, found.marks, found.columns, self.header.kinds, self.known
-        )
-        for cell in later.tolist():
-            token = block[slice(*found.bounds[cell])].decode(self.file.encoding)
-            value = unescape(token) if found.marks[cell] == ESCAPED else token
-            try:
-                values[cell] = self._resolve(found.place(cell)[1], value)
-            except ValueError:
-                bad = cell
-                break
+    def _error(self, found: FoundCells, bad: int) -> DataFileError:
+        """Say what is wrong with a cell, or with the form of the row after the last cell."""
+        mistake, row, column = found.mistake, found.rows, found.column
+        token = found.block[found.start : found.stop]
         if bad >= 0:
             row, column = found.place(bad)
             mistake = NOT_A_NUMBER if self.header.kinds[column] == NUMBER else UNKNOWN_VALUE
-            token_bytes = block[slice(*found.bounds[bad])]
-            raise self._error(mistake, int(found.lines[row]), column, token_bytes)
-        return values
-
-    def _resolve(self, column: int, value: str) -> float:
-        """Number or code of a cell that needs more than a look at its bytes."""
-        kind = self.header.kinds[column]
-        if kind == NUMBER:
-            return float(value)
-        if kind == NOMINAL:
-            return (self.header.categories[column] or ()).index(value)
-        values = self.learned[column]
-        return values.setdefault(value, len(values))
-
-    def _error(self, mistake: int, line: int, column: int, token: bytes) -> DataFileError:
+            token = found.token(bad)
         width = self.header.kinds.size
         facts = {
             "width": width,
@@ -133,7 +101,7 @@ class _Body:
             "token": token.decode(self.file.encoding, "replace"),
         }
         asked, came, fix = (part.format(**facts) for part in MISTAKES[mistake])
-        return self.file.error(line, asked, came, fix)
+        return self.file.error(int(found.lines[row]), asked, came, fix)
 
 
 def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._cells import DROP, NOMINAL, NUMBER, TEXT
+from labelance.datasets.formats._values import DROP, NOMINAL, NUMBER, TEXT
 from labelance.exceptions import DataFileError
 
 TextPolicy = Literal["error", "nominal", "drop"]

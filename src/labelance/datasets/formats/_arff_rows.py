@@ -6,82 +6,64 @@ first mistake. What the cells mean is the matter of `_cells`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.datasets.formats._cells import ESCAPED, PLAIN, QUOTED
+from labelance.datasets.formats._cells import (
+    CELLS,
+    COLUMN,
+    ESCAPED,
+    FAILED,
+    MISSING,
+    MISTAKE,
+    PLAIN,
+    QUOTED,
+    ROWS,
+    START,
+    STOP,
+    Bytes,
+    FoundCells,
+    Ints,
+    Longs,
+    make_room,
+    most_dense_rows,
+)
 
-# Entries of a tally: rows and cells that are whole, then the mistake (0 for none), where it is.
-ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
+# Mistakes in a row. UNCLOSED is also a mark, and differs from the other marks.
+TOO_FEW, TOO_MANY, EMPTY, WEIGHT, WRONG_KIND = range(11, 16)
+BAD_INDEX, NO_VALUE, UNORDERED, TRAILING, OPEN_ROW, UNCLOSED = range(16, 22)
 
-# Mistakes in a row.
-TOO_FEW, TOO_MANY, EMPTY, UNCLOSED, WEIGHT, WRONG_KIND = range(1, 7)
-BAD_INDEX, NO_VALUE, UNORDERED, TRAILING, OPEN_ROW = range(7, 12)
-
-FAILED = -1
-
-_IN_TOKEN = np.ones(256, dtype=np.bool_)
-_IN_TOKEN[:33] = False
-_IN_TOKEN[[44, 125]] = False
-
-NEWLINE, BLANK, TAB, COMMA, PERCENT, BACKSLASH = 10, 32, 9, 44, 37, 92
+NEWLINE, BLANK, TAB, COMMA, PERCENT, BACKSLASH, QUESTION_MARK = 10, 32, 9, 44, 37, 92, 63
 QUOTE, DOUBLE_QUOTE, OPEN_BRACE, CLOSE_BRACE = 39, 34, 123, 125
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class FoundCells:
-    """The cells of a block, row by row, and the mistake after them, 0 if there is none.
-
-    For sparse rows ``columns`` and ``ends`` are the indices and indptr of a CSR; for dense ones
-    they are empty. ``lines`` has one more entry than rows if there is a mistake.
-    """
-
-    rows: int
-    width: int
-    bounds: Ints
-    marks: Bytes
-    columns: Ints
-    ends: Longs
-    lines: Longs
-    mistake: int
-    column: int
-    start: int
-    stop: int
-
-    def place(self, cell: int) -> tuple[int, int]:
-        """Row and column of a cell."""
-        if self.ends.size:
-            return int(np.searchsorted(self.ends, cell, "right")) - 1, int(self.columns[cell])
-        return divmod(cell, self.width)
+# One look-up for every byte of a bare word, instead of three comparisons.
+_IN_WORD = np.ones(256, dtype=np.bool_)
+_IN_WORD[: BLANK + 1] = False
+_IN_WORD[[COMMA, CLOSE_BRACE]] = False
 
 
 def find_cells(block: bytes, first_line: int, width: int, *, sparse: bool) -> FoundCells:
     """Find the cells of a block of whole lines."""
     text = np.frombuffer(block, dtype=np.uint8)
-    lines = block.count(b"\n")
-    # A dense row has a byte and a separator for every cell; the last row may be cut short.
-    rows = lines if sparse else min(lines, len(block) // (2 * width) + 1)
-    cells = np.count_nonzero(text == COMMA) + lines if sparse else rows * width
-    bounds, marks = np.empty((cells, 2), dtype=np.int32), np.empty(cells, dtype=np.uint8)
-    columns = np.empty(cells if sparse else 0, dtype=np.int32)
-    ends = np.zeros(rows + 1 if sparse else 0, dtype=np.int64)
-    numbers, tally = np.empty(rows, dtype=np.int64), np.zeros(6, dtype=np.int64)
     if sparse:
-        _find_sparse(text, first_line, width, bounds, marks, columns, ends, numbers, tally)
+        rows = block.count(b"\n")
+        room = make_room(rows, int(np.count_nonzero(text == COMMA)) + rows, sparse=True)
+        _find_sparse(
+            text,
+            first_line,
+            width,
+            room.bounds,
+            room.marks,
+            room.columns,
+            room.ends,
+            room.lines,
+            room.tally,
+        )
     else:
-        _find_dense(text, first_line, width, bounds, marks, numbers, tally)
-    count, cells, *mistake = tally.tolist()
-    ends = ends[: count + 1]
-    return FoundCells(
-        count, width, bounds[:cells], marks[:cells], columns[:cells], ends, numbers, *mistake
-    )
+        rows = most_dense_rows(block, width)
+        room = make_room(rows, (rows + 1) * width, sparse=False)
+        _find_dense(text, first_line, width, room.bounds, room.marks, room.lines, room.tally)
+    return room.found(block, width)
 
 
 @kernel
@@ -147,13 +129,13 @@ def _dense_row(
             mistake = TOO_MANY
         if mistake:
             return _fail(tally, mistake, column, at, at + 1)
-        start, stop, mark = _value(text, at)
+        start, stop, at, mark = _value(text, at)
         if mark == UNCLOSED:
             return _fail(tally, UNCLOSED, column, start, stop)
         bounds[first + column, 0], bounds[first + column, 1] = start, stop
         marks[first + column] = mark
         column += 1
-        at = _skip_blank(text, stop if mark == PLAIN else stop + 1)
+        at = _skip_blank(text, at)
         if text[at] == COMMA:
             at = _skip_blank(text, at + 1)
     return at if column == width else _fail(tally, TOO_FEW, column, at, at)
@@ -172,14 +154,14 @@ def _sparse_row(
         column, stop = _index(text, at)
         mistake = _index_mistake(text, at, stop, column, before, width)
         if mistake:
-            return _fail(tally, mistake, column, at, max(stop, _token_end(text, at)))
-        start, stop, mark = _value(text, _skip_blank(text, stop))
+            return _fail(tally, mistake, column, at, max(stop, _word_end(text, at)))
+        start, stop, at, mark = _value(text, _skip_blank(text, stop))
         if mark == UNCLOSED:
             return _fail(tally, UNCLOSED, column, start, stop)
         bounds[cell, 0], bounds[cell, 1] = start, stop
         marks[cell], columns[cell] = mark, column
         cell, before = cell + 1, column
-        at = _skip_blank(text, stop if mark == PLAIN else stop + 1)
+        at = _skip_blank(text, at)
         if text[at] == COMMA:
             at = _skip_blank(text, at + 1)
         elif text[at] != CLOSE_BRACE and text[at] != NEWLINE:
@@ -211,15 +193,17 @@ def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, wi
         return BAD_INDEX
     if column <= before:
         return UNORDERED
-    return 0 if _IN_TOKEN[text[_skip_blank(text, stop)]] else NO_VALUE
+    return 0 if _IN_WORD[text[_skip_blank(text, stop)]] else NO_VALUE
 
 
 @kernel
-def _value(text: Bytes, at: int) -> tuple[int, int, int]:
-    """Bounds of the value at ``at``, without its quotes, and its mark, or UNCLOSED."""
+def _value(text: Bytes, at: int) -> tuple[int, int, int, int]:
+    """Bounds of the value at ``at`` without its quotes, where it ends, its mark or UNCLOSED."""
     quote = text[at]
     if quote != QUOTE and quote != DOUBLE_QUOTE:
-        return at, _token_end(text, at), PLAIN
+        stop = _word_end(text, at)
+        missing = quote == QUESTION_MARK and stop == at + 1
+        return at, stop, stop, MISSING if missing else PLAIN
     at += 1
     start, mark = at, QUOTED
     while text[at] != quote and text[at] != NEWLINE:
@@ -227,12 +211,12 @@ def _value(text: Bytes, at: int) -> tuple[int, int, int]:
             mark = ESCAPED
             at += 1
         at += 1
-    return start, at, mark if text[at] == quote else UNCLOSED
+    return start, at, at + 1, mark if text[at] == quote else UNCLOSED
 
 
 @kernel
-def _token_end(text: Bytes, at: int) -> int:
-    while _IN_TOKEN[text[at]]:
+def _word_end(text: Bytes, at: int) -> int:
+    while _IN_WORD[text[at]]:
         at += 1
     return at
 

@@ -45,7 +45,7 @@ class TextFile:
             for piece in pieces:
                 total += len(piece)
                 if total > self.max_bytes:
-                    raise self._too_large()
+                    raise self.too_large()
                 yield piece
 
     def lines(self, *, quote: bytes | None = None) -> Iterator[tuple[int, bytes]]:
@@ -112,7 +112,8 @@ class TextFile:
             ) from problem
         return block
 
-    def _too_large(self) -> DataFileError:
+    def too_large(self) -> DataFileError:
+        """Make the error for more bytes than allowed."""
         return self.error(
             None,
             f"The file has at most max_bytes={self.max_bytes} bytes when unzipped",

@@ -1,86 +1,101 @@
-"""What the cells of a table mean: numbers and codes from bounds in a block of bytes."""
+"""The cells of a block of bytes: where they begin and end, before anyone reads them.
+
+Every text format has a kernel that finds cells; one kernel, in `_values`, reads them all.
+"""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
-from labelance.datasets.formats._numbers import BAD, KNOWN, UNDECIDED, parse_number
-from labelance.datasets.formats._vocabulary import UNKNOWN, Vocabulary, find_slot
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 
-# How the cells of a column are read.
-NUMBER, NOMINAL, TEXT, DROP = 0, 1, 2, 3
+# How a cell is written. Only an escaped one differs from its bytes.
+PLAIN, QUOTED, ESCAPED, MISSING = 0, 1, 2, 3
 
-# How a cell is written; only an escaped one differs from its bytes.
-PLAIN, QUOTED, ESCAPED = 0, 1, 2
+# Entries of a tally: rows and cells that are whole, then the mistake (0 for none), where it is.
+ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
 
-# Entries of a tally of values: cells left for later, and the first bad cell, -1 for none.
-LATER, BAD_CELL = 0, 1
+FAILED = -1
 
 
-def read_cells(
-    text: NDArray[np.uint8],
-    bounds: NDArray[np.int32],
-    marks: NDArray[np.uint8],
-    columns: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    known: Vocabulary,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
-    """Turn cells into numbers and codes; NaN is missing.
+@dataclass(frozen=True)
+class FoundCells:
+    """The cells of a block, row by row, and the mistake after them, 0 if there is none.
 
-    Cell i is ``text[bounds[i, 0]:bounds[i, 1]]`` of column ``columns[i]``; with no columns
-    given the cells are those of whole rows. Also returns the cells that need more than a look at
-    their bytes (texts, escaped values, numbers of very many digits), whose value is still
-    missing, and the first cell that is not what its column holds, or -1.
+    Cell i is ``block[bounds[i, 0]:bounds[i, 1]]``. For sparse rows ``columns`` and ``ends`` are
+    the indices and indptr of a CSR; for dense ones they are empty. ``lines`` has the line of
+    every row, and of the mistake after them.
     """
-    values = np.empty(len(bounds))
-    later = np.empty(len(bounds), dtype=np.int64)
-    tally = np.array([0, -1])
-    _read_cells(text, bounds, marks, columns, kinds, known, values, later, tally)
-    return values, later[: tally[LATER]], int(tally[BAD_CELL])
+
+    block: bytes
+    rows: int
+    width: int
+    bounds: Ints
+    marks: Bytes
+    columns: Ints
+    ends: Longs
+    lines: Longs
+    mistake: int
+    column: int
+    start: int
+    stop: int
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """Row and column of a cell."""
+        if self.ends.size:
+            return int(np.searchsorted(self.ends, cell, "right")) - 1, int(self.columns[cell])
+        return divmod(cell, self.width)
+
+    def token(self, cell: int) -> bytes:
+        """Bytes of a cell."""
+        return self.block[slice(*self.bounds[cell])]
 
 
-@kernel
-def _read_cells(
-    text: NDArray[np.uint8],
-    bounds: NDArray[np.int32],
-    marks: NDArray[np.uint8],
-    columns: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    known: Vocabulary,
-    values: NDArray[np.float64],
-    later: NDArray[np.int64],
-    tally: NDArray[np.int64],
-) -> None:
-    # Taken out of the tuple once: a field of a tuple is counted as a reference at every use.
-    lists, words, word_bounds, owners, codes, slots = known
-    noted, column = 0, -1
-    for cell in range(len(bounds)):
-        following = column + 1 if column + 1 < len(kinds) else 0
-        column = columns[cell] if len(columns) else following
-        start, stop, mark, kind = bounds[cell, 0], bounds[cell, 1], marks[cell], kinds[column]
-        values[cell] = math.nan
-        missing = mark == PLAIN and stop - start == 1 and text[start] == 63  # ?
-        if kind == DROP or missing:
-            continue
-        state, value = UNDECIDED, math.nan
-        if kind == NUMBER and mark != ESCAPED:
-            state, value = parse_number(text, start, stop)
-        elif kind == NOMINAL and mark != ESCAPED:
-            slot = find_slot(words, word_bounds, owners, slots, lists[column], text, start, stop)
-            entry = slots[slot]
-            if entry == UNKNOWN:
-                state = BAD
-            else:
-                state, value = KNOWN, np.float64(codes[entry])
-        if state == BAD:
-            tally[BAD_CELL] = cell
-            break
-        if state == UNDECIDED:
-            later[noted] = cell
-            noted += 1
-        values[cell] = value
-    tally[LATER] = noted
+@dataclass(frozen=True)
+class Room:
+    """Arrays for a kernel to note cells in."""
+
+    bounds: Ints
+    marks: Bytes
+    columns: Ints
+    ends: Longs
+    lines: Longs
+    tally: Longs
+
+    def found(self, block: bytes, width: int) -> FoundCells:
+        """Return the part that the kernel filled."""
+        rows, cells, *mistake = self.tally.tolist()
+        return FoundCells(
+            block,
+            rows,
+            width,
+            self.bounds[:cells],
+            self.marks[:cells],
+            self.columns[:cells],
+            self.ends[: rows + 1],
+            self.lines,
+            *mistake,
+        )
+
+
+def make_room(rows: int, cells: int, *, sparse: bool) -> Room:
+    """Allocate for at most so many rows and cells; pages that stay unused cost nothing."""
+    return Room(
+        bounds=np.empty((cells, 2), dtype=np.int32),
+        marks=np.empty(cells, dtype=np.uint8),
+        columns=np.empty(cells if sparse else 0, dtype=np.int32),
+        ends=np.zeros(rows + 1 if sparse else 0, dtype=np.int64),
+        # A mistake in the row after the last whole one has a line, too.
+        lines=np.empty(rows + 1, dtype=np.int64),
+        tally=np.zeros(6, dtype=np.int64),
+    )
+
+
+def most_dense_rows(block: bytes, width: int) -> int:
+    """Bound the rows of a block: each has a byte or nothing, and a separator, for every cell."""
+    return min(block.count(b"\n"), len(block) // max(width, 1))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance.datasets._dataset import Categories, is_sparse
 from labelance.datasets.formats._bytes import TextFile
 
 
@@ -22,7 +24,7 @@ class Table:
 
     file: TextFile
     names: tuple[str, ...]
-    categories: tuple[tuple[str, ...] | None, ...]
+    categories: Categories
     cells: Any
     lines: NDArray[np.int64] | None
     name: str = ""
@@ -43,3 +45,24 @@ class Table:
             cells=self.cells[:, columns],
             labels=labels and tuple(position[j] for j in labels if j in position),
         )
+
+    def sort_categories(self, columns: Iterable[int]) -> Table:
+        """Return the table with the values of some nominal columns in alphabetical order.
+
+        Values that were learned from the rows come in the order of the rows, which says nothing.
+        """
+        categories, cells = list(self.categories), self.cells
+        by_column = cells.tocsc() if is_sparse(cells) else cells
+        for j in columns:
+            values = categories[j] or ()
+            categories[j] = tuple(sorted(values))
+            rank = np.argsort(np.argsort(np.array(values, dtype=object)))
+            column = (
+                by_column.data[by_column.indptr[j] : by_column.indptr[j + 1]]
+                if is_sparse(cells)
+                else by_column[:, j]
+            )
+            here = ~np.isnan(column)
+            column[here] = rank[column[here].astype(np.intp)]
+        cells = by_column.tocsr() if is_sparse(cells) else by_column
+        return replace(self, categories=tuple(categories), cells=cells)

@@ -1,0 +1,175 @@
+"""CSV and TSV: a header of names, then a row a line; columns of numbers or of words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.datasets._dataset import MultiLabelDataset
+from labelance.datasets.formats import _csv_rows as row
+from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._cells import FoundCells
+from labelance.datasets.formats._csv_rows import find_cells
+from labelance.datasets.formats._table import Table
+from labelance.datasets.formats._text import CellWriter
+from labelance.datasets.formats._values import GUESS, NUMBER, TEXT, CellReader
+from labelance.exceptions import DataFileError, InputError
+
+# What must be quoted: what would be read as missing, and what would not be read as one cell.
+_MISSING_WORD = re.compile(r"|\?|NA|(?i:nan|null)")
+_ODD = re.compile(r"[\"\n\t,;|]|^\s|\s$")
+
+
+def read_csv(file: TextFile, *, separator: str = ",", categorical: Sequence[str] = ()) -> Table:
+    """Read a file of separated values; a column with a word in it is nominal.
+
+    The file is read twice, since only its end tells which columns have words.
+    """
+    if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
+        raise InputError(
+            "separator is one character", f"separator={separator!r}", "Give ',', ';' or '\\t'"
+        )
+    body = _Body(file, separator)
+    kinds = np.full(len(body.names), GUESS, dtype=np.uint8)
+    kinds[body.positions(categorical)] = TEXT
+    for _ in body.read(body.reader(kinds)):
+        pass
+    kinds[kinds == GUESS] = NUMBER
+    reader = body.reader(kinds)
+    parts = list(body.read(reader))
+    table = Table(
+        file=file,
+        names=body.names,
+        categories=reader.categories(),
+        cells=np.concatenate([np.empty((0, len(body.names))), *(cells for cells, _ in parts)]),
+        lines=np.concatenate([np.empty(0, dtype=np.int64), *(lines for _, lines in parts)]),
+    )
+    return table.sort_categories(reader.learned)
+
+
+class _Body:
+    """The header of a file, and the rows below it as often as one likes."""
+
+    def __init__(self, file: TextFile, separator: str) -> None:
+        self.file, self.separator = file, separator
+        self.names, self.header_lines = _read_names(file, separator)
+
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Return the columns of these names."""
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise self.file.error(
+                1,
+                "Every name in categorical is a column",
+                f"{unknown[0]!r} is not",
+                "Correct the name",
+            )
+        return [self.names.index(name) for name in names]
+
+    def reader(self, kinds: NDArray[np.uint8]) -> CellReader:
+        """Make a reader of cells; no values are declared in this format."""
+        nothing = (None,) * len(self.names)
+        return CellReader(
+            kinds,
+            nothing,
+            encoding=self.file.encoding,
+            unescape=lambda value: value.replace('""', '"'),
+        )
+
+    def read(self, reader: CellReader) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield blocks of cells, with the lines of their rows."""
+        width, skip = len(self.names), self.header_lines
+        for first_line, block in self.file.lines(quote=b'"'):
+            if first_line == 1:
+                block = block.split(b"\n", skip)[skip]
+                first_line += skip
+            if not block:
+                continue
+            found = find_cells(block, first_line, width, ord(self.separator))
+            numbers, _ = reader.read(found)
+            if found.mistake:
+                raise self._error(found)
+            yield numbers.reshape(found.rows, width), found.lines[: found.rows]
+
+    def _error(self, found: FoundCells) -> DataFileError:
+        width, column = len(self.names), found.column
+        asked, came, fix = {
+            row.TOO_FEW: (
+                f"A row has {width} cells, as the header has names",
+                f"this one has {column + 1}",
+                "Add the cells that are missing; they may be empty",
+            ),
+            row.TOO_MANY: (
+                f"A row has {width} cells, as the header has names",
+                "this one has more",
+                f"Remove what is too much, and quote cells that have a {self.separator!r}",
+            ),
+            row.TRAILING: (
+                "A quoted cell ends with its quote",
+                f"something follows in {self.names[min(column, width - 1)]!r}",
+                "Double the quotes inside quotes",
+            ),
+            row.UNCLOSED: (
+                "A quoted cell is closed",
+                f"the file ends in one of {self.names[min(column, width - 1)]!r} that begins here",
+                "Close the quote",
+            ),
+        }[found.mistake]
+        return self.file.error(int(found.lines[found.rows]), asked, came, fix)
+
+
+def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
+    """Names of the columns, and how many lines they take."""
+    _, block = next(file.lines(quote=b'"'), (1, b""))
+    # Longer than any name: the module's own limit is for cells.
+    text = block[: 1 << 24].decode(file.encoding, "ignore")
+    rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
+    try:
+        names = next(rows, [])
+    except csv.Error as problem:
+        raise file.error(
+            1, "The first line has the names of the columns", str(problem), "Correct it"
+        ) from problem
+    if not names:
+        raise file.error(
+            1,
+            "The first line has the names of the columns",
+            "it is empty",
+            "Add a header",
+        )
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise file.error(
+            1, "Every column has its own name", f"{name!r} comes twice", "Rename one of them"
+        )
+    return tuple(names), rows.line_num
+
+
+def write_csv(data: MultiLabelDataset, out: BinaryIO, *, separator: str = ",") -> None:
+    """Write a dataset as separated values, labels last, missing cells empty."""
+    writer = CellWriter(data, _quote_value, missing="", infinity="inf")
+    names = separator.join(map(_quote_name, (*data.feature_names, *data.label_names)))
+    out.write(f"{names}\n".encode())
+    for rows in writer.dense_rows():
+        out.write("\n".join([*map(separator.join, rows), ""]).encode())
+
+
+def _quote_value(word: str) -> str:
+    return f'"{word}"' if _MISSING_WORD.fullmatch(word) else _quote_name(word)
+
+
+def _quote_name(word: str) -> str:
+    if "\r" in word or "\0" in word:
+        raise InputError(
+            "CSV holds text without carriage returns and zero bytes",
+            f"{word!r} has one",
+            "Rename it, or write another format",
+        )
+    return '"' + word.replace('"', '""') + '"' if _ODD.search(word) or not word else word

@@ -1,0 +1,167 @@
+"""LibSVM text and its kin of extreme classification: ``3,17 0:1.5 8:2``, sparse, without names."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import BinaryIO, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance.datasets._dataset import MultiLabelDataset
+from labelance.datasets.formats import _libsvm_rows as row
+from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._text import number_texts
+from labelance.exceptions import DataFileError, InputError
+
+_HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\n")
+
+_MISTAKES = {
+    row.BAD_LABEL: "A row begins with the numbers of its labels, parted by commas",
+    row.BAD_CELL: "Features are written as number:value",
+    row.BAD_VALUE: "The value of a feature is a number",
+}
+
+
+class _Rows(NamedTuple):
+    """Labels and features of some rows: entries one after another, how many a row has, lines."""
+
+    labels: NDArray[np.int64]
+    label_counts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: NDArray[np.float64]
+    lines: NDArray[np.int64]
+
+
+def read_libsvm(
+    file: TextFile,
+    *,
+    first_feature: Literal[0, 1] | None = None,
+    first_label: Literal[0, 1] = 0,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+) -> MultiLabelDataset:
+    """Read rows of label numbers and ``feature:value``, with or without a line ``n d q`` first."""
+    n, parts = None, [_no_rows()]
+    for first_line, block in file.lines():
+        if first_line == 1 and (header := _HEADER.match(block)):
+            n, d, q = map(int, header.groups())
+            n_features = d if n_features is None else n_features
+            n_labels = q if n_labels is None else n_labels
+            # Files with this line count from zero.
+            first_feature = 0 if first_feature is None else first_feature
+            block, first_line = block[header.end() :], 2
+        if block:
+            parts.append(_read_block(file, first_line, block))
+    rows = _Rows(*map(np.concatenate, zip(*parts)))
+    if n is not None and n != rows.lines.size:
+        raise file.error(
+            1,
+            f"The first line says that there are {n} rows",
+            f"there are {rows.lines.size}",
+            "Check that the file is whole, or correct the line",
+        )
+    if first_feature is None:
+        # LibSVM counts from one; a zero shows that this file does not.
+        first_feature = 0 if 0 in rows.columns else 1
+    return MultiLabelDataset(
+        X=_matrix(file, rows, "feature", first_feature, n_features),
+        Y=_matrix(file, rows, "label", first_label, n_labels),
+    )
+
+
+def _no_rows() -> _Rows:
+    whole, number = np.empty(0, dtype=np.int64), np.empty(0)
+    return _Rows(whole, whole, whole, whole, number, whole)
+
+
+def _read_block(file: TextFile, first_line: int, block: bytes) -> _Rows:
+    n, most_labels, most_cells = block.count(b"\n"), block.count(b","), block.count(b":")
+    lines, labels = np.empty(n, np.int64), np.empty(most_labels + n, np.int64)
+    columns, values = np.empty(most_cells, np.int64), np.empty(most_cells)
+    label_ends, ends = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    later, tally = np.empty((most_cells, 3), np.int64), np.zeros(7, np.int64)
+    text = np.frombuffer(block, dtype=np.uint8)
+    row.read_rows(text, first_line, lines, labels, label_ends, columns, ends, values, later, tally)
+    count, n_labels, n_cells, left, mistake, start, stop = tally.tolist()
+    if mistake:
+        raise file.error(
+            int(lines[count]),
+            _MISTAKES[mistake],
+            f"there is {block[start:stop].decode(file.encoding, 'replace')!r}",
+            "Correct the line, or check that this is LibSVM text",
+        )
+    for cell, first, last in later[:left].tolist():
+        values[cell] = float(block[first:last])
+    return _Rows(
+        labels[:n_labels],
+        np.diff(label_ends[: count + 1]),
+        columns[:n_cells],
+        np.diff(ends[: count + 1]),
+        values[:n_cells],
+        lines[:count],
+    )
+
+
+def _matrix(
+    file: TextFile, rows: _Rows, what: Literal["feature", "label"], first: int, width: int | None
+) -> csr_array:
+    """Build X or Y; every number is checked against the first one and the width."""
+    is_label = what == "label"
+    columns = (rows.labels if is_label else rows.columns) - first
+    data = np.ones(columns.size, dtype=np.int8) if is_label else rows.values
+    ends = np.cumsum([0, *(rows.label_counts if is_label else rows.counts)])
+    width = int(columns.max(initial=-1)) + 1 if width is None else width
+    wrong = (columns < 0) | (columns >= width)
+    if wrong.any():
+        raise _out_of_range(file, rows.lines, ends, int(np.argmax(wrong)), what, first, width)
+    matrix = csr_array((data, columns, ends), shape=(rows.lines.size, width))
+    matrix.sort_indices()
+    twice = np.flatnonzero(np.diff(matrix.indices) == 0)
+    twice = twice[~np.isin(twice + 1, ends)]
+    if twice.size:
+        line = int(rows.lines[np.searchsorted(ends, twice[0], "right") - 1])
+        number = matrix.indices[twice[0]] + first
+        raise file.error(
+            line, f"A row has a {what} once", f"{what} {number} comes twice", "Remove one of them"
+        )
+    return matrix
+
+
+def _out_of_range(
+    file: TextFile,
+    lines: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    entry: int,
+    what: str,
+    first: int,
+    width: int,
+) -> DataFileError:
+    return file.error(
+        int(lines[np.searchsorted(ends, entry, "right") - 1]),
+        f"{what.capitalize()}s have numbers from {first} to {width + first - 1}",
+        "there is one outside",
+        f"Give first_{what} and n_{what}s as they are in this file",
+    )
+
+
+def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
+    """Write the line ``n d q`` and the rows, counted from zero; names have no place here."""
+    if any(values not in (None, ("0", "1")) for values in data.categories) or not data.n_features:
+        raise InputError(
+            "LibSVM text has at least one feature, and numbers only",
+            "X has no features, or nominal ones with other values than 0 and 1",
+            "Encode them as numbers, or write ARFF or NPZ",
+        )
+    X = csr_array(data.X)
+    out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())
+    numbers = np.array(number_texts(X.data, missing="nan", infinity="inf"), dtype=object)
+    names = np.array([f"{j}:" for j in range(data.n_features)], dtype=object)
+    cells, labels = (names[X.indices] + numbers).tolist(), list(map(str, data.Y.indices.tolist()))
+    for (a, b), (c, d) in zip(pairwise(data.Y.indptr.tolist()), pairwise(X.indptr.tolist())):
+        # A row with nothing in it would not be seen.
+        features = " ".join(cells[c:d]) if d > c or b > a else "0:0"
+        out.write(f"{','.join(labels[a:b])} {features}\n".encode())

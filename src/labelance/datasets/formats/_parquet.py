@@ -1,0 +1,152 @@
+"""Parquet: a column for every feature and label; what it cannot say goes into its metadata."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance._optional import optional_import
+from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._table import Table
+from labelance.exceptions import DataFileError, InputError
+
+METADATA_KEY = b"labelance"
+
+# A sparse X becomes full columns; beyond this another format serves better.
+MOST_CELLS = 50_000_000
+
+Column = tuple[NDArray[np.float64], tuple[str, ...] | None]
+
+
+def read_parquet(file: TextFile) -> Table:
+    """Read columns of numbers, booleans, words and categories into a table."""
+    pa, parquet = _pyarrow()
+    try:
+        with parquet.ParquetFile(file.path) as source:
+            groups = range(source.metadata.num_row_groups)
+            size = sum(source.metadata.row_group(g).total_byte_size for g in groups)
+            if size > file.max_bytes:
+                raise file.too_large()
+            table = source.read()
+            words = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    except DataFileError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise file.error(
+            None,
+            "The file is a whole Parquet file",
+            f"it cannot be read as one ({str(problem).splitlines()[0]})",
+            "Check the path, or download or write it again",
+        ) from problem
+    return _to_table(file, table, words)
+
+
+def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
+    """Write a dataset; names of labels and values of nominal columns go into the metadata."""
+    pa, parquet = _pyarrow()
+    if is_sparse(data.X) and data.n_samples * data.n_features > MOST_CELLS:
+        raise InputError(
+            f"A sparse X that goes to Parquet has at most {MOST_CELLS} cells, zeros counted",
+            f"it has {data.n_samples} x {data.n_features}",
+            "Write ARFF, LibSVM or NPZ, which keep it sparse",
+        )
+    words = {
+        "labels": data.label_names,
+        "categories": {
+            name: values for name, values in zip(data.feature_names, data.categories) if values
+        },
+        "sparse": is_sparse(data.X),
+        "name": data.name,
+    }
+    X: Any = data.X.tocsc() if is_sparse(data.X) else data.X  # type: ignore[union-attr]
+    Y = data.Y.tocsc()
+    columns = [
+        _to_arrow(pa, _full_column(X, j), values) for j, values in enumerate(data.categories)
+    ]
+    columns += [pa.array(_full_column(Y, j)) for j in range(data.n_labels)]
+    names = [*data.feature_names, *data.label_names]
+    table = pa.Table.from_arrays(columns, names=names)
+    metadata = {METADATA_KEY: json.dumps(words)}
+    parquet.write_table(table.replace_schema_metadata(metadata), out)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    purpose = "Reading and writing Parquet"
+    return (
+        optional_import("pyarrow", extra="data", purpose=purpose),
+        optional_import("pyarrow.parquet", extra="data", purpose=purpose),
+    )
+
+
+def _full_column(matrix: Any, j: int) -> NDArray[Any]:
+    column = matrix[:, [j]].toarray()[:, 0] if is_sparse(matrix) else matrix[:, j]
+    return np.ascontiguousarray(column)
+
+
+def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | None) -> Any:
+    if values is None:
+        return pa.array(column)
+    missing = np.isnan(column)
+    codes = pa.array(np.where(missing, 0, column).astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(values, type=pa.string()))
+
+
+def _to_table(file: TextFile, table: Any, words: dict[str, Any]) -> Table:
+    names = tuple(table.column_names)
+    declared = words.get("categories", {})
+    columns = [
+        _from_arrow(file, name, column, declared.get(name))
+        for name, column in zip(names, table.columns)
+    ]
+    cells: Any = np.empty((table.num_rows, len(names)))
+    for j, (numbers, _) in enumerate(columns):
+        cells[:, j] = numbers
+    labels = set(words.get("labels", ()))
+    return Table(
+        file=file,
+        names=names,
+        categories=tuple(values for _, values in columns),
+        cells=csr_array(cells) if words.get("sparse") else cells,
+        lines=None,
+        name=words.get("name", ""),
+        labels=tuple(j for j, name in enumerate(names) if name in labels) or None,
+    )
+
+
+def _from_arrow(file: TextFile, name: str, column: Any, declared: list[str] | None) -> Column:
+    """Numbers of a column, or codes and values of a nominal one; NaN is missing."""
+    pa, _ = _pyarrow()
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        words = sorted(set(column.drop_null().unique().to_pylist()))
+        return _codes(column.dictionary_encode(), declared or words)
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        return _codes(column, declared)
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    try:
+        numbers = column.cast(pa.float64(), safe=False).to_numpy()
+    except pa.ArrowException as problem:
+        raise file.error(
+            None,
+            "Columns are numbers, booleans or words",
+            f"{name!r} is of type {kind}",
+            "Convert or remove this column",
+        ) from problem
+    return numbers, None
+
+
+def _codes(column: Any, declared: list[str] | None) -> Column:
+    """Codes of a dictionary column, in the order of the declared values."""
+    array = column.unify_dictionaries().combine_chunks()
+    array = array if not hasattr(array, "chunks") else array.chunk(0)
+    words = array.dictionary.to_pylist()
+    values = tuple(words if declared is None else declared)
+    position = np.array([values.index(word) for word in words] + [np.nan])
+    indices = array.indices.to_numpy(zero_copy_only=False)
+    return position[np.where(np.isnan(indices), len(words), indices).astype(np.intp)], values
