@@ -24,8 +24,6 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_templates", "**/README.rst", "gallery/*.ipynb", "gallery/*.py"]
 templates_path = ["_templates"]
-# The guide lists its pages in reading order and ends with "*", for a page not yet placed.
-suppress_warnings = ["toc.empty_glob"]
 
 # Text ---------------------------------------------------------------------------------------
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
