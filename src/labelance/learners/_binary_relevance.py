@@ -1,0 +1,79 @@
+"""Binary relevance: one classifier per label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labelance._inputs import Data
+from labelance.learners._models import Rows
+from labelance.learners._problems import split_labels
+from labelance.learners._with_estimator import LearnerWithEstimator
+
+
+class BinaryRelevance(LearnerWithEstimator):
+    """Binary relevance (BR): one classifier per label, each on all rows.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees for all
+        labels are grown together.
+    categorical_features : None, mask, column numbers or names, default=None
+        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        C4.5 is told; other estimators get X as it is.
+    n_jobs : int, default=None
+        Number of labels fitted at a time; the result does not depend on it.
+
+    Attributes
+    ----------
+    models_ : sequence of classifiers
+        The fitted classifier of every label.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : tuple or None
+        Their names, where Y is a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X has names that are strings.
+
+    See Also
+    --------
+    CalibratedLabelRanking : Asks pairs of labels as well.
+    RAkEL : Learns small sets of labels together.
+
+    Notes
+    -----
+    The score of a label is the probability of its presence, and the label is predicted from
+    0.5 on. A label that all training rows agree on is predicted like that. scikit-learn's
+    ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse Y and such
+    labels, and returns probabilities as a list.
+
+    References
+    ----------
+    .. [1] M. R. Boutell, J. Luo, X. Shen and C. M. Brown, Learning multi-label scene
+           classification. Pattern Recognition 37, 2004.
+
+    Examples
+    --------
+    >>> from labelance.learners import BinaryRelevance
+    >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
+    >>> Y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    >>> learner = BinaryRelevance().fit(X, Y)
+    >>> learner.predict([[1.5], [5.5]])
+    array([[0, 1],
+           [1, 0]])
+    >>> print(learner.models_[0].export_text())
+    x0 <= 2: 0 (3)
+    x0 > 2: 1 (5)
+    """
+
+    def _fit(self, data: Data, X: Any) -> None:
+        split = split_labels(data.Y)
+        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self._payoff = split.payoff
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        return self.models_.tally(Rows(clean, X), self._payoff, n_jobs=self.n_jobs)

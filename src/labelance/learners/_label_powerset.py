@@ -1,0 +1,119 @@
+"""Label powerset: one classifier whose classes are the labelsets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import StrOptions
+
+from labelance._inputs import CategoricalFeatures, Data
+from labelance.learners._models import Rows
+from labelance.learners._problems import split_powerset
+from labelance.learners._with_estimator import LearnerWithEstimator
+
+_CELLS_PER_BLOCK = 1 << 22  # of the probabilities of rows times labelsets
+
+
+class LabelPowerset(LearnerWithEstimator):
+    """Label powerset (LP): one classifier whose classes are the labelsets seen in training.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier of several classes; None is :class:`C45Classifier`.
+    proba : {"marginal", "winner"}, default="marginal"
+        The score of a label: the probability of all labelsets that have it; or, with x the
+        probability of the most probable labelset, x if that one has the label, else 1 - x.
+    categorical_features : None, mask, column numbers or names, default=None
+        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        C4.5 is told; other estimators get X as it is.
+    n_jobs : int, default=None
+        Number of threads that predict; the result does not depend on it.
+
+    Attributes
+    ----------
+    labelsets_ : csr_array of shape (n_labelsets, n_labels_)
+        The classes, in the order of bit strings (the first label leads).
+    models_ : sequence of classifiers
+        The one fitted classifier; class c is labelset c.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : tuple or None
+        Their names, where Y is a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X has names that are strings.
+
+    See Also
+    --------
+    RAkEL : Many label powersets over few labels each.
+
+    Notes
+    -----
+    The most probable labelset is predicted, the first of equals, whatever ``proba`` says; no
+    other labelset than those of the training rows ever is.
+
+    References
+    ----------
+    .. [1] G. Tsoumakas and I. Katakis, Multi-label classification: an overview.
+           International Journal of Data Warehousing and Mining 3, 2007.
+
+    Examples
+    --------
+    >>> from labelance.learners import LabelPowerset
+    >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
+    >>> Y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    >>> learner = LabelPowerset().fit(X, Y)
+    >>> learner.labelsets_.toarray()
+    array([[0, 1],
+           [1, 0],
+           [1, 1]], dtype=int8)
+    >>> learner.predict([[1.5], [5.5]])
+    array([[0, 1],
+           [1, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnerWithEstimator._parameter_constraints,
+        "proba": [StrOptions({"marginal", "winner"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        proba: Literal["marginal", "winner"] = "marginal",
+        categorical_features: CategoricalFeatures = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        self.proba = proba
+
+    def _fit(self, data: Data, X: Any) -> None:
+        split = split_powerset(data.Y)
+        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self._payoff = split.payoff
+        self.labelsets_ = split.payoff.astype(np.int8)
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        rows = Rows(clean, X)
+        if self.proba == "marginal":
+            return self.models_.tally(rows, self._payoff, n_jobs=self.n_jobs)
+        n, m = clean.shape[0], len(self._payoff.indptr) - 1
+        step = max(1, _CELLS_PER_BLOCK // m)
+        blocks = [np.arange(a, min(n, a + step)) for a in range(0, n, step)]
+        return np.vstack([self._winner_scores(rows.take(block)) for block in blocks])
+
+    def _winner_scores(self, rows: Rows) -> np.ndarray:
+        every_class = sp.csr_array(sp.eye_array(self._payoff.shape[0]))
+        best = self.models_.tally(rows, every_class, n_jobs=self.n_jobs).max(axis=1, keepdims=True)
+        return np.where(self._winners(rows) > 0, best, 1 - best)
+
+    def _winners(self, rows: Rows) -> np.ndarray:
+        return self.models_.tally(rows, self._payoff, hard=True, n_jobs=self.n_jobs)
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        return self._winners(Rows(clean, X)).astype(np.int64)

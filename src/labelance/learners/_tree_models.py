@@ -1,0 +1,79 @@
+"""Many C4.5 trees: grown over one prepared table, asked in one compiled pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from labelance.learners._models import Floats, Rows
+from labelance.learners.tree import C45Classifier
+from labelance.learners.tree._fit import grow_forest
+from labelance.learners.tree._forest import Forest, Ties
+from labelance.learners.tree._problems import Problems
+from labelance.learners.tree._rules import Rules
+from labelance.learners.tree._table import TreeTable
+
+
+@dataclass(frozen=True, eq=False)
+class TreeTrainer:
+    """Grows all trees over one table."""
+
+    table: TreeTable
+    estimator: C45Classifier
+    rules: Rules
+    names: tuple[str, ...] | None  # of the features
+
+    def fit(
+        self,
+        problems: Problems,
+        *,
+        n_jobs: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> TreeModels:
+        """Grow one tree per problem; there is no chance in it."""
+        forest = grow_forest(self.table, problems, self.rules, n_jobs=n_jobs)
+        return TreeModels(forest, self.estimator, self.names)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeModels:
+    """C4.5 trees in the flat arrays of one forest."""
+
+    forest: Forest
+    estimator: C45Classifier
+    names: tuple[str, ...] | None
+
+    @property
+    def n_classes(self) -> NDArray[np.int32]:
+        return self.forest.n_classes
+
+    def __len__(self) -> int:
+        return len(self.forest)
+
+    def __getitem__(self, p: int) -> C45Classifier:
+        tree = clone(self.estimator)
+        tree.forest_ = self.forest.take(p, p + 1)
+        tree.classes_ = np.arange(self.forest.n_classes[p])
+        tree.n_features_in_ = len(self.forest.n_categories)
+        if self.names is not None:
+            tree.feature_names_in_ = np.array(self.names, dtype=object)
+        return tree
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees of {self.estimator}>"
+
+    def tally(
+        self,
+        rows: Rows,
+        payoff: csr_array,
+        *,
+        hard: bool = False,
+        ties: Ties = "first",
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Send all rows down all trees in one compiled pass."""
+        return self.forest.tally(rows.clean, payoff, hard=hard, ties=ties, n_jobs=n_jobs)
