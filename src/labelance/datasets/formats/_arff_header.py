@@ -104,10 +104,11 @@ def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
     relation, names, specs, lines = _split_head(file, head)
     _check_names(file, names, lines)
     # Files have tens of thousands of columns of a few types; each type is parsed once.
-    known = {}
-    for spec in set(specs):
-        first = specs.index(spec)
-        known[spec] = _parse_type(file, lines[first], names[first], spec, text)
+    first = dict(zip(reversed(specs), range(len(specs) - 1, -1, -1)))
+    known = {
+        spec: _parse_type(file, lines[column], names[column], spec, text)
+        for spec, column in first.items()
+    }
     types = list(map(known.__getitem__, specs))
     kinds, categories = zip(*types)
     return ArffHeader(relation, tuple(names), np.array(kinds, dtype=np.uint8), categories)

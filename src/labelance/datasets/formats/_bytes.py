@@ -18,6 +18,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 READ_SIZE = 1 << 18
 BLOCK_SIZE = 1 << 22
 MAX_BYTES = 4 << 30
+# Positions in a block are 32-bit numbers.
+MAX_BLOCK = 2**31 - 2
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,17 @@ class TextFile:
         Lines end with ``\n`` whatever the file uses. With ``quote``, a line break inside quotes
         does not end a line.
         """
-        number, rest = 1, b""
+        number, pending, inside = 1, [b""], False
         for piece in self._newlines():
-            rest += piece
-            cut = _last_line_end(rest, quote)
+            cut = _last_line_end(piece, quote, inside)
             if cut:
-                block, rest = rest[:cut], rest[cut:]
+                block = b"".join([*pending, piece[:cut]])
                 yield number, self._checked(number, block)
                 number += block.count(b"\n")
+                pending, inside = [], False
+            pending.append(piece[cut:])
+            inside ^= quote is not None and piece.count(quote, cut) % 2 == 1
+        rest = b"".join(pending)
         if rest:
             yield number, self._checked(number, rest + b"\n")
 
@@ -91,6 +96,13 @@ class TextFile:
 
     def _checked(self, number: int, block: bytes) -> bytes:
         """Return the block if it is text in the encoding of the file."""
+        if len(block) > MAX_BLOCK:
+            raise self.error(
+                number,
+                f"A line has at most {MAX_BLOCK} bytes",
+                "this one has more",
+                "Check that this is a file of data",
+            )
         if b"\0" in block:
             line = number + block.count(b"\n", 0, block.index(b"\0"))
             raise self.error(
@@ -160,9 +172,18 @@ def _broken_gzip(file: TextFile, total: int, came: str) -> DataFileError:
     return file.error(None, asked, came, "Download or copy it again")
 
 
-def _last_line_end(text: bytes, quote: bytes | None) -> int:
-    """Position after the last line end that is outside quotes, 0 if there is none."""
+def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:
+    """Position after the last line end outside quotes, 0 if there is none.
+
+    ``inside`` tells whether the text begins inside quotes.
+    """
     cut = text.rfind(b"\n") + 1
-    while quote and cut and text.count(quote, 0, cut) % 2:
-        cut = text.rfind(b"\n", 0, cut - 1) + 1
+    if quote is None:
+        return cut
+    inside ^= text.count(quote, 0, cut) % 2 == 1
+    while cut and inside:
+        # No line ends after the quote that opened; look before it.
+        before = text.rfind(b"\n", 0, max(text.rfind(quote, 0, cut), 0)) + 1
+        inside ^= text.count(quote, before, cut) % 2 == 1
+        cut = before
     return cut

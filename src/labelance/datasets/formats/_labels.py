@@ -105,7 +105,8 @@ def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[i
     wanted = set(names)
     found = list(compress(count(), map(wanted.__contains__, table.names)))
     if len(found) < len(wanted):
-        unknown = [name for name in names if name not in table.names]
+        columns = set(table.names)
+        unknown = [name for name in names if name not in columns]
         raise table.file.error(
             None,
             f"Every label that {source} names is a column",

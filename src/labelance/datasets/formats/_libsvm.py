@@ -18,6 +18,9 @@ from labelance.exceptions import DataFileError, InputError
 
 _HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\n")
 
+# Every column gets a name, so that a few bytes of text must not ask for billions of them.
+BYTES_PER_NAME = 64
+
 _MISTAKES = {
     row.BAD_LABEL: "A row begins with the numbers of its labels, parted by commas",
     row.BAD_CELL: "Features are written as number:value",
@@ -113,8 +116,16 @@ def _matrix(
     is_label = what == "label"
     columns = (rows.labels if is_label else rows.columns) - first
     data = np.ones(columns.size, dtype=np.int8) if is_label else rows.values
-    ends = np.cumsum([0, *(rows.label_counts if is_label else rows.counts)])
+    ends = np.zeros(rows.lines.size + 1, dtype=np.int64)
+    np.cumsum(rows.label_counts if is_label else rows.counts, out=ends[1:])
     width = int(columns.max(initial=-1)) + 1 if width is None else width
+    if width * BYTES_PER_NAME > file.max_bytes:
+        raise file.error(
+            None,
+            f"The names of all {what}s fit into max_bytes={file.max_bytes}",
+            f"there are {width} {what}s",
+            "Check the file; if it is right, give a larger max_bytes",
+        )
     wrong = (columns < 0) | (columns >= width)
     if wrong.any():
         raise _out_of_range(file, rows.lines, ends, int(np.argmax(wrong)), what, first, width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,6 +16,19 @@ from labelance.datasets.formats._bytes import TextFile
 from labelance.exceptions import DataFileError, LabelanceError
 
 VERSION = 1
+# Bytes of chance can fail in the archive, in an array, in the words or in what they make up.
+_SIGNS_OF_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    EOFError,
+    MemoryError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    LabelanceError,
+)
 _WORDS = ("feature_names", "label_names", "categories", "name", "description", "citation")
 
 
@@ -31,9 +45,7 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
         raise
     except FileNotFoundError as problem:
         raise file.error(None, "The file is opened", "there is none", "Check the path") from problem
-    except (LabelanceError, ValueError, KeyError, OSError, EOFError, MemoryError) as problem:
-        raise _not_ours(file, problem) from problem
-    except zipfile.BadZipFile as problem:
+    except _SIGNS_OF_DAMAGE as problem:
         raise _not_ours(file, problem) from problem
 
 
@@ -59,7 +71,7 @@ def _csr_arrays(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
 
 
 def _from_arrays(arrays: Any) -> MultiLabelDataset:
-    words = json.loads(arrays["about"].tobytes())
+    words = json.loads(bytes(arrays["about"]))
     if words.pop("version") != VERSION:
         raise ValueError("it was written by a later version")
     X = arrays["X"] if "X" in arrays else _csr(arrays, "X")

@@ -147,6 +147,7 @@ def _codes(column: Any, declared: list[str] | None) -> Column:
     array = array if not hasattr(array, "chunks") else array.chunk(0)
     words = array.dictionary.to_pylist()
     values = tuple(words if declared is None else declared)
-    position = np.array([values.index(word) for word in words] + [np.nan])
+    codes = {word: code for code, word in enumerate(values)}
+    position = np.array([codes[word] for word in words] + [np.nan])
     indices = array.indices.to_numpy(zero_copy_only=False)
     return position[np.where(np.isnan(indices), len(words), indices).astype(np.intp)], values

@@ -19,6 +19,10 @@ from labelance.datasets.formats._vocabulary import UNKNOWN, Vocabulary, build_vo
 NUMBER, NOMINAL, TEXT, DROP, GUESS = 0, 1, 2, 3, 4
 
 
+# A column with more different texts holds identifiers, for which a dictionary is as good.
+MOST_WORDS = 10_000
+
+
 class CellReader:
     """Reads the cells of a file, block after block, and learns the values of text columns."""
 
@@ -68,7 +72,11 @@ class CellReader:
         return tuple(tuple(self.learned[j]) if j in self.learned else c for j, c in declared)
 
     def _build_vocabulary(self) -> None:
-        self.known = build_vocabulary(self.categories(), self.encoding)
+        values = list(self.categories())
+        for column, words in self.learned.items():
+            if len(words) > MOST_WORDS:
+                values[column] = None
+        self.known = build_vocabulary(values, self.encoding)
 
     def _resolve(self, found: FoundCells, cell: int) -> float:
         """Number or code of a cell that needs more than a look at its bytes."""

@@ -1,0 +1,270 @@
+"""A corpus of broken files: each is refused with the file, the line and what to do."""
+
+import gzip
+import io
+import re
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.exceptions import DataFileError
+
+HEAD = "@relation 'r: -C -1'\n@attribute a numeric\n@attribute b {x,y}\n@attribute l {0,1}\n@data\n"
+XML = '<?xml version="1.0"?>\n<labels><label name="l"/></labels>'
+
+
+def arff(rows):
+    return (HEAD + rows).encode()
+
+
+# Name, file, expected line (None if there is no line to name), what the message says.
+BROKEN_ARFF = {
+    "row cut short": (arff("1,x,0\n2,y"), 7, "3 values.*this one has 2.*Add the values"),
+    "row too long": (arff("1,x,0\n2,y,0,9"), 7, "3 values.*has more.*quote values"),
+    "value with a blank": (arff("1,new york,0"), 6, "has more.*quote values"),
+    "unknown nominal value": (arff("1,x,0\n2,z,1"), 7, "'b'.*it is 'z'.*Declare this value"),
+    "not a number": (arff("1,x,0\n\n% note\none,x,1"), 9, "'a' is numeric.*'one'.*nominal"),
+    "empty value": (arff("1,,0"), 6, "'b' is empty.*Write \\?"),
+    "unclosed quote": (arff("1,'x,0"), 6, "quoted value.*Close the quote"),
+    "weight": (arff("1,x,0,{5}"), 6, "no weights.*Remove the weights"),
+    "sparse weight": (arff("{0 1}\n{1 y}, {5}"), 7, "no weights.*Remove the weights"),
+    "sparse among dense": (arff("1,x,0\n{0 1}"), 7, "all dense or all sparse.*same way"),
+    "dense among sparse": (arff("{0 1}\n1,x,0"), 7, "all dense or all sparse.*same way"),
+    "sparse row cut short": (arff("{0 1}\n{0 1,1 "), 7, "no value.*Write the value"),
+    "sparse row left open": (arff("{0 1}\n{0 1,"), 7, "ends with a brace.*file is whole"),
+    "sparse column too large": (arff("{3 1}"), 6, "number of a column.*'3'"),
+    "sparse column not a number": (arff("{a 1}"), 6, "number of a column.*'a'"),
+    "sparse columns unsorted": (arff("{1 y,0 1}"), 6, "increase.*column 0.*Sort"),
+    "sparse column twice": (arff("{1 y,1 y}"), 6, "increase.*column 1.*twice"),
+    "sparse cells without comma": (arff("{0 1 1 y}"), 6, "parted by commas"),
+    "text after a sparse row": (arff("{0 1} x"), 6, "ends with its line"),
+    "missing label": (arff("1,x,?"), 6, "label 'l' is 0 or 1, but it is missing"),
+    "no data": (HEAD.replace("@data\n", "").encode(), 5, "ends with @data.*whole ARFF file"),
+    "no attributes": (b"@relation r\n@data\n1,2\n", None, "declares attributes.*Add @attribute"),
+    "attribute without type": (b"@attribute a\n@data\n", 1, "a name and a type.*numeric"),
+    "unknown type": (b"@attribute a float\n@data\n", 1, "'a' is of type 'float'"),
+    "relational": (b"@attribute a relational\n@data\n", 1, "'a' is of type 'relational'"),
+    "string": (b"\n@attribute a string\n@data\n", 2, "'a' is of type string.*text='drop'"),
+    "date": (b"@attribute a date 'yyyy'\n@data\n", 1, "'a' is of type date.*text='nominal'"),
+    "brace left open": (b"@attribute a {x,y\n@data\n", 1, "between braces.*Close the brace"),
+    "value declared twice": (b"@attribute a {x,x}\n@data\n", 1, "distinct values.*twice"),
+    "name twice": (b"@attribute a real\n@attribute a real\n@data\n", 2, "'a' comes twice"),
+    "not ARFF": (b"a,b,c\n1,2,3\n@data\n", 1, "@relation.*there is 'a,b,c'.*is an ARFF file"),
+    "binary junk": (b"@relation \x00\x01\x02\xff", 1, "zero byte.*Give the right file"),
+    "UTF-16": (HEAD.encode("utf-16"), 1, "(zero byte|byte 0xff).*(UTF-8|encoding)"),
+    "wrong encoding": (arff("1,x,0\n2,") + b"caf\xe9,0\n", 7, "0xe9.*encoding='latin-1'"),
+    "too many MEKA labels": (
+        HEAD.replace("-C -1", "-C 9").encode() + b"1,x,0\n",
+        None,
+        "-C in the relation name.*it is 9",
+    ),
+    "labels unknown": (HEAD.replace(": -C -1", "").encode(), None, "labels are known.*labels=-14"),
+    "label of three values": (
+        HEAD.replace("{0,1}", "{a,b,c}").encode() + b"1,x,a\n",
+        None,
+        "'l' has two values.*{a, b, c}.*present=",
+    ),
+    "numeric label": (
+        HEAD.replace("{0,1}", "numeric").encode() + b"1,x,0\n1,x,2\n",
+        7,
+        "'l' is 0 or 1, but it is 2",
+    ),
+    "sparse numeric label": (
+        HEAD.replace("{0,1}", "numeric").encode() + b"{}\n{2 2}\n",
+        7,
+        "'l' is 0 or 1, but it is 2",
+    ),
+}  # fmt: skip
+
+
+def refuse(path, line, message, **options):
+    with pytest.raises(DataFileError) as caught:
+        read_multilabel(path, **options)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: " if line is None else f"{path}, line {line}: ")
+    assert re.search(message, said, re.S), said
+
+
+@pytest.mark.parametrize("name", BROKEN_ARFF)
+def test_broken_arff_is_refused(tmp_path, name):
+    content, line, message = BROKEN_ARFF[name]
+    path = tmp_path / "broken.arff"
+    path.write_bytes(content)
+    refuse(path, line, message)
+
+
+BROKEN_XML = {
+    "doctype": (f"<!DOCTYPE x>\n{XML[22:]}", 1, "document type.*nothing was expanded"),
+    "entity": ('<!DOCTYPE x [\n<!ENTITY a "b">]>\n<labels/>', 1, "document type"),
+    "external entity": (
+        '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><labels>&a;</labels>',
+        1,
+        "document type",
+    ),
+    "unknown entity": ('<labels>\n<label name="&a;"/></labels>', 2, "well-formed"),
+    "cut short": ('<labels>\n<label name="l">\n', 3, "well-formed"),
+    "not XML": ("a,b\n1,2", 1, "well-formed.*name the labels with labels="),
+    "no labels": ("<labels/>", None, "no <label> element"),
+    "label without name": ("<labels>\n<label/></labels>", 2, "Every label has a name"),
+    "label twice": (
+        '<labels><label name="l"/><label name="l"/></labels>', None, "'l' comes twice"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN_XML)
+def test_broken_label_file_is_refused(tmp_path, name):
+    content, line, message = BROKEN_XML[name]
+    (tmp_path / "data.arff").write_bytes(arff("1,x,0\n"))
+    labels = tmp_path / "data.xml"
+    labels.write_text(content)
+    with pytest.raises(DataFileError) as caught:
+        read_multilabel(tmp_path / "data.arff")
+    said = str(caught.value)
+    assert said.startswith(f"{labels}: " if line is None else f"{labels}, line {line}: ")
+    assert re.search(message, said, re.S), said
+
+
+def test_label_file_of_other_data_is_refused(tmp_path):
+    (tmp_path / "data.arff").write_bytes(arff("1,x,0\n"))
+    (tmp_path / "data.xml").write_text(XML.replace('"l"', '"other"'))
+    message = "data.xml names is a column, but 1 are not, the first is 'other'.*belong together"
+    refuse(tmp_path / "data.arff", None, message)
+
+
+BROKEN_CSV = {
+    "row too short": (b"a,b,l\n1,2,0\n1,2\n", 3, "3 cells.*this one has 2"),
+    "row too long": (b"a,b,l\n1,2,0\n1,2,0,4\n", 3, "3 cells.*has more.*quote cells"),
+    "unclosed quote": (b'a,b,l\n1,2,0\n"1,2,0\n', 3, "quoted cell is closed.*Close the quote"),
+    "text after a quote": (b'a,b,l\n"1"x,2,0\n', 2, "quoted cell ends.*'a'.*Double the quotes"),
+    "name twice": (b"a,a,l\n1,2,0\n", 1, "'a' comes twice"),
+    "empty": (b"", 1, "names of the columns.*it is empty"),
+    "missing label": (b"a,b,l\n1,2,\n", 2, "'l' is 0 or 1, but it is missing"),
+    "other number as label": (b'a,b,l\n"x\ny",2,1\n1,2,5\n', 4, "'l' is 0 or 1, but it is 5"),
+    "binary": (b"a,b,l\n\0\1\2", 2, "zero byte"),
+    "wrong encoding": (b"a,b,l\ncaf\xe9,1,1", 2, "0xe9.*latin-1"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CSV)
+def test_broken_csv_is_refused(tmp_path, name):
+    content, line, message = BROKEN_CSV[name]
+    path = tmp_path / "broken.csv"
+    path.write_bytes(content)
+    refuse(path, line, message, labels=["l"])
+
+
+BROKEN_LIBSVM = {
+    "label not a number": (b"1,x 0:1\n", 1, "begins with the numbers.*'1,x'"),
+    "label list ends with a comma": (b"0 1:1\n1, 0:1\n", 2, "begins with the numbers.*'1,'"),
+    "negative label": (b"-1 1:2\n", 1, "begins with the numbers.*'-1'"),
+    "no colon": (b"1 5 3:1\n", 1, "number:value.*'5'"),
+    "no value": (b"1 5:\n", 1, "is a number.*'5:'"),
+    "value not a number": (b"0 1:1\n\n1 5:x\n", 3, "is a number.*'5:x'"),
+    "query": (b"1 qid:1 5:2\n", 1, "number:value.*'qid:1'"),
+    "fewer rows than told": (b"3 5 2\n0 1:1\n1 1:1\n", 1, "3 rows.*there are 2.*whole"),
+    "feature outside": (b"1 5 2\n0 5:1\n", 2, "Features have numbers from 0 to 4.*n_features"),
+    "label outside": (b"2 5 2\n0 1:1\n2 1:1\n", 3, "Labels have numbers from 0 to 1.*n_labels"),
+    "feature twice": (b"1 5 2\n0 1:1 1:2\n", 2, "feature once.*feature 1 comes twice"),
+    "label twice": (b"0 1:1\n2,2 1:1\n", 2, "label once.*label 2 comes twice"),
+    "billions of features": (b"1 999999999999 2\n0 1:1\n", None, "max_bytes.*999999999999"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_LIBSVM)
+def test_broken_libsvm_is_refused(tmp_path, name):
+    content, line, message = BROKEN_LIBSVM[name]
+    path = tmp_path / "broken.libsvm"
+    path.write_bytes(content)
+    refuse(path, line, message)
+
+
+def small():
+    return MultiLabelDataset(np.arange(200.0).reshape(50, 4), np.arange(100).reshape(50, 2) % 2)
+
+
+@pytest.mark.parametrize("ending", ["arff", "csv", "libsvm"])
+def test_truncated_gzip_is_refused(tmp_path, ending):
+    path = write_multilabel(small(), tmp_path / f"a.{ending}.gz")
+    path.write_bytes(path.read_bytes()[:-20])
+    refuse(path, None, "whole gzip file.*it ends there.*Download or copy it again")
+
+
+def test_damaged_gzip_is_refused(tmp_path):
+    path = write_multilabel(small(), tmp_path / "a.arff.gz")
+    content = bytearray(path.read_bytes())
+    content[60:90] = bytes(30)
+    path.write_bytes(content)
+    refuse(path, None, "whole gzip file.*damaged")
+
+
+@pytest.mark.parametrize("ending", ["arff", "csv", "libsvm"])
+def test_gzip_bomb_is_refused(tmp_path, ending):
+    path = tmp_path / f"bomb.{ending}.gz"
+    path.write_bytes(gzip.compress(b"%" * 5_000_000))
+    refuse(path, None, "at most max_bytes=1000000.*larger max_bytes", max_bytes=1_000_000)
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_bomb_in_other_formats_is_refused(tmp_path, ending):
+    path = write_multilabel(small(), tmp_path / f"bomb.{ending}")
+    refuse(path, None, "at most max_bytes=100 .*larger max_bytes", max_bytes=100)
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+@pytest.mark.parametrize("break_it", [lambda b: b"junk", lambda b: b[:-30], lambda b: b""])
+def test_broken_binary_file_is_refused(tmp_path, ending, break_it):
+    path = write_multilabel(small(), tmp_path / f"a.{ending}")
+    path.write_bytes(break_it(path.read_bytes()))
+    refuse(path, None, "whole (NPZ|Parquet) file")
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def test_npz_of_another_program_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(X=np.eye(3)))
+    refuse(path, None, "that labelance wrote.*'about.*MultiLabelDataset")
+
+
+def test_npz_with_objects_is_not_unpickled(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(about=np.array([{}], dtype=object), X=np.eye(2)))
+    refuse(path, None, "that labelance wrote.*allow_pickle=False")
+
+
+def test_npz_with_indices_outside_is_refused(tmp_path):
+    path = write_multilabel(small(), tmp_path / "a.npz")
+    with np.load(path) as arrays:
+        changed = dict(arrays)
+    changed["Y_indices"] = changed["Y_indices"] + 1000
+    path.write_bytes(npz(**changed))
+    refuse(path, None, "that labelance wrote")
+
+
+def test_zip_that_is_no_npz_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("about.npy", struct.pack("10s", b"x"))
+    refuse(path, None, "that labelance wrote")
+
+
+@pytest.mark.parametrize("ending", ["arff", "csv", "libsvm", "npz", "parquet"])
+def test_absent_file_is_named(tmp_path, ending):
+    refuse(tmp_path / f"absent.{ending}", None, "Check the path")
+
+
+def test_parquet_of_dates_is_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    days = pa.array([1, 2], type=pa.date32())
+    parquet.write_table(pa.table({"day": days, "l": pa.array([0, 1])}), path)
+    refuse(path, None, "'day' is of type date32", labels=["l"])

@@ -1,0 +1,336 @@
+"""What files may say, and how labels are chosen."""
+
+import gzip
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, issparse
+
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.datasets.formats import _bytes
+from labelance.exceptions import DataFileError, InputError
+
+MUSIC = r"""% A comment, then a blank line
+
+@RELATION 'music: -C 2 -split-percentage 66'
+@Attribute 'it\'s sad' {0, 1}      % trailing comments, too
+@attribute "say \"hi\"" {NO,YES}
+@ATTRIBUTE tempo	REAL
+@attribute beat\n integer [0, 200]
+@attribute 'new\nline' NUMERIC
+@attribute key{'C sharp', "D", E,'?'}
+@DATA
+% rows
+0, YES, 1.5, 90,-1e3, 'C sharp'
+1,NO ,?,?, ? , ?
+ 1 , YES ,.5,+7,1.,"?" % ends here
+
+'0',"NO",0,0,0,E
+"""
+
+
+@pytest.fixture
+def music(tmp_path):
+    path = tmp_path / "music.arff"
+    path.write_text(MUSIC)
+    return path
+
+
+def test_quotes_comments_and_cases_of_arff(music):
+    data = read_multilabel(music)
+    assert data.name == "music"
+    assert data.label_names == ("it's sad", 'say "hi"')
+    assert data.feature_names == ("tempo", r"beat\n", "new\nline", "key")
+    assert data.categories == (None, None, None, ("C sharp", "D", "E", "?"))
+    nan = np.nan
+    X = [[1.5, 90, -1000, 0], [nan, nan, nan, nan], [0.5, 7, 1, 3], [0, 0, 0, 2]]
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 0], [1, 1], [0, 0]])
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_line_ends_and_byte_order_marks_do_not_matter(music, line_end, bom):
+    data = read_multilabel(music)
+    music.write_bytes(bom + MUSIC.replace("\n", line_end).encode())
+    assert read_multilabel(music).same_as(data)
+
+
+def test_a_last_line_needs_no_end(music):
+    data = read_multilabel(music)
+    music.write_text(MUSIC.rstrip())
+    assert read_multilabel(music).same_as(data)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
+    data = read_multilabel(music)
+    monkeypatch.setattr(_bytes, "READ_SIZE", size)
+    monkeypatch.setattr(_bytes.TextFile.blocks, "__kwdefaults__", {"size": size})
+    assert read_multilabel(music).same_as(data)
+    zipped = music.with_suffix(".arff.gz")
+    zipped.write_bytes(gzip.compress(MUSIC.encode()))
+    assert read_multilabel(zipped).same_as(data)
+
+
+def test_gzip_of_several_members(music, tmp_path):
+    data, half = read_multilabel(music), len(MUSIC) // 2
+    parts = MUSIC[:half].encode(), MUSIC[half:].encode()
+    path = tmp_path / "parts.arff"  # gzip is told by its bytes, not by the name
+    path.write_bytes(b"".join(map(gzip.compress, parts)) + bytes(100))
+    assert read_multilabel(path).same_as(data)
+
+
+def test_other_encodings(tmp_path):
+    path = tmp_path / "a.arff"
+    text = "@relation '-C 1'\n@attribute é {0,1}\n@attribute b {ü,'\\344'}\n@data\n1,ü\n0,ä\n"
+    path.write_bytes(text.encode("latin-1"))
+    data = read_multilabel(path, encoding="latin-1")
+    assert (data.label_names, data.categories) == (("é",), (("ü", "ä"),))
+    np.testing.assert_array_equal(data.X, [[0], [1]])
+
+
+SPARSE = r"""@relation s
+@attribute n numeric
+@attribute c {red,'deep blue',"it's"}
+@attribute yes_first {YES,NO}
+@attribute zero_first {0,1}
+@attribute number numeric
+@data
+{}
+{0 2.5, 1 'deep blue',2 NO ,3 1,4 1}
+{	0 ?,1 "it\'s" } % comment
+{0 0,1 red,2 YES,3 0,4 0}
+"""
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    path = tmp_path / "sparse.arff"
+    path.write_text(SPARSE)
+    return path
+
+
+def test_what_a_sparse_row_leaves_out_is_zero_or_the_first_value(sparse):
+    data = read_multilabel(sparse, labels=-3)
+    assert issparse(data.X)
+    np.testing.assert_array_equal(data.X.toarray(), [[0, 0], [2.5, 1], [np.nan, 2], [0, 0]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0, 0], [0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    assert data.X.nnz == 4
+    assert data.Y.nnz == 5
+
+
+def test_dense_and_sparse_forms_agree(sparse, tmp_path):
+    data = read_multilabel(sparse, labels=-3)
+    dense = MultiLabelDataset(
+        data.X.toarray(), data.Y, data.feature_names, data.label_names, None, data.categories
+    )
+    back = read_multilabel(write_multilabel(dense, tmp_path / "dense.arff"))
+    assert back.same_as(dense)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (2, ("n", "c")),
+        (-2, ("zero_first", "number")),
+        ("*_first", ("yes_first", "zero_first")),
+        ("zero_*", ("zero_first",)),
+        ("number", ("number",)),
+        (["number", "yes_first"], ("yes_first", "number")),
+    ],
+)
+def test_labels_by_number_pattern_and_names(sparse, labels, names):
+    if labels == 2:
+        with pytest.raises(DataFileError, match="'c' has two values"):
+            read_multilabel(sparse, labels=labels)
+        return
+    assert read_multilabel(sparse, labels=labels).label_names == names
+
+
+def test_labels_by_xml_come_in_the_order_of_the_data(sparse):
+    xml = '<labels xmlns="m"><label name="number"><label name="yes_first"/></label></labels>'
+    sparse.with_suffix(".xml").write_text(xml)
+    assert read_multilabel(sparse).label_names == ("yes_first", "number")
+    other = sparse.with_name("other.xml")
+    other.write_text('<?xml version="1.0"?><labels><label name="zero_first"/></labels>')
+    assert read_multilabel(sparse, labels=other).label_names == ("zero_first",)
+    assert read_multilabel(sparse, labels=str(other)).label_names == ("zero_first",)
+
+
+@pytest.mark.parametrize("labels", [0, 6, -6])
+def test_numbers_of_labels_have_limits(sparse, labels):
+    with pytest.raises(InputError, match="between 1 and 5"):
+        read_multilabel(sparse, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "values", ["0,1", "1,0", "NO,YES", "YES,NO", "false,TRUE", "n,y", "-1,+1", "off,on", "0.0,1.0"]
+)
+def test_words_for_present_and_absent(tmp_path, values):
+    path = tmp_path / "a.arff"
+    first, second = values.split(",")
+    path.write_text(
+        f"@relation '-C 1'\n@attribute l {{{values}}}\n@attribute x real\n@data\n{first},1\n{second},2"
+    )
+    present = [first.upper() in {"1", "YES", "Y"}, second.upper() not in {"0", "NO", "N"}]
+    np.testing.assert_array_equal(read_multilabel(path).Y.toarray().ravel(), present)
+
+
+def test_present_names_the_value(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,l\n1,ham\n2,spam\n")
+    with pytest.raises(DataFileError, match="present="):
+        read_multilabel(path, labels=-1)
+    Y = read_multilabel(path, labels=-1, present="spam").Y
+    np.testing.assert_array_equal(Y.toarray(), [[0], [1]])
+
+
+TEXTS = """@relation '-C 1'
+@attribute l {0,1}
+@attribute words string
+@attribute day DATE "yyyy-MM-dd"
+@attribute x real
+@data
+"""
+
+
+def test_text_columns_are_kept_as_nominal_or_dropped(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text(TEXTS + "1,'b c',2020-01-02,1\n0,a,?,2\n1,'b c',2020-01-01,3\n")
+    data = read_multilabel(path, text="nominal")
+    assert data.categories == (("a", "b c"), ("2020-01-01", "2020-01-02"), None)
+    np.testing.assert_array_equal(data.X[:, 0], [1, 0, 1])
+    np.testing.assert_array_equal(data.X[:, 1], [1, np.nan, 0])
+    assert read_multilabel(path, text="drop").feature_names == ("x",)
+
+
+def test_text_that_a_sparse_row_leaves_out_is_empty(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text(TEXTS + "{0 1}\n{1 b,2 d}\n{1 a,3 1}\n")
+    data = read_multilabel(path, text="nominal")
+    assert data.categories == (("", "a", "b"), ("", "d"), None)
+    np.testing.assert_array_equal(data.X.toarray(), [[0, 0, 0], [2, 1, 0], [1, 0, 1]])
+    assert read_multilabel(path, text="drop").feature_names == ("x",)
+
+
+def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
+    from labelance.datasets.formats import _values
+
+    monkeypatch.setattr(_values, "MOST_WORDS", 3)
+    path = tmp_path / "a.csv"
+    words = [f"w{i % 7}" for i in range(50)]
+    path.write_text("word,l\n" + "".join(f"{word},1\n" for word in words))
+    data = read_multilabel(path, labels=-1)
+    assert [data.categories[0][int(code)] for code in data.X[:, 0]] == words
+
+
+CSV = """id,"a ""quoted"", name",empty,mixed,n,l
+1, x ,,1, 2.5 ,0
+2,"x
+y",NA,a,?,1
+
+3,"NA",null,"",nan,1
+"""
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+def test_quotes_and_missing_cells_of_csv(tmp_path, separator):
+    path = tmp_path / "a.csv"
+    text = CSV.replace(",", separator).replace(f'"{separator}', f'"{separator}')
+    path.write_text(text)
+    data = read_multilabel(path, labels=["l"], separator=separator)
+    assert data.feature_names[1] == f'a "quoted"{separator} name'
+    assert data.categories == (None, ("NA", "x", "x\ny"), None, ("", "1", "a"), None)
+    nan = np.nan
+    X = [[1, 1, nan, 1, 2.5], [2, 2, nan, 2, nan], [3, 0, nan, 0, nan]]
+    np.testing.assert_array_equal(data.X, X)
+
+
+def test_columns_of_csv_can_be_called_categorical(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("code\tl\n10\t0\n9\t1\n10\t1\n")
+    assert read_multilabel(path, labels="l").categories == (None,)
+    data = read_multilabel(path, labels="l", categorical=["code"])
+    assert data.categories == (("10", "9"),)
+    np.testing.assert_array_equal(data.X.ravel(), [0, 1, 0])
+
+
+def test_libsvm_as_it_comes(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("0,2 1:0.5 3:1e-3 # a comment\n\n 2:1\n2:7\n1\n")
+    data = read_multilabel(path)
+    np.testing.assert_array_equal(
+        data.X.toarray(), [[0.5, 0, 0.001], [0, 1, 0], [0, 7, 0], [0] * 3]
+    )
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0, 1], [0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    told = read_multilabel(path, first_feature=0, n_features=9, n_labels=5)
+    assert (told.n_features, told.n_labels) == (9, 5)
+    assert told.X[0, 1] == 0.5
+
+
+def test_extreme_classification_counts_from_zero(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("2 5 4\n3 1:2\n 2:1 1:3\n")
+    data = read_multilabel(path)
+    np.testing.assert_array_equal(data.X.toarray(), [[0, 2, 0, 0, 0], [0, 3, 1, 0, 0]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 0, 0, 1], [0, 0, 0, 0]])
+
+
+def test_options_of_other_formats_are_refused(tmp_path, sparse):
+    with pytest.raises(InputError, match="options of a file of format arff are labels, present"):
+        read_multilabel(sparse, separator=";")
+    with pytest.raises(InputError, match="formats arff, csv"):
+        read_multilabel(tmp_path / "a.doc")
+
+
+def test_foreign_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    frame = pandas.DataFrame(
+        {
+            "x": [1, 2, 3],
+            "word": ["b", None, "a"],
+            "size": pandas.Categorical(["s", "l", None], categories=["s", "m", "l"]),
+            "flag": [True, False, True],
+            "l": [0, 1, 1],
+        }
+    )
+    frame.to_parquet(path)
+    data = read_multilabel(path, labels=["l"])
+    assert data.categories[1] == ("a", "b")
+    assert [data.categories[2][int(code)] for code in data.X[:2, 2]] == ["s", "l"]
+    np.testing.assert_array_equal(data.X[:, [0, 1, 3]], [[1, 1, 1], [2, np.nan, 0], [3, 0, 1]])
+    np.testing.assert_array_equal(data.Y.toarray().ravel(), [0, 1, 1])
+
+
+@pytest.mark.data
+def test_traps_of_the_real_files(data_dir):
+    """Labels are chosen by name; genbase says YES first; names hold backslashes."""
+    genbase = read_multilabel(data_dir / "genbase.arff.gz")
+    assert genbase.categories[1] == ("YES", "NO")
+    assert len(genbase.categories[0]) == 662
+    assert r"TAG_m\'usica" in read_multilabel(data_dir / "delicious.arff.gz").label_names
+    assert "Swainson's Thrush" in read_multilabel(data_dir / "birds.arff.gz").label_names
+    # The relation of medical has a -C that is no longer true; the label file wins.
+    assert read_multilabel(data_dir / "medical.arff.gz").label_names[0].startswith("Class-0")
+
+
+@pytest.mark.data
+def test_sparse_real_data_agrees_with_another_parser(data_dir):
+    arff = pytest.importorskip("arff", reason="the other parser is liac-arff")
+    path = data_dir / "medical.arff.gz"
+    data = read_multilabel(path)
+    with gzip.open(path, "rt") as stream:
+        theirs = arff.load(stream, return_type=arff.LOD)
+    names = [name for name, _ in theirs["attributes"]]
+    width = len(names)
+    cells = np.zeros((len(theirs["data"]), width))
+    for i, row in enumerate(theirs["data"]):
+        for j, value in row.items():
+            cells[i, j] = float(value)
+    X = cells[:, [names.index(name) for name in data.feature_names]]
+    Y = cells[:, [names.index(name) for name in data.label_names]]
+    assert (csr_array(X) != data.X).nnz == 0
+    np.testing.assert_array_equal(Y, data.Y.toarray())
