@@ -1,0 +1,202 @@
+"""Circles of rows vote: on the labels of a new row, and on its nominal features.
+
+A circle is a line of row numbers, the seed first and then its neighbors; lines are of one
+length, and ``sizes`` says how many entries of each count.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays import squeeze_runs
+from labelance._compile import kernel
+
+_NO_COLUMN = np.iinfo(np.int64).max
+
+
+def vote_labels(
+    Y: sp.csr_array, circles: np.ndarray, sizes: np.ndarray, needed: np.ndarray
+) -> sp.csr_array:
+    """Return for every circle the labels that at least ``needed`` of its rows have.
+
+    Parameters
+    ----------
+    Y : csr_array of shape (n, q)
+        Labels of the rows.
+    circles : ndarray of int of shape (g, 1 + k)
+        Row numbers; only the first ``sizes[t]`` of line t count.
+    sizes, needed : ndarray of int of shape (g,)
+        Rows of the circle, and how many of them must have a label; at least 1.
+    """
+    # A label in the result takes ``needed`` of the circle's ones, so there is room for all.
+    room = _count_stored(Y.indptr, circles, sizes, 0) // needed
+    starts = np.cumsum(room) - room
+    columns = np.empty(room.sum(), dtype=Y.indices.dtype)
+    votes = np.zeros(Y.shape[1], dtype=np.int64)
+    ends = _gather_labels(Y.indices, Y.indptr, circles, sizes, needed, votes, starts, columns)
+    filled, indptr = squeeze_runs(starts, ends)
+    ones = np.ones(len(filled), dtype=np.int8)
+    out = sp.csr_array((ones, columns[filled], indptr), shape=(len(circles), Y.shape[1]))
+    out.has_sorted_indices = True
+    return out
+
+
+def vote_values(
+    X: Any, nominal: np.ndarray, circles: np.ndarray, sizes: np.ndarray, *, with_seed: bool
+) -> Any:
+    """Return for every circle the most frequent value of each nominal feature.
+
+    The lowest code wins a tie, and missing values have no vote. Dense rows give an array of
+    the nominal features alone; sparse rows give a CSR array of all columns, in which only
+    nominal ones are filled.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Clean features.
+    nominal : ndarray of bool of shape (d,)
+        The features to vote on.
+    circles, sizes : ndarray of int
+        As for :func:`vote_labels`.
+    with_seed : bool
+        Whether the first row of a circle has a vote.
+    """
+    first = 0 if with_seed else 1
+    if not sp.issparse(X):
+        out = np.empty((len(circles), np.count_nonzero(nominal)), dtype=X.dtype)
+        _fill_dense(X, np.flatnonzero(nominal), circles, sizes, first, out)
+        return out
+    # Zero is the lowest code, so another value wins only where more voters store a value than
+    # do not. So no row of the result has more than twice what its voters store on average.
+    room = 2 * _count_stored(X.indptr, circles, sizes, first) // np.maximum(sizes - first, 1)
+    starts = np.cumsum(room) - room
+    columns = np.empty(room.sum(), dtype=X.indices.dtype)
+    values = np.empty(room.sum(), dtype=X.dtype)
+    csr = X.data, X.indices, X.indptr
+    ends = _fill_sparse(*csr, nominal, circles, sizes, first, starts, columns, values)
+    filled, indptr = squeeze_runs(starts, ends)
+    cells = values[filled], columns[filled], indptr.astype(X.indptr.dtype)
+    voted = sp.csr_array(cells, shape=(len(circles), X.shape[1]))
+    voted.has_sorted_indices = True
+    return voted
+
+
+@kernel
+def _count_stored(
+    indptr: np.ndarray, circles: np.ndarray, sizes: np.ndarray, first: int
+) -> np.ndarray:
+    """Return how many entries the rows of each circle store together, from ``first`` on."""
+    stored = np.zeros(len(circles), dtype=np.int64)
+    for t in range(len(circles)):
+        for row in circles[t, first : sizes[t]]:
+            stored[t] += indptr[row + 1] - indptr[row]
+    return stored
+
+
+@kernel
+def _gather_labels(
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    circles: np.ndarray,
+    sizes: np.ndarray,
+    needed: np.ndarray,
+    votes: np.ndarray,
+    starts: np.ndarray,
+    columns: np.ndarray,
+) -> np.ndarray:
+    """Fill ``columns`` with the labels of each new row, in order; return where they end."""
+    ends = starts.copy()
+    for t in range(len(circles)):
+        circle = circles[t, : sizes[t]]
+        for row in circle:
+            for label in indices[indptr[row] : indptr[row + 1]]:
+                votes[label] += 1
+                if votes[label] == needed[t]:
+                    columns[ends[t]] = label
+                    ends[t] += 1
+        for row in circle:
+            votes[indices[indptr[row] : indptr[row + 1]]] = 0
+        columns[starts[t] : ends[t]].sort()
+    return ends
+
+
+@kernel
+def _most_frequent(values: np.ndarray) -> float:
+    """Return the most frequent known value, the lowest of several; NaN if none is known."""
+    best, most = np.nan, 0
+    for value in values:
+        same = 0
+        for other in values:
+            same += other == value  # NaN equals nothing, so it has no vote
+        if same > most or (same == most and value < best):
+            best, most = value, same
+    return best
+
+
+@kernel
+def _fill_dense(
+    X: np.ndarray,
+    features: np.ndarray,
+    circles: np.ndarray,
+    sizes: np.ndarray,
+    first: int,
+    out: np.ndarray,
+) -> None:
+    values = np.empty(circles.shape[1])
+    for t in range(len(circles)):
+        voters = circles[t, first : sizes[t]]
+        for c in range(len(features)):
+            for a in range(len(voters)):
+                values[a] = X[voters[a], features[c]]
+            out[t, c] = _most_frequent(values[: len(voters)])
+
+
+@kernel
+def _next_column(indices: np.ndarray, place: np.ndarray, stop: np.ndarray) -> int:
+    """Return the lowest column that any of the runs has not passed yet."""
+    column = _NO_COLUMN
+    for a in range(len(place)):
+        if place[a] < stop[a]:
+            column = int(min(column, indices[place[a]]))
+    return column
+
+
+@kernel
+def _fill_sparse(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    nominal: np.ndarray,
+    circles: np.ndarray,
+    sizes: np.ndarray,
+    first: int,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    out: np.ndarray,
+) -> np.ndarray:
+    """Merge the sorted rows of each circle, column by column; return where each new row ends."""
+    ends = starts.copy()
+    ballots = np.empty(circles.shape[1])
+    for t in range(len(circles)):
+        voters = circles[t, first : sizes[t]]
+        place, stop = indptr[voters].copy(), indptr[voters + 1]
+        values = ballots[: len(voters)]
+        column = _next_column(indices, place, stop)
+        while column != _NO_COLUMN:
+            stored = 0
+            values[:] = 0.0
+            for a in range(len(voters)):
+                if place[a] < stop[a] and indices[place[a]] == column:
+                    values[a] = data[place[a]]
+                    place[a] += 1
+                    stored += 1
+            if nominal[column] and 2 * stored > len(voters):
+                winner = _most_frequent(values)
+                if winner != 0:
+                    out[ends[t]], columns[ends[t]] = winner, column
+                    ends[t] += 1
+            column = _next_column(indices, place, stop)
+    return ends
