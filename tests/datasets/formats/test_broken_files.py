@@ -55,7 +55,7 @@ BROKEN_ARFF = {
     "not ARFF": (b"a,b,c\n1,2,3\n@data\n", 1, "@relation.*there is 'a,b,c'.*is an ARFF file"),
     "binary junk": (b"@relation \x00\x01\x02\xff", 1, "zero byte.*Give the right file"),
     "UTF-16": (HEAD.encode("utf-16"), 1, "(zero byte|byte 0xff).*(UTF-8|encoding)"),
-    "wrong encoding": (arff("1,x,0\n2,") + b"caf\xe9,0\n", 7, "0xe9.*encoding='latin-1'"),
+    "wrong encoding": (arff("1,x,0\n2,") + b"\xe9t\xe9,0\n", 7, "0xe9.*encoding='latin-1'"),
     "too many MEKA labels": (
         HEAD.replace("-C -1", "-C 9").encode() + b"1,x,0\n",
         None,
@@ -145,7 +145,7 @@ BROKEN_CSV = {
     "missing label": (b"a,b,l\n1,2,\n", 2, "'l' is 0 or 1, but it is missing"),
     "other number as label": (b'a,b,l\n"x\ny",2,1\n1,2,5\n', 4, "'l' is 0 or 1, but it is 5"),
     "binary": (b"a,b,l\n\0\1\2", 2, "zero byte"),
-    "wrong encoding": (b"a,b,l\ncaf\xe9,1,1", 2, "0xe9.*latin-1"),
+    "wrong encoding": (b"a,b,l\n\xe9t\xe9,1,1", 2, "0xe9.*latin-1"),
 }
 
 

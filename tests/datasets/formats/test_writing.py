@@ -18,7 +18,7 @@ def small(**options):
 def test_files_are_kept_unless_told(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
     path.write_text("precious")
-    with pytest.raises(InputError, match="exists.*overwrite=True"):
+    with pytest.raises(InputError, match=r"exists.*overwrite=True"):
         write_multilabel(small(), path)
     assert path.read_text() == "precious"
     write_multilabel(small(), path, overwrite=True)
@@ -77,7 +77,7 @@ def test_libsvm_has_no_place_for_words(tmp_path):
 
 @pytest.mark.parametrize("name", ["a\rb", "\x01"])
 def test_names_that_a_format_cannot_hold(tmp_path, name):
-    with pytest.raises(InputError, match="(carriage returns|control character)"):
+    with pytest.raises(InputError, match=r"(carriage returns|control character)"):
         write_multilabel(small(label_names=["l", name]), tmp_path / "a.csv")
 
 
