@@ -2,7 +2,18 @@
 
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSOL,
+    MLTL,
+    MLUL,
+    MLeNN,
+    MLRkNNOS,
+    SamplerSequence,
+)
 from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
@@ -17,6 +28,15 @@ SAMPLERS = [
     MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
     MLUL(),
     MLUL(influence="mulan", scale="standard", k_neighbors=3),
+    LPROS(),
+    LPROS(sampling_ratio=1),
+    LPRUS(),
+    MLROS(),
+    MLROS(sampling_ratio=1, static_max=True),
+    MLRUS(),
+    MLRUS(variant="bags", static_max=True),
+    SamplerSequence([MLRUS(), MLROS()]),
+    SamplerSequence([("add", MLSOL()), ("clean", MLeNN())]),
 ]
 
 
@@ -37,6 +57,21 @@ def exempt(sampler):
             ),
             "a link has one partner, so there is no parameter k_neighbors",
         )
+    if isinstance(sampler, SamplerSequence):
+        reasons["clones_and_set_params"] = "no chain can be made without its steps"
+        if sampler.traits.finds_neighbors:  # its own tests hand a neighborhood to the first step
+            reasons |= dict.fromkeys(
+                (
+                    "too_few_rows_are_refused",
+                    "works_with_metadata_routing",
+                    "given_neighborhood_equals_search",
+                ),
+                "k_neighbors is a parameter of a step, and has its name before it",
+            )
+            reasons |= {
+                "missing_values_are_refused_or_kept": "its steps refuse them, as they are told to",
+                "pandas_equals_dense": "what is deleted after adding leaves gaps in the index",
+            }
     return reasons
 
 

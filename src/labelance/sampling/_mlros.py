@@ -122,7 +122,7 @@ class MLROS(BaseMultiLabelSampler):
         ratio = irlbl(counts)
         mean_ir = mean_where_defined(ratio)
         labels = np.flatnonzero(ratio > mean_ir)
-        return MLROSPlan(labels, data.Y.tocsc()[:, labels], counts, mean_ir)
+        return MLROSPlan(labels, data.Y[:, labels].tocsc(), counts, mean_ir)
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(rows_to_sample(data.n_samples, self.sampling_ratio))
