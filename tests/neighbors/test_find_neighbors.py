@@ -54,19 +54,20 @@ def test_float32_gives_float64_answers(X, scale, euclidean_table, nearest, engin
 
 @st.composite
 def mixed_tables(draw, missing):
-    """Some nominal columns with up to five categories, some numeric; NaN if wanted."""
+    """Some nominal columns with up to five categories, some numeric; NaN where wanted."""
     n, d = draw(st.integers(4, 10)), draw(st.integers(1, 4))
     nominal = draw(hnp.arrays(bool, d))
     codes = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(0, 4)))
     numbers = draw(hnp.arrays(np.float64, (n, d), elements=st.one_of(WHOLE, FLOATS)))
     X = np.where(nominal, codes, numbers)
-    if missing:
-        X[1:][draw(hnp.arrays(bool, (n - 1, d)))] = np.nan
+    where = draw(missing)
+    if where:
+        X[1:][draw(hnp.arrays(bool, (n - 1, d))) & (nominal | (where == "any"))] = np.nan
     return X, nominal
 
 
 @settings(max_examples=80)
-@given(mixed=mixed_tables(missing=False), scale=st.sampled_from([None, "range"]))
+@given(mixed=mixed_tables(missing=st.none()), scale=st.sampled_from([None, "range"]))
 def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, nearest, engines):
     X, nominal = mixed
     expected = nearest(euclidean_table(X, nominal, scale), 3)
@@ -78,7 +79,10 @@ def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, neares
 
 
 @settings(max_examples=80)
-@given(mixed=mixed_tables(missing=True), scale=st.sampled_from([None, "range"]))
+@given(
+    mixed=mixed_tables(missing=st.sampled_from(["nominal", "any"])),
+    scale=st.sampled_from([None, "range"]),
+)
 def test_missing_values_make_the_largest_difference(
     mixed, scale, euclidean_table, nearest, engines
 ):
@@ -160,15 +164,20 @@ def test_queries_exclude_nothing(X, data, fast, scale, euclidean_table, nearest,
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_queries_mean_the_categories_of_the_rows(sparse, engines):
-    """Codes are given per table; 7 is the same category in both, and 5 is none of the rows'."""
+@pytest.mark.parametrize(
+    "rows", [[2.0, 7.0, 9.0], [0.0, 7.0, 9.0], [7.0, 0.0, 7.0], [1.0, 0.0, 1.0]]
+)
+def test_queries_mean_the_categories_of_the_rows(rows, sparse, engines):
+    """The same value is the same category in both tables; what X never has differs from all."""
     make = sp.csr_array if sparse else np.asarray
-    X, Q = make([[2.0, 0], [7.0, 0], [9.0, 0]]), make([[7.0, 0], [5.0, 0], [9.0, 0]])
+    X, asked = make(np.column_stack([rows, np.ones(3)])), [7.0, 5.0, 0.0, 9.0, 1.0, -1.0, 0.5]
+    Q = make(np.column_stack([asked, np.ones(7)]))
+    expected = [[float(value != row) for row in rows] for value in asked]
     for fast in (True, False):
         with engines(fast):
-            found = find_neighbors(X, 1, categorical_features=[0], queries=Q)
-        np.testing.assert_array_equal(found.indices.ravel(), [1, 0, 2])
-        np.testing.assert_array_equal(found.distances.ravel(), [0, 1, 0])
+            found = find_neighbors(X, 3, categorical_features=[0], queries=Q)
+        np.testing.assert_array_equal(found.distances, np.sort(expected))
+        np.testing.assert_array_equal(found.indices, np.argsort(expected, kind="stable"))
 
 
 def test_frames_equal_arrays():

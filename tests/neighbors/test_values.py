@@ -148,9 +148,11 @@ def test_other_misunderstandings(X):
         find_neighbors(X, 1, among=[1, 2], queries=X)
     with pytest.raises(InputError, match="missing is 'drop'"):
         find_neighbors(X, 1, missing="drop")
-    with pytest.raises(InputError, match="a sparse matrix of 3"):
+    with pytest.raises(InputError, match="queries is a sparse matrix"):
         find_neighbors(X, 1, queries=sp.csr_array(X))
-    with pytest.raises(InputError, match=r"of 3 columns.*of 2"):
+    with pytest.raises(InputError, match=r"2 features.*expecting 3"):
         find_neighbors(X, 1, queries=X[:, :2])
     with pytest.raises(MissingValuesError):
         find_neighbors(np.where(X == 1, np.nan, X), 2)
+    with pytest.raises(MissingValuesError, match="in queries"):
+        find_neighbors(X, 2, queries=np.where(X == 1, np.nan, X))

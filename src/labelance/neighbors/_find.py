@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._inputs import CategoricalFeatures, Features, open_features
-from labelance.exceptions import InputError
+from labelance._inputs import CategoricalFeatures, Features, open_features, open_like
+from labelance.exceptions import InputError, MissingValuesError
 from labelance.neighbors._metrics import Metric
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._resolve import check_k
-from labelance.neighbors._search import search
+from labelance.neighbors._search import lacks_numbers, search
 from labelance.neighbors._space import Scale, Space
 
 _WHO = "find_neighbors"
@@ -59,7 +59,8 @@ def find_neighbors(
         Search for the neighbors of these rows inside these rows only (a bag). The result has
         one line for each of them; ``indices`` are row numbers of X.
     queries : array, sparse matrix or data frame of shape (m, d), optional
-        Search for the neighbors of these rows among the rows of X; nothing is left out.
+        Search for the neighbors of these rows among the rows of X; nothing is left out. A
+        category that X does not have differs from all of its categories.
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
 
@@ -110,10 +111,9 @@ def find_neighbors(
         k = check_k(k, n if bag is None else len(bag), who=_WHO)
         return search(opened.X, k, space, among=bag, n_jobs=n_jobs)
     k = check_k(k, n + 1, who=_WHO)
-    asked = open_features(
-        queries, who=_WHO, categorical_features=categorical_features, missing=missing
-    )
-    return search(opened.X, k, space, queries=_like(asked, opened), n_jobs=n_jobs)
+    Q = open_like(queries, opened.schema(), who=_WHO)
+    _check_queries(Q, opened, missing)
+    return search(opened.X, k, space, queries=Q, n_jobs=n_jobs)
 
 
 def _check_options(missing: str, among: Any, queries: Any) -> None:
@@ -149,37 +149,21 @@ def _open_bag(among: Any, n: int) -> np.ndarray:
     return bag.astype(np.int64)
 
 
-def _like(asked: Features, opened: Features) -> Any:
-    """Return the queries in the container, and with the category codes, of the rows searched."""
-    Q, X = asked.X, opened.X
-    if sp.issparse(Q) != sp.issparse(X) or Q.shape[1] != X.shape[1]:
+def _check_queries(Q: Any, opened: Features, missing: str) -> None:
+    """Raise for queries in another kind of container, or with unknown numbers."""
+    X = opened.X
+    if sp.issparse(Q) != sp.issparse(X):
         raise InputError(
-            "queries have the columns of X and are dense or sparse as X is",
-            f"X is {_kind(X)} of {X.shape[1]} columns and queries is {_kind(Q)} of {Q.shape[1]}",
+            "queries are dense or sparse as X is",
+            f"X is {_kind(X)} and queries is {_kind(Q)}",
             "Convert the queries in the way X was made",
         )
-    columns = sorted({*asked.decoders, *opened.decoders})
-    if columns:
-        Q = Q.copy()
-    for j in columns:
-        cells = Q.indices == j if sp.issparse(Q) else (slice(None), j)
-        stored = Q.data if sp.issparse(Q) else Q
-        stored[cells] = _recode(stored[cells], asked.decoders.get(j), opened.decoders.get(j))
-    return Q
-
-
-def _recode(codes: np.ndarray, old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray:
-    """Translate codes through the values they stand for; without a list they are the values."""
-    known = ~np.isnan(codes)
-    values = codes[known] if old is None else old[codes[known].astype(np.int64)]
-    if new is None:
-        new = np.array([0.0, 1.0])
-    order = np.argsort(new)
-    place = np.searchsorted(new, values, sorter=order).clip(max=len(new) - 1)
-    found = order[place]
-    out = codes.copy()
-    out[known] = np.where(new[found] == values, found, len(new))  # a value that X never has
-    return out
+    if missing == "error" and lacks_numbers(Q, opened.categorical):
+        raise MissingValuesError(
+            "find_neighbors needs known values in queries",
+            "there are missing ones (NaN)",
+            'Fill them (sklearn.impute.SimpleImputer), or pass missing="distance"',
+        )
 
 
 def _kind(X: Any) -> str:

@@ -27,7 +27,7 @@ class Embedding:
     center, width : arrays of shape (d,)
         A coordinate is ``(x - center) / width``.
     many, sizes : arrays of int
-        The nominal features of more than two categories, and how many they have.
+        The nominal features that are not 0 or 1 everywhere, and their numbers of categories.
     unit : bool
         Make every point of length 1, for the cosine distance.
     whole : bool
@@ -56,21 +56,30 @@ class Embedding:
         d = len(self.center)
         return np.repeat([-2.0, -1.0], [d, self.n_coordinates - d]).astype(self.dtype)
 
+    def move(self, X: np.ndarray) -> np.ndarray:
+        """Return the numeric coordinates in float64; there is a 0 for every spelled-out feature."""
+        moved = X - self.center
+        moved /= self.width
+        moved *= self.factor
+        if len(self.many):
+            moved[:, self.many] = 0.0
+        return moved
+
     def place(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
         points = np.zeros((n, self.n_coordinates), dtype=self.dtype)
         lengths = np.empty(n)
         for part in _parts(X):
-            moved = (X[part] - self.center) / self.width * self.factor
+            moved = self.move(X[part])
             lengths[part] = np.einsum("ij,ij->i", moved, moved)
             if self.unit:
                 moved /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[:, np.newaxis]
             points[part, :d] = moved
         first = d
         for f, size in zip(self.many, self.sizes):
-            known = np.flatnonzero(X[:, f] < size)
-            points[known, first + X[known, f].astype(np.int64)] = self.factor
+            for code in range(size):
+                points[X[:, f] == code, first + code] = self.factor
             first += size
         return points, lengths + len(self.many) * self.factor**2 / 2
 
@@ -109,9 +118,8 @@ def _place_both(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
 @np.errstate(over="ignore", invalid="ignore")
 def embed(Q: np.ndarray, X: np.ndarray, measure: Measure) -> Embedding:
     """Choose the map for rows without missing values."""
-    many, sizes = _categories(X, measure.nominal)
+    many, sizes = _categories(Q, X, measure.nominal)
     width = np.where(measure.nominal, 1.0, measure.width)
-    width[many] = np.inf
     plain = Embedding(np.zeros(len(width)), width, many, sizes, measure.cosine)
     if measure.cosine:
         return plain
@@ -121,13 +129,19 @@ def embed(Q: np.ndarray, X: np.ndarray, measure: Measure) -> Embedding:
     return replace(plain, center=sample.mean(axis=0, dtype=np.float64))
 
 
-def _categories(X: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nominal features of more than two categories, and how many they have."""
+def _categories(Q: np.ndarray, X: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nominal features that are not 0 or 1 everywhere, and their numbers of categories.
+
+    A missing category, or one that only the queries have, is at no coordinate at all.
+    """
     listed = np.flatnonzero(nominal)
-    if len(listed) == 0:
-        return listed, listed
-    sizes = X.max(axis=0)[listed].astype(np.int64) + 1
-    return listed[sizes > 2], sizes[sizes > 2]
+    plain = np.ones(len(listed), dtype=bool)
+    for table in (X,) if Q is X else (X, Q):
+        for part in _parts(table):
+            codes = table[part][:, listed]
+            plain &= ((codes == 0) | (codes == 1)).all(axis=0)
+    many = listed[~plain]
+    return many, np.fmax.reduce(X[:, many], axis=0, initial=0.0).astype(np.int64) + 1
 
 
 def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:
@@ -135,7 +149,7 @@ def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:
     if not np.isin(embedding.width, (1.0, np.inf)).all():
         return False
     for part in _parts(X):
-        moved = X[part] / embedding.width
+        moved = embedding.move(X[part])
         lengths = np.einsum("ij,ij->i", moved, moved) + len(embedding.many)
         if not is_whole(lengths) or not (moved == np.rint(moved)).all():
             return False

@@ -25,7 +25,7 @@ class Postings(NamedTuple):
     starts: np.ndarray  # where a feature's rows begin; one more at the end
     strips: np.ndarray
     strip_of: np.ndarray  # the number of a feature's strip, or -1
-    many: np.ndarray  # nominal features of more than two categories: their values are codes
+    many: np.ndarray  # nominal features with other codes than 0 and 1
     shares: np.ndarray  # what different, and what equal, categories add to a score
 
 

@@ -81,7 +81,7 @@ def _run(task: Task) -> tuple[np.ndarray, np.ndarray]:
     cells = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
     if Q.shape[0] * X.shape[0] * cells < _SMALL:
         return search_exhaustively(replace(task, threads=1))
-    if space.takes_missing and (_has_missing(Q) or _has_missing(X)):
+    if _lacks_numbers(task):
         return search_exhaustively(task)
     if sp.issparse(X):
         return search_sparse(task)
@@ -91,7 +91,18 @@ def _run(task: Task) -> tuple[np.ndarray, np.ndarray]:
     return search_dense(task, embedding)
 
 
-def _has_missing(X: Any) -> bool:
-    stored = X.data if sp.issparse(X) else X
+def _lacks_numbers(task: Task) -> bool:
+    nominal = task.space.measure.nominal
+    if task.Q is not task.X and lacks_numbers(task.Q, nominal):
+        return True
+    return task.space.takes_missing and lacks_numbers(task.X, nominal)
+
+
+def lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
+    """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isnan(stored.sum(dtype=np.float64)))
+        if not np.isnan((X.data if sp.issparse(X) else X).sum(dtype=np.float64)):
+            return False
+    if sp.issparse(X):
+        return not nominal[X.indices[np.isnan(X.data)]].all()
+    return bool(np.isnan(X[:, ~nominal]).any())

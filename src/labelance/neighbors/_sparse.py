@@ -83,7 +83,8 @@ class _Points:
     def are_whole(self) -> bool:
         """Whether scores of these points are exact in float32."""
         return is_whole(self.lengths) and all(
-            bool((part.data == np.rint(part.data)).all()) for part in (self.corpus, self.queries)
+            bool(((part.data == np.rint(part.data)) | self.many[part.indices]).all())
+            for part in (self.corpus, self.queries)
         )
 
 
@@ -112,10 +113,10 @@ def _make_sieve(task: Task, points: _Points, segment: int, dtype: np.dtype) -> S
 
 
 def _many_categories(X: sp.csr_array, measure: Measure) -> np.ndarray:
-    """Return the mask of nominal features with more categories than 0 and 1."""
+    """Return the mask of nominal features that are not 0 or 1 everywhere."""
     many = np.zeros(X.shape[1], dtype=bool)
     if measure.nominal.any():
-        many[X.indices[X.data > 1]] = True
+        many[X.indices[X.data != 1]] = True
     return many & measure.nominal
 
 
