@@ -62,7 +62,7 @@ def compare(name, sampler):
 
 
 # %%
-# One pair of pictures for every sampler (RemedialHwR is RHwRSMT, RHwROS or RHwHUS by its resampler).
+# One pair of pictures for every sampler. RemedialHwR stands behind the three RHw names.
 
 for name, kind in sorted(all_samplers().items()):
     if name == "RemedialHwR":
