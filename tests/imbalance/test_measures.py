@@ -174,6 +174,15 @@ def test_no_label_at_all_is_nan_without_a_warning(empty):
     assert len(imbalance.labelsets(empty)) == 1
 
 
+@many
+@given(st.lists(st.integers(1, 30), min_size=3, max_size=12), st.randoms(use_true_random=False))
+def test_means_do_not_depend_on_the_order_of_labels(counts, chance):
+    Y = np.arange(31)[:, np.newaxis] < counts
+    order = chance.sample(range(len(counts)), len(counts))
+    for mean in (imbalance.mean_ir, imbalance.mean_imr):
+        assert mean(Y[:, order]) == mean(Y)
+
+
 MEASURES = [
     imbalance.label_counts,
     imbalance.cardinality,

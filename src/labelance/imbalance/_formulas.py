@@ -5,6 +5,8 @@ ones per label, so that a caller with many measures to take counts only once. A 
 that a label does not have is nan, and nan is left out of every mean.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -29,9 +31,13 @@ def imr(counts: Counts, n_rows: int) -> Floats:
 
 
 def mean_where_defined(values: Floats) -> float:
-    """Average the values that are not nan; nan if there is none."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else float("nan")
+    """Average the values that are not nan; nan if there is none.
+
+    The sum is rounded once, so the order of the labels cannot move a label that is exactly at
+    the mean above it.
+    """
+    defined = values[~np.isnan(values)].tolist()
+    return math.fsum(defined) / len(defined) if defined else math.nan
 
 
 def variation(values: Floats) -> float:
