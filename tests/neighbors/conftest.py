@@ -80,8 +80,9 @@ def engines() -> Callable[..., Any]:
 
     @contextmanager
     def using(fast: bool, working_memory: float = 1024) -> Iterator[None]:
-        small = 0 if fast else 2**62
-        with patch.object(_search, "_SMALL", small), config_context(working_memory=working_memory):
+        small = patch.object(_search, "_SMALL", 0 if fast else 2**62)
+        large = patch.object(_search, "_LARGE", 0)  # threads even for little work
+        with small, large, config_context(working_memory=working_memory):
             yield
 
     return using

@@ -1,5 +1,7 @@
 """Any engine, container, block size and number of threads gives the same answer, bit for bit."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelance.neighbors import find_neighbors
+from labelance.neighbors import _tree, find_neighbors
 
 TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
 
@@ -178,6 +180,19 @@ def test_queries_mean_the_categories_of_the_rows(rows, sparse, engines):
             found = find_neighbors(X, 3, categorical_features=[0], queries=Q)
         np.testing.assert_array_equal(found.distances, np.sort(expected))
         np.testing.assert_array_equal(found.indices, np.argsort(expected, kind="stable"))
+
+
+@settings(max_examples=40)
+@given(X=st.one_of(tables(FLOATS), tables(TENTHS), tables(FAR), tables(WILD)), data=st.data())
+def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
+    """Trees are for very many rows; here they get few, and crowds of equally near ones."""
+    X = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=4, max_size=20))]
+    k = data.draw(st.integers(1, 3))
+    with engines(fast=True), patch.object(_tree, "_ROWS", 0):
+        same(find_neighbors(X, k), nearest(euclidean_table(X), k))
+        Q = X[::-2] * 0.75
+        expected = nearest(euclidean_table(X, Q=Q), k, own=False)
+        same(find_neighbors(X, k, queries=Q), expected)
 
 
 def test_frames_equal_arrays():

@@ -18,8 +18,11 @@ from labelance.neighbors._points import embed
 from labelance.neighbors._space import Space
 from labelance.neighbors._sparse import search_sparse
 from labelance.neighbors._task import Task
+from labelance.neighbors._tree import search_tree, suits_tree
 
-_SMALL = 2_000_000  # cells of all pairs together, below which preparing costs more than measuring
+# Cells of all pairs together: below the first, preparing costs more than measuring them all, and
+# below the second, starting threads does.
+_SMALL, _LARGE = 250_000, 50_000_000
 
 
 def search(
@@ -78,17 +81,23 @@ def _run(task: Task) -> tuple[np.ndarray, np.ndarray]:
     Q, X, space = task.Q, task.X, task.space
     if not space.is_exact:
         return search_pairwise(task)
-    cells = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
-    if Q.shape[0] * X.shape[0] * cells < _SMALL:
+    effort = Q.shape[0] * X.shape[0] * _cells_per_pair(X)
+    if effort < _SMALL:
         return search_exhaustively(replace(task, threads=1))
     if _lacks_numbers(task):
         return search_exhaustively(task)
+    task = replace(task, threads=task.threads if effort > _LARGE else 1)
     if sp.issparse(X):
         return search_sparse(task)
     embedding = embed(Q, X, space.measure)
     if embedding.n_coordinates > 4 * X.shape[1] + 64:  # too many categories to spell out
         return search_exhaustively(task)
-    return search_dense(task, embedding)
+    return (search_tree if suits_tree(task, embedding) else search_dense)(task, embedding)
+
+
+def _cells_per_pair(X: Any) -> float:
+    """Return the cost of an exact distance; merging sparse rows is slow for each entry."""
+    return 8 * X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
 
 
 def _lacks_numbers(task: Task) -> bool:

@@ -59,7 +59,7 @@ class Sieve(ABC):
         if self.whole is not None:
             squares = tally.best + self.whole[start:stop, np.newaxis]
             return tally.rows, np.sqrt(squares), 0
-        rows, distances = self._rank(np.arange(start, stop), tally.pool, tally.counts)
+        rows, distances = self.task.rank(np.arange(start, stop), tally.pool, tally.counts)
         return rows, distances, ranked + int(tally.counts.sum())
 
     def is_too_coarse(self) -> bool:
@@ -73,19 +73,12 @@ class Sieve(ABC):
     def _room(self) -> int:
         return max(_ROOM, 4 * self.task.k)
 
-    def _rank(
-        self, queries: np.ndarray, pool: np.ndarray, counts: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        task = self.task
-        own = task.own[queries]
-        return task.space.rank(task.Q, queries, task.X, own, pool, counts, task.k)
-
     def _rank_early(self, tally: Tally, start: int) -> int:
         """Cut pools that outgrew their room to the k nearest; return how many rows were ranked."""
         k = self.task.k
         full = np.flatnonzero(tally.counts > self._room)
         counts = tally.counts[full]
-        rows, distances = self._rank(start + full, tally.pool[full], counts)
+        rows, distances = self.task.rank(start + full, tally.pool[full], counts)
         tally.pool[full, :k], tally.low[full, :k] = rows, -np.inf
         tally.counts[full] = k
         tally.best[full[distances[:, -1] == 0]] = -np.inf  # k equal rows: nobody later comes before

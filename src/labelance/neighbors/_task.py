@@ -20,3 +20,10 @@ class Task:
     k: int
     space: Space
     threads: int
+
+    def rank(
+        self, queries: np.ndarray, pool: np.ndarray, counts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and distances of the k nearest in the pool of each query."""
+        own = self.own[queries]
+        return self.space.rank(self.Q, queries, self.X, own, pool, counts, self.k)
