@@ -143,7 +143,7 @@ def test_traits_come_from_the_steps():
         adds=True, deletes=True, clones=True, label_order_free=False
     )
     assert SamplerSequence([MLeNN(), MLTL()]).traits == SamplerTraits(
-        deletes=True, clones=True, random=False, finds_neighbors=True
+        deletes=True, random=False, finds_neighbors=True
     )
     assert not SamplerSequence([MLSOL(), MLROS()]).traits.clones
     assert SamplerSequence([("one", SamplerSequence([MLSOL()]))]).traits.finds_neighbors

@@ -127,11 +127,12 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
     def traits(self) -> SamplerTraits:  # type: ignore[override]
         """What the steps may do together."""
         each = [step.traits for _, step in self._named_steps]
+        adding = [t for t in each if t.adds]
         return SamplerTraits(
-            adds=any(t.adds for t in each),
+            adds=bool(adding),
             deletes=any(t.deletes for t in each),
             edits=any(t.edits for t in each),
-            clones=all(t.clones for t in each if t.adds),
+            clones=bool(adding) and all(t.clones for t in adding),
             random=any(t.random for t in each),
             label_order_free=all(t.label_order_free for t in each),
             finds_neighbors=each[0].finds_neighbors,
