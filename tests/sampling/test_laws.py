@@ -7,11 +7,17 @@ from labelance.sampling import (
     LPRUS,
     MLROS,
     MLRUS,
+    MLSMOTE,
     MLSOL,
     MLTL,
     MLUL,
+    REMEDIAL,
     MLeNN,
     MLRkNNOS,
+    RemedialHwR,
+    RHwHUS,
+    RHwROS,
+    RHwRSMT,
     SamplerSequence,
 )
 from labelance.testing import parametrize_with_sampler_checks
@@ -28,6 +34,14 @@ SAMPLERS = [
     MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
     MLUL(),
     MLUL(influence="mulan", scale="standard", k_neighbors=3),
+    MLSMOTE(),
+    MLSMOTE(grow_bags=True, at_least_mean=True, vote_includes_seed=True, scale="range"),
+    MLSMOTE(n_samples=25, labelset_strategy="union", metric="manhattan", k_neighbors=3),
+    REMEDIAL(),
+    REMEDIAL(threshold=0.05, drop_empty=True),
+    RHwRSMT(),
+    RHwROS(),
+    RHwHUS(),
     LPROS(),
     LPROS(sampling_ratio=1),
     LPRUS(),
@@ -48,6 +62,8 @@ def exempt(sampler):
             "categories_come_back": "only the Euclidean distance knows nominal features",
             "missing_values_are_refused_or_kept": "only the Euclidean distance allows for NaN",
         }
+    if isinstance(sampler, RemedialHwR) and not isinstance(sampler, RHwROS):
+        reasons |= {"missing_values_are_refused_or_kept": "its resampler says what NaN means"}
     if isinstance(sampler, MLTL):  # its own tests check the same with neighborhoods of any size
         reasons |= dict.fromkeys(
             (

@@ -248,7 +248,8 @@ class MLSMOTE(NeighborSampler):
             [places] = draw_places([len(plan.offspring.circles)], self.n_samples, rng)
             made = plan.offspring.take(places).make(data.X, data.categorical, rng)
         if self.verbose:
-            print(f"[MLSMOTE] {len(made.seeds)} rows for {len(np.unique(made.labels))} labels")
+            n_labels = len(np.unique(made.labels))
+            print(f"[MLSMOTE] {len(made.seeds)} rows, labels that they were made for: {n_labels}")
         some = len(made.seeds) > 0
         return Draw(
             X_new=made.X if some else None,

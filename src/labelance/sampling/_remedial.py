@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from labelance._arrays import stack_rows
+from labelance._compile import kernel
 from labelance._inputs import Data
 from labelance.imbalance._formulas import label_counts, scumble_instances
 from labelance.sampling._bags import minority_labels
@@ -113,15 +113,15 @@ class REMEDIAL(BaseMultiLabelSampler):
 
 def decouple(Y: sp.csr_array, threshold: float | None, *, drop_empty: bool) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
-    n = Y.shape[0]
     scumble = scumble_instances(Y, label_counts(Y))
     above = scumble > (scumble.mean() if threshold is None else threshold)
     rare = np.zeros(Y.shape[1], dtype=bool)
     rare[minority_labels(Y)] = True
-    rows = np.repeat(np.arange(n), np.diff(Y.indptr))
-    n_rare = np.bincount(rows[rare[Y.indices]], minlength=n)
-    one_sided = above & ((n_rare == 0) | (n_rare == np.diff(Y.indptr)))
-    split = np.flatnonzero(above & ~one_sided if drop_empty else above)
+    n_labels = np.diff(Y.indptr)
+    n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
+    one_sided = above & ((n_rare == 0) | (n_rare == n_labels))
+    is_split = above & ~one_sided if drop_empty else above
+    split = np.flatnonzero(is_split)
     provenance = {
         "decoupled_indices_": split,
         "seed_indices_": split,
@@ -129,14 +129,27 @@ def decouple(Y: sp.csr_array, threshold: float | None, *, drop_empty: bool) -> D
     }
     if len(split) == 0:
         return Draw(provenance=provenance)
-    is_split = np.zeros(n, dtype=bool)
-    is_split[split] = True
-    moves = is_split[rows] & rare[Y.indices]
-    labels = stack_rows(_cells(Y, rows, ~moves), _cells(Y, rows, moves)[split])
-    return Draw(np.concatenate([np.arange(n), split]), labels, provenance=provenance)
+    lengths = np.concatenate([n_labels - np.where(is_split, n_rare, 0), n_rare[split]])
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(Y.indptr.dtype)
+    columns = _deal_labels(Y.indices, Y.indptr, rare, is_split, indptr[Y.shape[0]])
+    Y_rows = sp.csr_array((Y.data, columns, indptr), shape=(len(lengths), Y.shape[1]))
+    Y_rows.has_sorted_indices = True
+    return Draw(np.concatenate([np.arange(Y.shape[0]), split]), Y_rows, provenance=provenance)
 
 
-def _cells(Y: sp.csr_array, rows: np.ndarray, chosen: np.ndarray) -> sp.csr_array:
-    """Return Y with the chosen ones only."""
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[chosen], minlength=Y.shape[0]))])
-    return sp.csr_array((Y.data[chosen], Y.indices[chosen], indptr), shape=Y.shape)
+@kernel
+def _deal_labels(
+    indices: np.ndarray, indptr: np.ndarray, rare: np.ndarray, is_split: np.ndarray, n_kept: int
+) -> np.ndarray:
+    """Write the labels that rows keep, and from ``n_kept`` on those that go to copies."""
+    columns = np.empty_like(indices)
+    kept, moved = 0, n_kept
+    for i in range(len(is_split)):
+        for label in indices[indptr[i] : indptr[i + 1]]:
+            if is_split[i] and rare[label]:
+                columns[moved] = label
+                moved += 1
+            else:
+                columns[kept] = label
+                kept += 1
+    return columns

@@ -40,7 +40,7 @@ def vote_labels(
     filled, indptr = squeeze_runs(starts, ends)
     ones = np.ones(len(filled), dtype=np.int8)
     out = sp.csr_array((ones, columns[filled], indptr), shape=(len(circles), Y.shape[1]))
-    out.has_sorted_indices = True
+    out.sort_indices()  # they came in the order in which the votes sufficed
     return out
 
 
@@ -107,7 +107,7 @@ def _gather_labels(
     starts: np.ndarray,
     columns: np.ndarray,
 ) -> np.ndarray:
-    """Fill ``columns`` with the labels of each new row, in order; return where they end."""
+    """Fill ``columns`` with the labels of each new row; return where they end."""
     ends = starts.copy()
     for t in range(len(circles)):
         circle = circles[t, : sizes[t]]
@@ -119,7 +119,6 @@ def _gather_labels(
                     ends[t] += 1
         for row in circle:
             votes[indices[indptr[row] : indptr[row + 1]]] = 0
-        columns[starts[t] : ends[t]].sort()
     return ends
 
 
