@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelance.neighbors import _tree, find_neighbors
+from labelance.neighbors import Space, _tree, find_neighbors
 
 TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
 
@@ -92,8 +92,12 @@ def test_missing_values_make_the_largest_difference(
     expected = nearest(euclidean_table(X, nominal, scale), 3)
     options = {"scale": scale, "categorical_features": nominal, "missing": "distance"}
     with engines(fast=True):
-        same(find_neighbors(X, 3, **options), expected)
-        same(find_neighbors(sp.csr_array(X), 3, **options), expected)
+        for container in (X, sp.csr_array(X)):
+            same(find_neighbors(container, 3, **options), expected)
+            learned = {"scale": scale, "categorical": nominal, "missing": "distance"}
+            space, rows = Space.of(container, **learned), np.repeat(np.arange(len(X)), 3)
+            pairs = space.paired(container, container, rows, expected[0].ravel())
+            np.testing.assert_array_equal(pairs, expected[1].ravel())
 
 
 @settings(max_examples=40)

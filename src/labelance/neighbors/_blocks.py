@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -50,25 +50,33 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_LOCK = Lock()
-_INSIDE: list[Any] = []  # the limiter and one entry for every search that needs it
+class _SingleThreadedBlas:
+    """BLAS kept to one thread while anybody asks for it.
 
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS to one thread while our own threads call it.
-
-    The setting belongs to the process, so the first search in sets it and the last one out
-    restores it.
+    The setting belongs to the process: the first one in sets it, the last one out restores it.
     """
-    with _LOCK:
-        if not _INSIDE:
-            _INSIDE.append(_controller().limit(limits=1, user_api="blas"))
-        _INSIDE.append(None)
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _INSIDE.pop()
-            if len(_INSIDE) == 1:
-                _INSIDE.pop().restore_original_limits()
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_SINGLE = _SingleThreadedBlas()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread while our own threads call it."""
+    return _SINGLE
