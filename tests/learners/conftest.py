@@ -1,0 +1,104 @@
+"""Small data, scikit-learn's checks, and the folds of the authors' program, for all learners."""
+
+import csv
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from labelance.datasets import load_dataset
+from labelance.learners import C45Classifier
+from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
+
+# scikit-learn checks classifiers of flat targets; what a learner of (n, q) labels cannot pass.
+CANNOT_PASS = {
+    "check_estimators_dtypes": "feeds the classes 1 and 2; labels are 0 or 1",
+    "check_classifier_data_not_an_array": "feeds the classes 1 and 2; labels are 0 or 1",
+    "check_fit2d_1feature": "feeds the classes 1 and 2; labels are 0 or 1",
+    "check_estimator_sparse_array": "expects two columns of probabilities for one label",
+    "check_estimator_sparse_matrix": "expects two columns of probabilities for one label",
+    "check_classifiers_classes": "feeds a flat target of words",
+    "check_classifiers_train": "expects flat predictions",
+    "check_classifiers_multilabel_output_format_predict_proba": "forbids scores of 0 and 1",
+    "check_dtype_object": "expects numpy's words for a cell that is no number; ours name the cure",
+    "check_classifiers_regression_target": "expects its own words for a flat target",
+    "check_classifier_not_supporting_multiclass": "expects its own words for a flat target",
+    "check_fit2d_predict1d": "expects its own words; names and number of features are told first",
+}
+
+
+@pytest.fixture(scope="session")
+def pass_scikit_learn_checks():
+    """A function that runs scikit-learn's checks; ``also`` names what else cannot pass, and why."""
+
+    def run(learner, also=None):
+        check_estimator(learner, expected_failed_checks=CANNOT_PASS | (also or {}), on_skip=None)
+
+    return run
+
+
+@pytest.fixture
+def small():
+    """X, Y and new rows: numbers with ties, six labels, one rare, one never, one always there."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (90, 5)) / 4
+    noise = rng.normal(size=(90, 6))
+    Y = (X[:, [0, 1, 2, 3, 4, 0]] + 0.4 * noise > [1.5, 1.2, 1.8, 2.6, 9, -9]).astype(int)
+    return X, Y, rng.integers(0, 12, (40, 5)) / 4
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One test fold of the authors' program, and the figures it got there."""
+
+    dataset: object
+    train: np.ndarray
+    test: np.ndarray
+    figures: np.ndarray
+
+    @property
+    def estimator(self):
+        """C4.5 that knows the declared categories, as the program's trees do."""
+        nominal = np.flatnonzero(self.dataset.categorical_features)
+        sizes = [len(self.dataset.categories[j]) for j in nominal]
+        return C45Classifier(categorical_features=nominal, n_categories=sizes)
+
+    def fit(self, learner):
+        return learner.fit(self.dataset.X[self.train], self.dataset.Y[self.train])
+
+    def measure(self, labels, scores):
+        """Return F, AUC and AUCPR by the program's rules."""
+        Y = self.dataset.Y[self.test]
+        return np.array(
+            [
+                macro_f1(Y, labels, zero_division=1),
+                macro_auc_roc(Y, scores, undefined="nan"),
+                macro_auc_pr(Y, scores, undefined=0),
+            ]
+        )
+
+
+@pytest.fixture
+def authors_folds(reference_dir):
+    """A function from dataset and learner to the ten folds without sampling."""
+
+    def folds(name, learner):
+        data = load_dataset(name, protocol="paper")
+        table = reference_dir / f"results/folds_{name}.csv"
+        fold_of = np.loadtxt(table, delimiter=",", skiprows=1, dtype=int)[:, 1:]
+        with (reference_dir / f"results/perfold_{name}.csv").open() as lines:
+            rows = [
+                row
+                for row in csv.DictReader(lines)
+                if (row["learner"], row["method"]) == (learner, "None")
+            ]
+        assert len(rows) == 10
+        made = []
+        for row in rows:
+            test = fold_of[:, int(row["repetition"])] == int(row["fold"])
+            figures = np.array([float(row[key]) for key in ("F", "AUC", "AUCPR")])
+            made.append(Fold(data, np.flatnonzero(~test), np.flatnonzero(test), figures))
+        return made
+
+    return folds
