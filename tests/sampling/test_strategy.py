@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from labelance._inputs import open_data
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, NothingToSampleError
 from labelance.imbalance import imr, irlbl, mean_imr, mean_ir
-from labelance.sampling import MLSOL
+from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
 from labelance.sampling._strategy import every_label, minority_counts, resolve_strategy
 from labelance.testing import sampler_data
 
@@ -50,9 +51,8 @@ def test_a_mapping_gives_numbers_and_ratios():
     strategy = resolve({0: 40, 1: 0.9})
     assert strategy.targets[0] == 40
     assert strategy.targets[1] == np.floor(0.9 * (100 - Y[:, 1].sum()))
-    lacking = strategy.missing(open_data(X, Y, who="x").Y)
-    assert lacking[0] == 40 - Y[:, 0].sum()
-    assert not lacking[2:].any()
+    assert strategy.lacking[0] == 40 - Y[:, 0].sum()
+    assert not strategy.lacking[2:].any()
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,8 @@ def test_a_mapping_gives_numbers_and_ratios():
         ([9], "no label 9"),
         ([True], "mask"),
         ({0: 1}, "at least as many"),
+        ({0: 1.5}, "at most 1"),
+        (lambda Y: -0.5, "larger than 0"),
         (lambda Y: "nonsense", "'nonsense'"),
     ],
 )
@@ -84,3 +86,75 @@ def test_mlsol_stresses_what_a_label_lacks():
     stressed = MLSOL(random_state=0, n_samples=400, sampling_strategy={0: 90, 1: 21})
     gained = [sampler.explain(X, Y, k=None).gained[0] for sampler in (plain, stressed)]
     assert gained[1] > gained[0]
+
+
+@pytest.mark.parametrize(
+    ("sampler", "own_rule"),
+    [
+        (MLRkNNOS(random_state=0), "all"),
+        (MLUL(random_state=0), "all"),
+        (MLeNN(threshold=0.3), "minority"),
+        (MLTL(threshold=0.3, strategy="clean", protect_minority=True), "minority"),
+    ],
+    ids=str,
+)
+def test_auto_is_the_samplers_own_rule(sampler, own_rule):
+    plain = sampler.fit_resample(X, Y)
+    chosen = clone(sampler).set_params(sampling_strategy=own_rule).fit_resample(X, Y)
+    assert_array_equal(plain[0], chosen[0])
+    assert_array_equal(plain[1], chosen[1])
+
+
+@pytest.mark.parametrize("label", range(5))
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        MLeNN(threshold=0.3),
+        MLTL(threshold=0.3, protect_minority=True),
+        MLTL(threshold=0.1, strategy="clean", protect_minority=True),
+    ],
+    ids=str,
+)
+def test_chosen_labels_lose_no_row(sampler, label):
+    frame = pd.DataFrame(Y, columns=NAMES)
+    sampler = clone(sampler).set_params(sampling_strategy=[NAMES[label]])
+    Y_kept = sampler.fit_resample(X, frame)[1]
+    assert Y_kept[NAMES[label]].sum() == Y[:, label].sum()
+    assert len(Y_kept) < len(Y)
+
+
+@pytest.mark.parametrize("influence", ["paper", "mulan"])
+def test_mlul_looks_at_the_chosen_labels_only(influence):
+    chosen = MLUL(influence=influence, sampling_strategy=[1, 3]).plan(X, Y)
+    alone = MLUL(influence=influence).plan(X, Y[:, [1, 3]])
+    assert_array_equal(chosen.details.v, alone.details.v)
+
+
+def test_mlrknnos_gives_every_label_what_it_lacks():
+    present = minority_counts(open_data(X, Y, who="x").Y)
+    sampler = MLRkNNOS(sampling_strategy={0: 40, 3: 0.9, 4: 30}, random_state=0)
+    Y_new = sampler.fit_resample(X, Y)[1][100:]
+    made = np.bincount(sampler.label_indices_, minlength=5)
+    assert_array_equal(made, [40 - present[0], 0, 0, np.floor(0.9 * 55) - present[3], 10])
+    assert (Y_new[sampler.label_indices_ == 4, 4] == 0).all()  # its minority are the zeros
+    sampler.set_params(sampling_strategy=[2]).fit_resample(X, Y)
+    assert_array_equal(np.bincount(sampler.label_indices_), [0, 0, 100 - 2 * present[2]])
+
+
+@pytest.mark.parametrize("sampler", [MLeNN(), MLTL(protect_minority=True), MLUL()], ids=str)
+@pytest.mark.parametrize("target", [0.5, {0: 40}])
+def test_samplers_that_fill_nothing_up_refuse_targets(sampler, target):
+    with pytest.raises(InputError, match="List the labels only"):
+        clone(sampler).set_params(sampling_strategy=target).fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("sampler", [MLTL()], ids=str)
+def test_a_choice_without_a_use_is_refused(sampler):
+    with pytest.raises(InputError, match='leave sampling_strategy at "auto"'):
+        clone(sampler).set_params(sampling_strategy=[0]).fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("sampler", [MLUL(), MLRkNNOS()], ids=str)
+def test_no_label_to_balance_is_refused(sampler):
+    with pytest.raises(NothingToSampleError):
+        clone(sampler).set_params(sampling_strategy=[]).fit_resample(X, Y)

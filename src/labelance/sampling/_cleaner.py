@@ -42,7 +42,8 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
         """Return the rows to delete."""
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Misfits:
-        around = self._neighborhood(data, self._space(data), neighborhood)
+        space = self._space(data.X, data.categorical)
+        around = self._neighborhood(data, space, neighborhood)
         misfits = self._misfits(data, around)
         if misfits.rows.all():
             raise InputError(

@@ -9,11 +9,16 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._inputs import Data, MissingPolicy
-from labelance.imbalance._formulas import irlbl, label_counts, mean_where_defined
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._space import Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
 from labelance.sampling._label_distance import LabelDistance, label_distances
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    above_mean_irlbl,
+    resolve_labels,
+)
 
 
 class MLeNN(NeighborCleaner):
@@ -40,6 +45,10 @@ class MLeNN(NeighborCleaner):
         The number of labels that only one of two rows has, divided by the sizes of their
         labelsets together (the paper's adjusted Hamming distance), or by the size of their
         union. Two rows without labels are equal.
+    sampling_strategy : str, list or callable, default="auto"
+        The labels whose rows are never deleted: "auto" and "minority" mean those with IRLbl
+        above its mean, "imbalanced" those with ImR above its mean, "all" every label; or
+        names, numbers or a mask of labels; or a function of Y that returns any of these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
     scale : {None, "range", "standard"}, default=None
@@ -100,6 +109,7 @@ class MLeNN(NeighborCleaner):
         **NeighborCleaner._parameter_constraints,
         "threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "verbose": ["verbose"],
     }
 
@@ -109,6 +119,7 @@ class MLeNN(NeighborCleaner):
         threshold: float = 0.75,
         k_neighbors: Any = 3,
         label_distance: LabelDistance = "hamming",
+        sampling_strategy: SamplingStrategy = "auto",
         metric: str = "euclidean",
         scale: Scale = None,
         categorical_features: Any = None,
@@ -119,6 +130,7 @@ class MLeNN(NeighborCleaner):
         self.threshold = threshold
         self.k_neighbors = k_neighbors
         self.label_distance = label_distance
+        self.sampling_strategy = sampling_strategy
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
@@ -127,9 +139,8 @@ class MLeNN(NeighborCleaner):
         self.verbose = verbose
 
     def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
-        ratio = irlbl(label_counts(data.Y))
-        minority = ratio > mean_where_defined(ratio)  # IRLbl > MeanIR
-        candidates = np.flatnonzero(~rows_with(data.Y, minority))
+        kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
+        candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
         marked = np.zeros(data.n_samples, dtype=bool)

@@ -15,7 +15,7 @@ from labelance._arrays import mix_rows
 from labelance._inputs import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance._minority import minority_matrix, minority_values
-from labelance.neighbors import Space, search
+from labelance.neighbors import search
 from labelance.neighbors._blocks import single_threaded_blas, thread_count
 from labelance.neighbors._space import Scale
 from labelance.sampling._labeller import Labelling
@@ -23,6 +23,12 @@ from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._numbers import Numbers
 from labelance.sampling._plan import Draw
 from labelance.sampling._reverse import ReverseNeighbors
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    every_label,
+    resolve_strategy,
+)
 from labelance.sampling._traits import SamplerTraits
 
 
@@ -51,6 +57,12 @@ class MLRkNNOS(NeighborSampler):
 
     Parameters
     ----------
+    sampling_strategy : str, float, list, dict or callable, default="auto"
+        The labels to balance: "auto" and "all" mean every label, "minority" those with IRLbl
+        above its mean, "imbalanced" those with ImR above its mean; or names, numbers or a
+        mask of labels. Instead of balance, a float asks for that ratio of minority to
+        majority, and a dict from labels for a ratio (float) or a number of minority rows
+        (int). A function of Y may return any of these.
     k_neighbors : int, default=5
         Neighbors inside the minority class of a label; fewer where it has not more rows.
     labeller : classifier, optional
@@ -98,7 +110,8 @@ class MLRkNNOS(NeighborSampler):
 
     Notes
     -----
-    For a label with b minority rows, n - 2 b rows are made; none if b is 0 or 1. With q
+    For a label with b minority rows, n - 2 b rows are made; none if b is 0 or 1. These
+    rows have that label's minority value, while their other labels are predicted. With q
     labels that is up to q n rows in all, hence ``max_samples``. Cost: O(b² d) for the
     searches, q classifiers trained on up to 2 n rows, and q predictions for all synthetic
     rows, which dominate. This is a reconstruction from the abstract and from the R package
@@ -133,6 +146,7 @@ class MLRkNNOS(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "labeller": [HasMethods(["fit", "predict"]), None],
         "max_samples": [Interval(Integral, 0, None, closed="left"), None],
@@ -143,6 +157,7 @@ class MLRkNNOS(NeighborSampler):
     def __init__(
         self,
         *,
+        sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: int = 5,
         labeller: Any = None,
         max_samples: int | None = 100_000,
@@ -154,6 +169,7 @@ class MLRkNNOS(NeighborSampler):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
+        self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
         self.labeller = labeller
         self.max_samples = max_samples
@@ -169,12 +185,13 @@ class MLRkNNOS(NeighborSampler):
         values = minority_values(data.Y)
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)
-        n_new = data.n_samples - 2 * sizes.astype(np.int64)
+        n_new = self._rows_to_make(data)
         labels = np.flatnonzero((sizes > 1) & (n_new > 0))
         self._refuse_too_few_or_many(n_new[labels])
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
-        numbers = Numbers.of(data.X, data.categorical, self._space(data).measure.width)
+        width = self._space(data.X, data.categorical).measure.width
+        numbers = Numbers.of(data.X, data.categorical, width)
         return MLRkNNOSPlan(values, labels, n_new[labels], reverse, numbers)
 
     def _draw(self, data: Data, plan: MLRkNNOSPlan, rng: np.random.Generator) -> Draw:
@@ -193,11 +210,18 @@ class MLRkNNOS(NeighborSampler):
             },
         )
 
+    def _rows_to_make(self, data: Data) -> np.ndarray:
+        """Return how many rows each label lacks to its target, or else to balance."""
+        strategy = resolve_strategy(self.sampling_strategy, data, every_label)
+        to_balance = np.where(strategy.labels, data.n_samples - 2 * strategy.present, 0)
+        lacking = to_balance if strategy.targets is None else strategy.lacking
+        return lacking.astype(np.int64)
+
     def _refuse_too_few_or_many(self, n_new: np.ndarray) -> None:
         if len(n_new) == 0:
             raise NothingToSampleError(
-                "MLRkNNOS needs a label with two minority rows or more, and fewer than half of all",
-                "no label has that",
+                "MLRkNNOS needs a label that has two minority rows or more and lacks some",
+                "no label of sampling_strategy is such",
                 "Check Y with labelance.profile(X, Y), or leave sampling out",
             )
         if self.max_samples is not None and n_new.sum() > self.max_samples:
@@ -209,14 +233,7 @@ class MLRkNNOS(NeighborSampler):
             )
 
     def _reverse_neighbors(self, data: Data, bag: np.ndarray) -> ReverseNeighbors:
-        space = Space.of(
-            data.X,
-            metric=self.metric,
-            scale=self.scale,
-            categorical=data.categorical,
-            missing=self.missing,
-            rows=bag,
-        )
+        space = self._space(data.X, data.categorical, rows=bag)
         k = min(self.k_neighbors, len(bag) - 1)
         return ReverseNeighbors.of(search(data.X, k, space, among=bag, n_jobs=1), bag)
 

@@ -188,7 +188,7 @@ class MLSOL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
-        space = self._space(data)
+        space = self._space(data.X, data.categorical)
         around = self._neighborhood(data, space, neighborhood)
         local = local_distribution(
             data.Y, around, rare_rule=self.rare_rule, weighting=self.weighting
@@ -211,7 +211,7 @@ class MLSOL(NeighborSampler):
         terms = local.shares() if self.weighting == "paper" else local.C
         stress = strategy.labels.astype(float)
         if strategy.targets is not None:
-            stress = strategy.missing(data.Y)
+            stress = strategy.lacking
         return np.asarray(terms @ stress)
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:

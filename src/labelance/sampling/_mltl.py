@@ -20,6 +20,13 @@ from labelance.neighbors import Neighborhood, Space
 from labelance.neighbors._space import Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
 from labelance.sampling._label_distance import label_distances
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    above_mean_irlbl,
+    refuse_idle_strategy,
+    resolve_labels,
+)
 
 
 class MLTL(NeighborCleaner):
@@ -46,6 +53,11 @@ class MLTL(NeighborCleaner):
         defined it. The author's program does not ask.
     protect_minority : bool, default=False
         Never delete a row that has a label with IRLbl > MeanIR.
+    sampling_strategy : str, list or callable, default="auto"
+        The labels that ``protect_minority=True`` protects: "auto" and "minority" mean those
+        with IRLbl above its mean, "imbalanced" those with ImR above its mean, "all" every
+        label; or names, numbers or a mask of labels; or a function of Y that returns any of
+        these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
     scale : {None, "range", "standard"}, default=None
@@ -112,6 +124,7 @@ class MLTL(NeighborCleaner):
         "strategy": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],
         "protect_minority": ["boolean"],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "verbose": ["verbose"],
     }
     del _parameter_constraints["k_neighbors"]
@@ -123,6 +136,7 @@ class MLTL(NeighborCleaner):
         strategy: str = "undersample",
         mutual: bool = False,
         protect_minority: bool = False,
+        sampling_strategy: SamplingStrategy = "auto",
         metric: str = "euclidean",
         scale: Scale = None,
         categorical_features: Any = None,
@@ -134,6 +148,7 @@ class MLTL(NeighborCleaner):
         self.strategy = strategy
         self.mutual = mutual
         self.protect_minority = protect_minority
+        self.sampling_strategy = sampling_strategy
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
@@ -146,7 +161,7 @@ class MLTL(NeighborCleaner):
 
     def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
         threshold = choose_threshold(data.Y) if self.threshold is None else self.threshold
-        candidates = self._candidates(data.Y)
+        candidates = self._candidates(data)
         nearest = around.indices
         far = label_distances(data.Y, candidates, nearest[candidates], "jaccard") > threshold
         linked = candidates[far[:, 0]]
@@ -156,15 +171,17 @@ class MLTL(NeighborCleaner):
         marked[linked] = True
         return Misfits(marked, threshold, len(candidates), {"threshold_": threshold})
 
-    def _candidates(self, Y: sp.csr_array) -> np.ndarray:
+    def _candidates(self, data: Data) -> np.ndarray:
         """Return the rows that may be deleted."""
-        ratio = irlbl(label_counts(Y))
-        mean = mean_where_defined(ratio)
-        may_go = np.ones(Y.shape[0], dtype=bool)
+        may_go = np.ones(data.n_samples, dtype=bool)
         if self.strategy == "undersample":
-            may_go = rows_with(Y, ratio < mean)
+            ratio = irlbl(label_counts(data.Y))
+            may_go = rows_with(data.Y, ratio < mean_where_defined(ratio))
         if self.protect_minority:
-            may_go &= ~rows_with(Y, ratio > mean)
+            kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
+            may_go &= ~rows_with(data.Y, kept)
+        else:
+            refuse_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
         return np.flatnonzero(may_go)
 
 

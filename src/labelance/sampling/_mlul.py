@@ -18,6 +18,12 @@ from labelance.neighbors._space import Scale
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    every_label,
+    resolve_labels,
+)
 from labelance.sampling._traits import SamplerTraits
 
 Influence = Literal["paper", "mulan"]
@@ -45,6 +51,11 @@ class MLUL(NeighborSampler):
     ----------
     sampling_ratio : float, default=0.1
         Rows to delete, as a share of the rows that came: floor(sampling_ratio * n).
+    sampling_strategy : str, list or callable, default="auto"
+        The labels that say which rows are worth keeping: "auto" and "all" mean every label,
+        "minority" those with IRLbl above its mean, "imbalanced" those with ImR above its
+        mean; or names, numbers or a mask of labels; or a function of Y that returns any of
+        these.
     k_neighbors : int or object with ``kneighbors``, default=5
         Neighbors that make up a row's locality. An object is used as imbalanced-learn does:
         its ``n_neighbors`` counts the row itself.
@@ -118,6 +129,7 @@ class MLUL(NeighborSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "influence": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
@@ -127,6 +139,7 @@ class MLUL(NeighborSampler):
         self,
         *,
         sampling_ratio: float = 0.1,
+        sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: Any = 5,
         influence: Influence = "paper",
         metric: str = "euclidean",
@@ -138,6 +151,7 @@ class MLUL(NeighborSampler):
         verbose: int = 0,
     ) -> None:
         self.sampling_ratio = sampling_ratio
+        self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
         self.influence = influence
         self.metric = metric
@@ -149,13 +163,15 @@ class MLUL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLULPlan:
-        around = self._neighborhood(data, self._space(data), neighborhood)
-        local = local_distribution(data.Y, around)
-        if not local.weights.any():
+        space = self._space(data.X, data.categorical)
+        around = self._neighborhood(data, space, neighborhood)
+        chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
+        local = local_distribution(data.Y[:, chosen], around) if chosen.any() else None
+        if local is None or not local.weights.any():
             raise NothingToSampleError(
                 "MLUL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
-                "no label has one",
+                "no label has one" if chosen.all() else "no chosen label has one",
                 "Check Y with labelance.profile(X, Y), raise k_neighbors, or leave sampling out",
             )
         u = influences(local, around, self.influence)

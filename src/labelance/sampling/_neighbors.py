@@ -34,14 +34,15 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         "n_jobs": [Integral, None],
     }
 
-    def _space(self, data: Data) -> Space:
-        """Return the distance that the search and the draws share."""
+    def _space(self, X: Any, categorical: np.ndarray, rows: np.ndarray | None = None) -> Space:
+        """Return the distance that searches and draws share, learned from some rows or all."""
         return Space.of(
-            data.X,
+            X,
             metric=self.metric,
             scale=self.scale,
-            categorical=data.categorical,
+            categorical=categorical,
             missing=self.missing,
+            rows=rows,
         )
 
     def _neighborhood(self, data: Data, space: Space, given: Neighborhood | None) -> Neighborhood:

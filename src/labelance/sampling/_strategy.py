@@ -33,22 +33,28 @@ STRATEGY_CONSTRAINTS = [
 ]
 
 
+Rule = Callable[[sp.csr_array], np.ndarray]
+
+
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """The labels to balance, and how many minority cells each should get in the end.
+    """The labels to balance, and how many rows each has and should have in the end.
 
-    ``targets`` is None where the sampler's own budget decides, and NaN for single labels.
+    Which rows these are is the sampler's matter: those of the minority class, or those that
+    have the label. ``targets`` is None where the sampler's own budget decides; it is NaN for
+    labels that were not chosen.
     """
 
     labels: np.ndarray
     targets: np.ndarray | None
+    present: np.ndarray
 
-    def missing(self, Y: sp.csr_array) -> np.ndarray:
-        """Return how many minority cells each chosen label lacks to its target."""
+    @property
+    def lacking(self) -> np.ndarray:
+        """How many rows each chosen label lacks to its target; infinite if it has none."""
         if self.targets is None:
             return np.where(self.labels, np.inf, 0)
-        lacking = np.clip(self.targets - minority_counts(Y), 0, None)
-        return np.where(self.labels, lacking, 0)
+        return np.where(self.labels, np.clip(self.targets - self.present, 0, None), 0)
 
 
 def minority_counts(Y: sp.csr_array) -> np.ndarray:
@@ -58,7 +64,7 @@ def minority_counts(Y: sp.csr_array) -> np.ndarray:
 
 
 def resolve_strategy(
-    strategy: SamplingStrategy, data: Data, auto: Callable[[sp.csr_array], np.ndarray]
+    strategy: SamplingStrategy, data: Data, auto: Rule, counts: Rule = minority_counts
 ) -> Strategy:
     """Turn ``sampling_strategy`` into labels and targets.
 
@@ -66,32 +72,69 @@ def resolve_strategy(
     ----------
     strategy : str, float, sequence, mapping or callable
         "auto" (the sampler's own rule), "minority" (IRLbl > MeanIR), "imbalanced"
-        (ImR > MeanImR), "all"; a ratio of minority to majority that every label of the
-        sampler's own rule should reach; names, numbers or a mask of labels; a mapping from
-        labels to a ratio (float) or to a number of minority cells (int); or a function of Y
-        that returns any of these.
+        (ImR > MeanImR), "all"; a ratio that every label of the sampler's own rule should
+        reach, of the rows that the sampler makes to all others; names, numbers or a mask of
+        labels; a mapping from labels to such a ratio (float) or to a number of rows (int); or
+        a function of Y that returns any of these.
     data : Data
         Clean data; frames bring the names.
     auto : callable
         The sampler's own rule: from clean Y to a mask of labels.
+    counts : callable
+        How many rows each label has of the kind that the sampler makes: from clean Y to
+        numbers. Unless given, rows of the minority class.
     """
     Y, names = data.Y, data.labels.names
+    present = counts(Y)
     if callable(strategy):
         strategy = strategy(data.labels.table.native)
     if isinstance(strategy, str):
-        return Strategy(_by_word(strategy, Y, auto), None)
+        return Strategy(_by_word(strategy, Y, auto), None, present)
     if isinstance(strategy, (int, float, np.floating)):
         mask = auto(Y)
-        return Strategy(mask, np.where(mask, _ratio_target(Y, float(strategy)), np.nan))
+        reached = _reach_ratio(present, Y.shape[0], float(strategy))
+        return Strategy(mask, np.where(mask, reached, np.nan), present)
     if isinstance(strategy, Mapping):
-        return _by_mapping(strategy, Y, names)
-    return Strategy(_by_list(np.asarray(strategy), Y.shape[1], names), None)
+        return _by_mapping(strategy, present, Y.shape[0], names)
+    return Strategy(_by_list(np.asarray(strategy), Y.shape[1], names), None, present)
 
 
-def above_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
-    """Return the minority labels of Charte et al. 2015: IRLbl > MeanIR."""
+def resolve_labels(strategy: SamplingStrategy, data: Data, auto: Rule, *, who: str) -> np.ndarray:
+    """Turn ``sampling_strategy`` into a mask of labels, for samplers that need no targets."""
+    resolved = resolve_strategy(strategy, data, auto)
+    if resolved.targets is not None:
+        raise InputError(
+            f"{who} takes labels as sampling_strategy",
+            "it also says how many rows they should have in the end",
+            f"List the labels only, since {who} does not fill labels up",
+        )
+    return resolved.labels
+
+
+def refuse_idle_strategy(strategy: SamplingStrategy, who: str, needs: str) -> None:
+    """Raise if labels were chosen but nothing asks which: a choice must not be lost silently."""
+    if not (isinstance(strategy, str) and strategy == "auto"):
+        raise InputError(
+            f"sampling_strategy of {who} says which labels {needs} protects",
+            f"{who} was made without that",
+            f'Add {needs}, or leave sampling_strategy at "auto"',
+        )
+
+
+def above_mean_irlbl(Y: sp.csr_array, *, at_least_mean: bool = False) -> np.ndarray:
+    """Return the minority labels of Charte et al. 2015: IRLbl > MeanIR, or >= if asked for.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from labelance.sampling._strategy import above_mean_irlbl
+    >>> above_mean_irlbl(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]))
+    array([False, False,  True])
+    """
     ratios = _formulas.irlbl(_formulas.label_counts(Y))
-    return ratios > _formulas.mean_where_defined(ratios)
+    mean = _formulas.mean_where_defined(ratios)
+    # A label that no row has is nan, which is neither above nor at the mean.
+    return ratios >= mean if at_least_mean else ratios > mean
 
 
 def above_mean_imr(Y: sp.csr_array) -> np.ndarray:
@@ -105,7 +148,7 @@ def every_label(Y: sp.csr_array) -> np.ndarray:
     return np.ones(Y.shape[1], dtype=bool)
 
 
-def _by_word(word: str, Y: sp.csr_array, auto: Callable[[sp.csr_array], np.ndarray]) -> np.ndarray:
+def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
     rules = {
         "auto": auto,
         "minority": above_mean_irlbl,
@@ -121,29 +164,37 @@ def _by_word(word: str, Y: sp.csr_array, auto: Callable[[sp.csr_array], np.ndarr
     return rules[word](Y)
 
 
-def _ratio_target(Y: sp.csr_array, ratio: float) -> np.ndarray:
-    """Return the minority cells at which minority / majority reaches the ratio."""
-    fewer = minority_counts(Y)
-    return np.maximum(np.floor(ratio * (Y.shape[0] - fewer)), fewer)
+def _reach_ratio(present: np.ndarray, n: int, ratio: float) -> np.ndarray:
+    """Return the rows at which they reach the ratio to all others, safe against 28.999…."""
+    if not 0 < ratio <= 1:
+        raise InputError(
+            "A ratio in sampling_strategy is larger than 0 and at most 1",
+            f"it is {ratio}",
+            "Correct it; a number of rows is given as an int, in a dict from labels to numbers",
+        )
+    others = n - present
+    return np.maximum(np.floor(np.round(ratio * others, 9)), present)
 
 
 def _by_mapping(
-    wanted: Mapping[Any, float], Y: sp.csr_array, names: tuple[Any, ...] | None
+    wanted: Mapping[Any, Any], present: np.ndarray, n: int, names: tuple[Any, ...] | None
 ) -> Strategy:
-    mask = np.zeros(Y.shape[1], dtype=bool)
-    targets = np.full(Y.shape[1], np.nan)
+    q = len(present)
+    mask, targets = np.zeros(q, dtype=bool), np.full(q, np.nan)
     for label, target in wanted.items():
-        j = _position(label, Y.shape[1], names)
+        j = _position(label, q, names)
         mask[j] = True
-        counted = isinstance(target, Integral)
-        targets[j] = target if counted else _ratio_target(Y, float(target))[j]
-        if counted and target < minority_counts(Y)[j]:
+        if not isinstance(target, Integral):
+            targets[j] = _reach_ratio(present[j : j + 1], n, float(target))[0]
+            continue
+        if target < present[j]:
             raise InputError(
-                "sampling_strategy names at least as many minority rows as a label has",
-                f"label {label!r} has {minority_counts(Y)[j]} and is to get {target}",
+                "sampling_strategy names at least as many rows as a label has",
+                f"label {label!r} has {present[j]} and is to get {target}",
                 "Raise the number, or leave the label out",
             )
-    return Strategy(mask, targets)
+        targets[j] = target
+    return Strategy(mask, targets, present)
 
 
 def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.ndarray:
