@@ -17,23 +17,30 @@ from labelance.sampling import (
     MLSMOTE,
     MLSOL,
     REMEDIAL,
+    FunctionSampler,
     MLeNN,
     RemedialHwR,
     RHwHUS,
     RHwROS,
     RHwRSMT,
+    SamplerSequence,
+    all_samplers,
 )
 from labelance.testing import sampler_data, yield_sampler_checks
+from labelance.testing._data import seeded
 
 PAIRS = [
-    (RHwRSMT(random_state=5), MLSMOTE(random_state=5)),
-    (RHwROS(random_state=5), MLROS(random_state=5)),
+    (RHwRSMT(), MLSMOTE()),
+    (RHwROS(), MLROS()),
     (RHwHUS(), MLeNN()),
-    (RemedialHwR(random_state=5), MLSMOTE(random_state=5)),
-    (RemedialHwR(resampler=MLSOL(), random_state=5), MLSOL(random_state=5)),
     (
-        RHwRSMT(resampler=MLSMOTE(grow_bags=True, k_neighbors=3), random_state=5),
-        MLSMOTE(grow_bags=True, k_neighbors=3, random_state=5),
+        RHwRSMT(resampler=MLSMOTE(grow_bags=True, k_neighbors=3)),
+        MLSMOTE(grow_bags=True, k_neighbors=3),
+    ),
+    *(
+        (RemedialHwR(resampler=kind()), kind())
+        for kind in all_samplers().values()
+        if not issubclass(kind, (RemedialHwR, REMEDIAL))
     ),
 ]
 
@@ -42,9 +49,9 @@ PAIRS = [
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_equals_the_two_steps_by_hand(both, second, kind):
     X, Y = sampler_data(n=150)
-    X_new, Y_new = both.fit_resample(kind(X), kind(Y))
-    X_hand, Y_hand = second.fit_resample(*REMEDIAL().fit_resample(kind(X), kind(Y)))
-    assert X_new.shape[0] not in (150, 150 + len(both.decoupled_indices_))
+    X_new, Y_new = seeded(both, 5).fit_resample(kind(X), kind(Y))
+    X_hand, Y_hand = seeded(second, 5).fit_resample(*REMEDIAL().fit_resample(kind(X), kind(Y)))
+    assert X_new.shape[0] != 150 + len(both.decoupled_indices_)
     for one, two in ((X_new, X_hand), (Y_new, Y_hand)):
         assert type(one) is type(two)
         assert_array_equal(to_array(one), to_array(two))
@@ -146,6 +153,14 @@ def test_the_door_opens_as_the_resampler_asks():
         resampler=MLSMOTE(missing="distance", categorical_features=[1])
     ).fit_resample(X, Y)
     assert set(X_new[:, 1]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    "chain", [SamplerSequence([MLROS()]), FunctionSampler(lambda X, Y: (X, Y))]
+)
+def test_chains_and_functions_are_refused(chain):
+    with pytest.raises(InputError, match="SamplerSequence"):
+        RemedialHwR(resampler=chain).fit_resample(*sampler_data())
 
 
 def test_a_neighborhood_is_refused():

@@ -11,12 +11,15 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from labelance._inputs import Data
+from labelance.exceptions import InputError
 from labelance.sampling._base import BaseMultiLabelSampler
+from labelance.sampling._function import FunctionSampler
 from labelance.sampling._mlenn import MLeNN
 from labelance.sampling._mlros import MLROS
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._plan import Draw
 from labelance.sampling._remedial import decouple
+from labelance.sampling._sequence import SamplerSequence
 from labelance.sampling._traits import SamplerTraits
 
 # What a decoupled copy has where its resampler says something about the rows it made.
@@ -112,6 +115,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     (array([46, 18,  9]), array([46, 18, 18]))
     """
 
+    # Of the resampler that is used unless another one is given.
     traits: ClassVar[SamplerTraits] = SamplerTraits(
         adds=True, edits=True, interpolates=True, label_order_free=False
     )
@@ -155,6 +159,7 @@ class RemedialHwR(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> RemedialHwRPlan:
         resampler = clone(self._second())
+        _refuse_containers(type(self).__name__, resampler)
         resampler._validate_params()
         decoupling = decouple(data.Y, self.threshold, drop_empty=self.drop_empty)
         data = _apply(decoupling, data)
@@ -178,7 +183,15 @@ class RemedialHwR(BaseMultiLabelSampler):
 
 
 class RHwRSMT(RemedialHwR):
-    """REMEDIAL, then :class:`MLSMOTE`: see :class:`RemedialHwR`.
+    """REMEDIAL, then MLSMOTE: synthetic rows of rare labels without frequent ones.
+
+    Parameters
+    ----------
+    resampler : sampler, optional
+        The second step; :class:`MLSMOTE` with its defaults unless given.
+    threshold, drop_empty, random_state
+        As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
+        written down.
 
     Examples
     --------
@@ -193,7 +206,15 @@ class RHwRSMT(RemedialHwR):
 
 
 class RHwROS(RemedialHwR):
-    """REMEDIAL, then :class:`MLROS`: see :class:`RemedialHwR`.
+    """REMEDIAL, then MLROS: clones of rows with rare labels without frequent ones.
+
+    Parameters
+    ----------
+    resampler : sampler, optional
+        The second step; :class:`MLROS` with its defaults unless given.
+    threshold, drop_empty, random_state
+        As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
+        written down.
 
     Examples
     --------
@@ -216,7 +237,15 @@ class RHwROS(RemedialHwR):
 
 
 class RHwHUS(RemedialHwR):
-    """REMEDIAL, then :class:`MLeNN`: see :class:`RemedialHwR`.
+    """REMEDIAL, then MLeNN: frequent rows that contradict their neighbors are deleted.
+
+    Parameters
+    ----------
+    resampler : sampler, optional
+        The second step; :class:`MLeNN` with its defaults unless given.
+    threshold, drop_empty, random_state
+        As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
+        written down.
 
     Examples
     --------
@@ -236,6 +265,16 @@ class RHwHUS(RemedialHwR):
 
     def _default_resampler(self) -> BaseMultiLabelSampler:
         return MLeNN()
+
+
+def _refuse_containers(who: str, resampler: BaseMultiLabelSampler) -> None:
+    """Raise for samplers that need the rows as they came; they can be chained."""
+    if isinstance(resampler, (FunctionSampler, SamplerSequence)):
+        raise InputError(
+            f"{who} takes a single method as its resampler",
+            f"a {type(resampler).__name__} came",
+            "Chain it instead: SamplerSequence([REMEDIAL(), …])",
+        )
 
 
 def _rows(draw: Draw, n: int) -> np.ndarray:

@@ -78,7 +78,7 @@ def vote_values(
     csr = X.data, X.indices, X.indptr
     ends = _fill_sparse(*csr, nominal, circles, sizes, first, starts, columns, values)
     filled, indptr = squeeze_runs(starts, ends)
-    cells = values[filled], columns[filled], indptr.astype(X.indptr.dtype)
+    cells = values[filled], columns[filled], indptr
     voted = sp.csr_array(cells, shape=(len(circles), X.shape[1]))
     voted.has_sorted_indices = True
     return voted
