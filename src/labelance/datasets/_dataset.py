@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +73,7 @@ class MultiLabelDataset:
                 "Give X and Y of the same samples",
             )
         categories = _clean_categories(self.categories, X.shape[1])
-        nominal = np.array([values is not None for values in categories], dtype=bool)
+        nominal = np.fromiter(map(is_not, categories, repeat(None)), bool, len(categories))
         if self.categorical_features is not None:
             nominal = _clean_mask(self.categorical_features, nominal)
         clean = {

@@ -109,9 +109,8 @@ def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
         spec: _parse_type(file, lines[column], names[column], spec, text)
         for spec, column in first.items()
     }
-    types = list(map(known.__getitem__, specs))
-    kinds, categories = zip(*types)
-    return ArffHeader(relation, tuple(names), np.array(kinds, dtype=np.uint8), categories)
+    kinds = np.array([known[spec][0] for spec in specs], dtype=np.uint8)
+    return ArffHeader(relation, tuple(names), kinds, tuple([known[spec][1] for spec in specs]))
 
 
 def _split_head(file: TextFile, head: str) -> _SplitHead:

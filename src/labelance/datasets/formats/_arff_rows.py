@@ -28,6 +28,7 @@ from labelance.datasets.formats._cells import (
     make_room,
     most_dense_rows,
 )
+from labelance.datasets.formats._numbers import parse_digits
 
 # Mistakes in a row. UNCLOSED is also a mark, and differs from the other marks.
 TOO_FEW, TOO_MANY, EMPTY, WEIGHT, WRONG_KIND = range(11, 16)
@@ -152,10 +153,12 @@ def _sparse_row(
     cell, before = tally[CELLS], -1
     while text[at] != CLOSE_BRACE:
         column, stop = _index(text, at)
-        mistake = _index_mistake(text, at, stop, column, before, width)
-        if mistake:
+        value = _skip_blank(text, stop)
+        in_order = before < column < width and 0 < stop - at < 10
+        if not (in_order and value > stop and _IN_WORD[text[value]]):
+            mistake = _index_mistake(text, at, stop, column, before, width)
             return _fail(tally, mistake, column, at, max(stop, _word_end(text, at)))
-        start, stop, at, mark = _value(text, _skip_blank(text, stop))
+        start, stop, at, mark = _value(text, value)
         if mark == UNCLOSED:
             return _fail(tally, UNCLOSED, column, start, stop)
         bounds[cell, 0], bounds[cell, 1] = start, stop
@@ -177,23 +180,19 @@ def _sparse_row(
 @kernel
 def _index(text: Bytes, at: int) -> tuple[int, int]:
     """Read the column number of a sparse cell; give it and where it ends."""
-    start, column = at, 0
-    while 48 <= text[at] <= 57 and at - start < 10:
-        column = column * 10 + int(np.int64(text[at])) - 48
-        at += 1
-    return column, at
+    column, at = parse_digits(text, at, np.uint64(0))
+    return int(np.int64(column)), at
 
 
 @kernel
 def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, width: int) -> int:
-    """Say what is wrong with the column number ``text[at:stop]``, 0 for nothing."""
+    """Say what is wrong with the column number ``text[at:stop]`` or with what follows it."""
     if text[at] == NEWLINE:
         return OPEN_ROW
-    if at == stop or column >= width or (text[stop] != BLANK and text[stop] != TAB):
+    blank = text[stop] == BLANK or text[stop] == TAB
+    if not 0 < stop - at < 10 or column >= width or not blank:
         return BAD_INDEX
-    if column <= before:
-        return UNORDERED
-    return 0 if _IN_WORD[text[_skip_blank(text, stop)]] else NO_VALUE
+    return UNORDERED if column <= before else NO_VALUE
 
 
 @kernel

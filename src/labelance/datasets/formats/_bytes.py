@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -40,7 +41,7 @@ class TextFile:
         with self._open() as stream:
             head = stream.read(READ_SIZE)
             pieces = (
-                _gunzip(self, stream, head, size)
+                _ahead(_gunzip(self, stream, head, size))
                 if head.startswith(GZIP_MAGIC)
                 else _pieces(stream, head, size)
             )
@@ -144,6 +145,15 @@ def _pieces(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
     while head:
         yield head
         head = stream.read(size)
+
+
+def _ahead(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Unzip the next piece in another thread while the last one is parsed; both leave the GIL."""
+    with ThreadPoolExecutor(1) as worker:
+        following = worker.submit(next, pieces, None)
+        while (piece := following.result()) is not None:
+            following = worker.submit(next, pieces, None)
+            yield piece
 
 
 def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:

@@ -52,10 +52,10 @@ def parse_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, f
     """
     negative = text[start] == 45
     first = start + 1 if negative or text[start] == 43 else start
-    mantissa, at = _digits(text, first, np.uint64(0))
+    mantissa, at = parse_digits(text, first, np.uint64(0))
     count, fraction = at - first, 0
     if text[at] == 46:
-        mantissa, end = _digits(text, at + 1, mantissa)
+        mantissa, end = parse_digits(text, at + 1, mantissa)
         fraction = end - at - 1
         count, at = count + fraction, end
     # Nearly all numbers in files end here.
@@ -91,7 +91,7 @@ def _parse_long(
 
 
 @kernel
-def _digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[np.uint64, int]:
+def parse_digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[np.uint64, int]:
     """Append the digits at ``at`` to a number; give it and where they end."""
     digit = np.uint64(text[at]) - np.uint64(48)
     while digit <= np.uint64(9):  # what is below "0" wraps around to a large number

@@ -32,10 +32,7 @@ class Vocabulary(NamedTuple):
 def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str) -> Vocabulary:
     """Collect the values of all columns; a column of numbers has None."""
     numbers: dict[tuple[str, ...], int] = {}
-    lists = np.full(len(categories), -1, dtype=np.int64)
-    for column, values in enumerate(categories):
-        if values is not None:
-            lists[column] = numbers.setdefault(values, len(numbers))
+    lists = [-1 if c is None else numbers.setdefault(c, len(numbers)) for c in categories]
     words = [value.encode(encoding) for known in numbers for value in known]
     lengths = [len(known) for known in numbers]
     bounds = np.zeros(len(words) + 1, dtype=np.int64)
@@ -44,7 +41,7 @@ def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str
     # At most half full, so that a search is short and always meets an empty slot.
     size = 1 << (2 * len(words) + 1).bit_length()
     vocabulary = Vocabulary(
-        lists=lists,
+        lists=np.array(lists, dtype=np.int64),
         words=np.frombuffer(b"".join(words) + b"\0", dtype=np.uint8),
         bounds=bounds,
         owners=np.repeat(np.arange(len(lengths)), lengths).astype(np.int64),
