@@ -38,7 +38,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data, the folds and the methods.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
-    """Compare no sampling with MLSOL on data with rare sub-concepts and overlap.
+    """Compare no sampling with samplers on data with rare sub-concepts and overlap.
 
     The data are those of the paper's Figure 1 (b): points with three labels, two of them
     broken into small groups that lie in the midst of other points.
@@ -59,9 +59,10 @@ def demo(
 
 
 def _methods(seed: int) -> dict[str, Any]:
-    from labelance.sampling import MLSOL
+    from labelance.sampling import MLROS, MLSMOTE, MLSOL
 
-    return {"no sampling": None, "MLSOL": MLSOL(random_state=seed)}
+    samplers = (MLROS, MLSMOTE, MLSOL)
+    return {"no sampling": None, **{kind.__name__: kind(random_state=seed) for kind in samplers}}
 
 
 def _learners(seed: int) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def _print_story(
         for score in scores
     ]
     columns = ("learner", "method", "rows", "macro F", "AUC-ROC", "AUC-PR")
-    print_table("No sampling against MLSOL", columns, rows, left=2)
+    print_table("No sampling, cloning, MLSMOTE and MLSOL", columns, rows, left=2)
     if drawn:
         console.print(f"Before and after: {drawn}", highlight=False)
     console.print(f"Done in {seconds:.1f} s.", highlight=False)
