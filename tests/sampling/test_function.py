@@ -1,5 +1,7 @@
 """Any function is a sampler, and obeys the laws that the function obeys."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -108,6 +110,13 @@ def test_without_validation_anything_goes():
         sampler.explain(X, Y)
 
 
+def test_plans_can_be_pickled():
+    X, Y = sampler_data()
+    for validate in (True, False):
+        plan = FunctionSampler(same, validate=validate).plan(X, Y)
+        assert_array_equal(pickle.loads(pickle.dumps(plan)).draw(0).X, X)
+
+
 def test_in_a_chain_and_explained():
     X, Y = sampler_data()
     for validate in (True, False):
@@ -115,6 +124,12 @@ def test_in_a_chain_and_explained():
         for steps in ([step, MLROS()], [MLROS(), step]):
             chain = SamplerSequence(steps, random_state=0)
             assert len(chain.fit_resample(X, Y)[0]) > len(X) + 3
+            if validate:
+                told = chain.explain(X, Y, k=None)
+                assert (told.gained - told.lost >= 3 * Y[0]).all()
+            else:
+                with pytest.raises(InputError, match="validate"):
+                    chain.explain(X, Y)
     told = FunctionSampler(repeat_first).explain(X, Y, k=None)
     assert_array_equal(told.gained - told.lost, 3 * Y[0])
 

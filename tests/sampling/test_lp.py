@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
+from labelance.datasets import load_dataset
 from labelance.sampling import LPROS, LPRUS, _labelset_bags
 from labelance.sampling._labelset_bags import labelset_bags, share_out
 from labelance.testing import sampler_data
@@ -184,3 +185,16 @@ def test_wrong_ratios_are_refused():
         LPROS(sampling_ratio=-1).fit_resample(*sampler_data())
     with pytest.raises(ValueError, match="sampling_ratio"):
         LPRUS(sampling_ratio=1.0).fit_resample(*sampler_data())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["yeast", "enron", "bibtex"])
+@pytest.mark.parametrize("above_mean", [True, False])
+def test_quotas_of_real_labelsets_equal_the_rule(name, above_mean, data_dir):
+    Y = load_dataset(name).Y
+    bags = labelset_bags(Y)
+    by_hand = bags_slowly(Y.toarray())
+    assert bags.sizes.tolist() == [len(rows) for rows in by_hand.values()]
+    quotas = share_out(bags.sizes, Y.shape[0] // 4, above_mean=above_mean)
+    expected = share_out_slowly(bags.sizes.tolist(), Y.shape[0] // 4, above_mean)
+    assert (quotas.bags.tolist(), quotas.counts.tolist()) == expected

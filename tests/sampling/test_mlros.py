@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
+from labelance.datasets import load_dataset
 from labelance.imbalance import irlbl, label_counts, mean_ir
 from labelance.sampling import MLROS
 from labelance.testing import sampler_data
@@ -131,3 +132,14 @@ def test_many_labels_stay_sparse():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         MLROS(**wrong).fit_resample(*sampler_data())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["yeast", "enron"])
+def test_real_rows_are_cloned_as_the_loop_says(name, data_dir):
+    data = load_dataset(name)
+    sampler = MLROS(random_state=0)
+    sampler.fit_resample(data.X, data.Y)
+    numbers = np.random.default_rng(0).random(data.n_samples // 4)
+    clones = clone_slowly(data.Y.toarray().astype(int), numbers, static_max=False)
+    assert_array_equal(sampler.seed_indices_, clones)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
+from labelance.datasets import load_dataset
 from labelance.imbalance import irlbl, label_counts, mean_ir
 from labelance.sampling import MLRUS
 from labelance.testing import sampler_data
@@ -133,3 +134,15 @@ def test_a_row_is_left(variant, ratio):
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         MLRUS(**wrong).fit_resample(*sampler_data())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["yeast", "enron"])
+def test_real_rows_are_deleted_as_the_loop_says(name, data_dir):
+    data = load_dataset(name)
+    sampler = MLRUS(variant="bags", random_state=0)
+    sampler.fit_resample(data.X, data.Y)
+    numbers = np.random.default_rng(0).random(data.n_samples // 4)
+    deleted = delete_slowly(data.Y.toarray().astype(int), numbers, static_max=False)
+    kept = np.setdiff1d(np.arange(data.n_samples), deleted)
+    assert_array_equal(sampler.sample_indices_, kept)

@@ -1,6 +1,8 @@
 """Weights against their definitions, and row numbers drawn in proportion to them."""
 
+import sys
 from itertools import permutations
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -169,6 +171,20 @@ def test_without_torch_the_cure_is_named():
     except ImportError:
         with pytest.raises(ImportError, match=r"labelance\[gpu\]"):
             WeightedIndexSampler([1, 2]).to_torch()
+
+
+def test_torch_samplers_follow_their_source(monkeypatch):
+    # A stand-in for torch, which need not be installed for this.
+    data = ModuleType("torch.utils.data")
+    data.Sampler = type("Sampler", (), {})
+    for name in ("torch", "torch.utils"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "torch.utils.data", data)
+    one, two = (WeightedIndexSampler([1, 2, 3], 30, random_state=0) for _ in range(2))
+    made = one.to_torch()
+    assert isinstance(made, data.Sampler)
+    assert len(made) == 30
+    assert [list(made), list(made)] == [list(two), list(two)]
 
 
 def test_in_a_torch_loader():

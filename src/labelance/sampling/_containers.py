@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from labelance._arrays import stack_rows
 from labelance._inputs import Data
+from labelance.exceptions import InputError
 from labelance.sampling._plan import Draw, Resampled, ResamplingPlan
 
 
@@ -40,11 +41,27 @@ class Origin:
 
     def then(self, later: Origin) -> Origin:
         """Follow rows that came from these rows back to where these came from."""
-        if not len(self.rows):
+        if not len(self.rows):  # data that were not checked, of which no row is known
             return later
         known = later.rows >= 0
         rows = np.where(known, self.rows[later.rows], -1)
         return Origin(rows, known & later.kept & self.kept[later.rows])
+
+
+class Unchecked:
+    """Stands for data that were not checked; whoever needs them is told what to do."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, key: Any) -> Any:
+        raise InputError(
+            "To tell what became of labels, they have to be checked",
+            "a FunctionSampler has validate=False",
+            "Set validate=True",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +70,17 @@ class ContainerDraw(Draw):
 
     X: Any = None
     Y: Any = None
-    labels: sp.csr_array | None = None
-    origin: Origin | None = None
+    labels: sp.csr_array | Unchecked = field(default_factory=Unchecked)
+    origin: Origin = field(default_factory=lambda: Origin.start(0))
 
     @classmethod
     def of(
-        cls, X: Any, Y: Any, labels: sp.csr_array | None, origin: Origin, **provenance: Any
+        cls, X: Any, Y: Any, labels: sp.csr_array | Unchecked, origin: Origin, **provenance: Any
     ) -> ContainerDraw:
-        """Return the draw with these rows, clean ``labels`` (None if unknown) and origin."""
+        """Return the draw with these rows, clean labels and origin."""
         old = origin.rows >= 0
         Y_rows, Y_new = labels, None
-        if labels is not None and not old.all():
+        if not isinstance(labels, Unchecked) and not old.all():
             Y_rows, Y_new = labels[np.flatnonzero(old)], labels[np.flatnonzero(~old)]
         return cls(
             rows=origin.rows[old],
@@ -79,7 +96,7 @@ class ContainerDraw(Draw):
 
 @dataclass(frozen=True, eq=False)
 class ContainerPlan(ResamplingPlan):
-    """A plan whose draws need no restoring; ``data`` is None where nothing was checked."""
+    """A plan whose draws need no restoring; ``data`` may be unchecked."""
 
     data: Any
 
@@ -92,7 +109,6 @@ class ContainerPlan(ResamplingPlan):
 def origin_of(draw: Draw, n: int) -> Origin:
     """Return where the rows of a draw from n rows come from."""
     if isinstance(draw, ContainerDraw):
-        assert draw.origin is not None
         return draw.origin
     rows = np.arange(n) if draw.rows is None else draw.rows
     kept = np.zeros(len(rows), dtype=bool)
@@ -101,8 +117,8 @@ def origin_of(draw: Draw, n: int) -> Origin:
     return Origin(np.concatenate([rows, added.rows]), np.concatenate([kept, added.kept]))
 
 
-def labels_of(draw: Draw, data: Data) -> sp.csr_array | None:
-    """Return the clean labels of all rows of a draw; None if they are not known."""
+def labels_of(draw: Draw, data: Data) -> sp.csr_array | Unchecked:
+    """Return the clean labels of all rows of a draw."""
     if isinstance(draw, ContainerDraw):
         return draw.labels
     labels = draw.Y_rows

@@ -11,8 +11,7 @@ from sklearn.utils.validation import _num_samples
 from labelance._inputs import Data, open_data
 from labelance.exceptions import InputError
 from labelance.sampling._base import BaseMultiLabelSampler
-from labelance.sampling._containers import ContainerDraw, ContainerPlan, Origin
-from labelance.sampling._explain import Explanation
+from labelance.sampling._containers import ContainerDraw, ContainerPlan, Origin, Unchecked
 from labelance.sampling._plan import Draw, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
@@ -96,44 +95,21 @@ class FunctionSampler(BaseMultiLabelSampler):
         self.kw_args = kw_args
         self.validate = validate
 
-    def explain(self, X: Any, Y: Any, *, k: int | None = 5) -> Explanation:
-        """Call the function and tell what it did to every label; its seeds are not known.
-
-        Parameters
-        ----------
-        X, Y
-            As in :meth:`fit_resample`.
-        k : int or None, default=5
-            Neighbors for the types of minority cells before and after; None leaves them out.
-
-        Returns
-        -------
-        explanation : Explanation
-            All labels that came count as lost, and all that came back as gained.
-        """
-        if not self.validate:
-            raise InputError(
-                "To explain what a function did, its labels have to be checked",
-                "validate is False",
-                "Set validate=True",
-            )
-        return super().explain(X, Y, k=k)
-
     def _make_plan(self, X: Any, Y: Any, neighborhood: Any) -> ResamplingPlan:
         plan = super()._make_plan(X, Y, neighborhood)
         return ContainerPlan(self, plan.data, None if self.validate else (X, Y))
 
     def _open(self, X: Any, Y: Any) -> Any:
-        return super()._open(X, Y) if self.validate else None
+        return super()._open(X, Y) if self.validate else Unchecked()
 
-    def _plan(self, data: Data | None, neighborhood: None) -> None:
+    def _plan(self, data: Data | Unchecked, neighborhood: None) -> None:
         return None
 
-    def _draw(self, data: Data | None, plan: Any, rng: np.random.Generator) -> Draw:
+    def _draw(self, data: Data | Unchecked, plan: Any, rng: np.random.Generator) -> Draw:
         options = self.kw_args or {}
-        if data is None:
+        if isinstance(data, Unchecked):
             X, Y = self.func(*plan, **options)
-            return ContainerDraw.of(X, Y, None, Origin.unknown(_num_samples(Y)))
+            return ContainerDraw.of(X, Y, data, Origin.unknown(_num_samples(Y)))
         # Copies, so that neither the function nor who gets its result can change the input.
         came = data.features.restore(None, None), data.labels.restore(data.Y, None, 0)
         result = self.func(*came, **options)

@@ -20,6 +20,7 @@ from labelance.sampling._containers import (
     ContainerDraw,
     ContainerPlan,
     Origin,
+    Unchecked,
     labels_of,
     origin_of,
 )
@@ -33,7 +34,7 @@ class Stage:
 
     X: Any
     Y: Any
-    labels: sp.csr_array | None
+    labels: sp.csr_array | Unchecked
     origin: Origin
 
     def after(self, plan: ResamplingPlan, rng: np.random.Generator) -> Stage:
@@ -199,16 +200,17 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
         if hasattr(first, "constant_labels_"):
             self.constant_labels_ = first.constant_labels_
 
-    def _plan(self, data: Data | None, first: ResamplingPlan) -> SequencePlan:
+    def _plan(self, data: Data | Unchecked, first: ResamplingPlan) -> SequencePlan:
         """Take all steps that chance does not change, and plan the one after them."""
         later = self._checked_steps()[1:]
-        plan, stage = first, Stage(None, None, None, Origin.start(data.n_samples if data else 0))
+        n = 0 if isinstance(data, Unchecked) else data.n_samples
+        plan, stage = first, Stage(None, None, Unchecked(), Origin.start(n))
         while later and not plan.sampler.traits.random:
             stage = stage.after(plan, np.random.default_rng(0))
             plan, later = later[0].plan(stage.X, stage.Y), later[1:]
         return SequencePlan(stage, plan, later)
 
-    def _draw(self, data: Data | None, plan: SequencePlan, rng: np.random.Generator) -> Draw:
+    def _draw(self, data: Data | Unchecked, plan: SequencePlan, rng: np.random.Generator) -> Draw:
         streams = rng.spawn(len(self.steps))[-1 - len(plan.later) :]
         stage = plan.stage.after(plan.plan, streams[0])
         for step, stream in zip(plan.later, streams[1:]):
