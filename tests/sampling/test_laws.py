@@ -64,24 +64,11 @@ def exempt(sampler):
         }
     if isinstance(sampler, RemedialHwR) and not isinstance(sampler, RHwROS):
         reasons |= {"missing_values_are_refused_or_kept": "its resampler says what NaN means"}
-    if isinstance(sampler, MLTL):  # its own tests check the same with neighborhoods of any size
-        reasons |= dict.fromkeys(
-            (
-                "too_few_rows_are_refused",
-                "works_with_metadata_routing",
-                "given_neighborhood_equals_search",
-            ),
-            "a link has one partner, so there is no parameter k_neighbors",
-        )
     if isinstance(sampler, SamplerSequence):
         reasons["clones_and_set_params"] = "no chain can be made without its steps"
         if sampler.traits.finds_neighbors:  # its own tests hand a neighborhood to the first step
             reasons |= dict.fromkeys(
-                (
-                    "too_few_rows_are_refused",
-                    "works_with_metadata_routing",
-                    "given_neighborhood_equals_search",
-                ),
+                ("works_with_metadata_routing", "given_neighborhood_equals_search"),
                 "k_neighbors is a parameter of a step, and has its name before it",
             )
             reasons |= {

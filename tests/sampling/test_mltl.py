@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imblearn.pipeline import Pipeline
 from numpy.testing import assert_array_equal
-from sklearn.neighbors import KNeighborsClassifier
 
 from labelance.exceptions import InputError
 from labelance.imbalance import irlbl, mean_ir, scumble
@@ -148,21 +145,6 @@ def test_a_neighborhood_of_any_size_gives_the_same_rows(k):
     assert_array_equal(searched.sample_indices_, given_one.sample_indices_)
     with pytest.raises(InputError, match="neighborhood"):
         MLTL().fit_resample(X, Y, neighborhood=find_neighbors(X[::-1], k))
-
-
-def test_a_neighborhood_can_be_routed():
-    X, Y = sampler_data()
-    with sklearn.config_context(enable_metadata_routing=True):
-        sampler = MLTL().set_fit_resample_request(neighborhood=True)
-        model = Pipeline([("sampler", sampler), ("learner", KNeighborsClassifier(3))])
-        expected = model.fit(X, Y).predict(X)
-        routed = model.fit(X, Y, neighborhood=find_neighbors(X, 5)).predict(X)
-    assert_array_equal(expected, routed)
-
-
-def test_one_row_has_no_neighbor():
-    with pytest.raises(InputError, match="only 1 rows"), pytest.warns():
-        MLTL().fit_resample([[1.0]], [[1, 0]])
 
 
 def test_deleting_every_row_is_an_error_that_says_what_to_do():

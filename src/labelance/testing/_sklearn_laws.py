@@ -120,7 +120,7 @@ def _neighbors_for(sampler: Any, X: np.ndarray) -> Any:
 
     parameters = sampler.get_params()
     options = {name: parameters[name] for name in ("metric", "scale") if name in parameters}
-    return find_neighbors(X, parameters["k_neighbors"], **options)
+    return find_neighbors(X, getattr(sampler, "k_neighbors", 1), **options)
 
 
 def _pipeline(sampler: Any) -> Pipeline:
