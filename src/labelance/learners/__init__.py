@@ -3,7 +3,15 @@
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._clr import CalibratedLabelRanking
 from labelance.learners._label_powerset import LabelPowerset
+from labelance.learners._mlknn import MLkNN
 from labelance.learners._rakel import RAkEL
 from labelance.learners.tree import C45Classifier
 
-__all__ = ["BinaryRelevance", "C45Classifier", "CalibratedLabelRanking", "LabelPowerset", "RAkEL"]
+__all__ = [
+    "BinaryRelevance",
+    "C45Classifier",
+    "CalibratedLabelRanking",
+    "LabelPowerset",
+    "MLkNN",
+    "RAkEL",
+]

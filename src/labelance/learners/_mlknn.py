@@ -1,0 +1,234 @@
+"""MLkNN: how many neighbors have the label, and what that tells by Bayes' rule."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelance._inputs import CategoricalFeatures, Data, open_features
+from labelance.exceptions import InputError
+from labelance.learners._base import BaseMultiLabelClassifier
+from labelance.neighbors import Neighborhood, Space, search
+from labelance.neighbors._metrics import Metric
+from labelance.neighbors._resolve import check_k
+from labelance.neighbors._space import Scale
+
+Floats = NDArray[np.float64]
+
+
+class MLkNN(BaseMultiLabelClassifier):
+    """Multi-label k nearest neighbors (ML-kNN).
+
+    For every label it is counted how often rows with it, and rows without it, have e = 0 … k
+    neighbors with it. Bayes' rule turns these counts into the probability of the label given
+    the number e of a new row's neighbors that have it.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Number of neighbors.
+    s : float, default=1
+        Smoothing: every outcome is counted this often before the data.
+    metric : str or callable, default="euclidean"
+        "euclidean", "cosine", or another metric of scikit-learn.
+    scale : {None, "range", "standard"}, default=None
+        Divide each numeric feature by nothing, its range (as in the paper's experiment) or its
+        standard deviation over the training rows.
+    categorical_features : None, "auto", mask, column numbers or names, default=None
+        Nominal features, which differ by 0 or 1. A data frame's categorical columns are
+        nominal in any case.
+    missing : {"error", "distance"}, default="error"
+        "distance" lets missing values contribute the largest difference that they could make.
+    n_jobs : int, default=None
+        Number of threads of the neighbor search; the result does not depend on it.
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (n_labels,)
+        Probability of every label before the neighbors are known.
+    posterior_ : ndarray of shape (n_labels, k + 1)
+        Probability of every label if 0, 1, … k neighbors have it.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : tuple or None
+        Their names, where Y is a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X has names that are strings.
+
+    Notes
+    -----
+    A label is predicted if its probability is at least 0.5. Among equally near rows those
+    that come first are neighbors. A training row is not a neighbor of itself while the model
+    is fitted, but it is when its label is predicted: to a model, it is a row like any other.
+
+    The training rows and labels are kept, as neighbors of rows to come.
+
+    References
+    ----------
+    .. [1] M.-L. Zhang and Z.-H. Zhou, ML-KNN: A lazy learning approach to multi-label
+           learning. Pattern Recognition 40, 2007.
+
+    Examples
+    --------
+    >>> from labelance.learners import MLkNN
+    >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
+    >>> Y = [[1], [1], [0], [1], [0], [0], [0], [0]]
+    >>> MLkNN(k=3).fit(X, Y).predict_proba([[0.4], [2.6], [5.2]]).round(4)
+    array([[0.72  ],
+           [0.3636],
+           [0.2222]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "s": [Interval(Real, 0, None, closed="neither")],
+        "metric": [str, callable],
+        "scale": [StrOptions({"range", "standard"}), None],
+        "categorical_features": ["array-like", StrOptions({"auto"}), None],
+        "missing": [StrOptions({"error", "distance"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        k: int = 10,
+        s: float = 1,
+        *,
+        metric: Metric = "euclidean",
+        scale: Scale = None,
+        categorical_features: CategoricalFeatures = None,
+        missing: Literal["error", "distance"] = "error",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.k = k
+        self.s = s
+        self.metric = metric
+        self.scale = scale
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:
+        """Count the labels of the neighbors of every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        Y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        neighborhood : Neighborhood, optional
+            At least k neighbors of the rows of X found before, with the same metric, scale and
+            ``categorical_features``, to save the search.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        super().fit(X, Y)
+        rows = self._rows
+        if neighborhood is None:
+            neighborhood = search(rows, self.k, self._space, n_jobs=self.n_jobs)
+        elif neighborhood.n_rows != rows.shape[0] or neighborhood.k < self.k:
+            raise InputError(
+                f"MLkNN takes a neighborhood of {self.k} neighbors of every row of X",
+                f"it has {neighborhood.k} neighbors of {neighborhood.n_rows} rows, and X has "
+                f"{rows.shape[0]} rows",
+                "Make it with find_neighbors(X, k, …), or leave it out",
+            )
+        self._count(neighborhood.truncate(self.k))
+        return self
+
+    def _fit(self, data: Data, X: Any) -> None:
+        self._refuse_missing(data.X, X)
+        check_k(self.k, data.n_samples, who="MLkNN")
+        self._space = Space.of(
+            data.X,
+            metric=self.metric,
+            scale=self.scale,
+            categorical=data.categorical,
+            missing=self.missing,
+        )
+        self._rows, self._labels = data.X, data.Y
+
+    def _count(self, around: Neighborhood) -> None:
+        """Set the prior and posterior probabilities."""
+        counts = count_neighbors(around, self._labels)
+        with_label, without = count_rows(self._labels, counts, self.k)
+        self.prior_ = (self.s + with_label.sum(axis=1)) / (2 * self.s + self._labels.shape[0])
+        present = self.prior_[:, None] * self._smooth(with_label)
+        absent = (1 - self.prior_)[:, None] * self._smooth(without)
+        self.posterior_ = present / (present + absent)
+
+    def _smooth(self, counts: Floats) -> Floats:
+        """Return the probability of every e from how often it was seen."""
+        return (self.s + counts) / (self.s * (self.k + 1) + counts.sum(axis=1, keepdims=True))
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        self._refuse_missing(clean, X)
+        rows, queries = self._rows, clean
+        if sp.issparse(rows) != sp.issparse(queries):
+            rows, queries = sp.csr_array(rows), sp.csr_array(queries)
+        around = search(rows, self.k, self._space, queries=queries, n_jobs=self.n_jobs)
+        counts = count_neighbors(around, self._labels)
+        scores = np.tile(self.posterior_[:, 0], (clean.shape[0], 1))
+        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        scores[row, counts.indices] = self.posterior_[counts.indices, counts.data]
+        return scores
+
+    def _refuse_missing(self, clean: Any, X: Any) -> None:
+        """Raise for missing values that no distance was asked for.
+
+        Categories that the training rows lack are NaN in clean rows only, and simply differ.
+        """
+        stored = clean.data if sp.issparse(clean) else clean
+        if self.missing == "error" and np.isnan(stored).any():
+            open_features(X, who="MLkNN", missing="error")  # says which columns have them
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "distance"
+        return tags
+
+
+def count_neighbors(around: Neighborhood, Y: sp.csr_array) -> sp.csr_array:
+    """Return e, the number of neighbors with a label, for every row and label where it is not 0."""
+    return around.adjacency(Y.shape[0]).astype(np.int32) @ Y
+
+
+def count_rows(Y: sp.csr_array, e: sp.csr_array, k: int) -> tuple[Floats, Floats]:
+    """Count, for every label, the rows with it and without it that have e = 0 … k.
+
+    Parameters
+    ----------
+    Y : csr_array of shape (n, q)
+        The labels.
+    e : csr_array of shape (n, q)
+        Number of neighbors with each label.
+    k : int
+        Number of neighbors.
+
+    Returns
+    -------
+    with_label, without : ndarray of shape (q, k + 1)
+    """
+    n, q = Y.shape
+
+    def histogram(counts: sp.csr_array, totals: NDArray[Any]) -> Floats:
+        at = counts.indices * np.int64(k + 1) + counts.data
+        table = np.bincount(at, minlength=q * (k + 1)).reshape(q, k + 1).astype(float)
+        table[:, 0] = totals - table[:, 1:].sum(axis=1)
+        return table
+
+    totals = np.bincount(Y.indices, minlength=q)
+    both = histogram(e, np.full(q, n))
+    with_label = histogram(sp.csr_array(e.multiply(Y)), totals)
+    return with_label, both - with_label

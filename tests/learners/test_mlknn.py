@@ -1,0 +1,241 @@
+"""MLkNN: the worked example, counts by loops, and the authors' program in every fold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
+from labelance.learners import MLkNN
+from labelance.learners._mlknn import count_neighbors, count_rows
+from labelance.neighbors import Neighborhood, find_neighbors
+
+
+def test_worked_example():
+    X, Y = np.arange(8.0)[:, None], np.array([[1, 1, 0, 1, 0, 0, 0, 0]]).T
+    around, labels = find_neighbors(X, 3), sp.csr_array(Y.astype(np.int8))
+    e = count_neighbors(around, labels)
+    assert e.toarray().ravel().tolist() == [2, 2, 3, 1, 1, 1, 0, 0]
+    with_label, without = count_rows(labels, e, 3)
+    assert with_label.tolist() == [[0, 1, 2, 0]]
+    assert without.tolist() == [[2, 2, 0, 1]]
+    learner = MLkNN(k=3).fit(X, Y)
+    assert learner.prior_.tolist() == [0.4]
+    scores = learner.predict_proba([[0.4], [2.6], [5.2]]).ravel()
+    np.testing.assert_allclose(scores, [0.72, 4 / 11, 2 / 9], rtol=1e-12)
+    assert learner.predict([[0.4], [2.6], [5.2]]).tolist() == [[1], [0], [0]]
+
+
+def posteriors_by_loops(X, Y, new, k, s):
+    """The definition, cell by cell; the nearest rows come from sorting all distances."""
+
+    def nearest(x, but=None):
+        distances = ((X - x) ** 2).sum(axis=1)
+        others = [i for i in range(len(X)) if i != but]
+        return sorted(others, key=lambda i: (distances[i], i))[:k]
+
+    scores = np.empty((len(new), Y.shape[1]))
+    for j, y in enumerate(Y.T):
+        seen = np.zeros((2, k + 1))
+        for i in range(len(X)):
+            seen[y[i], y[nearest(X[i], but=i)].sum()] += 1
+        prior = (s + y.sum()) / (2 * s + len(y))
+        given = (s + seen) / (s * (k + 1) + seen.sum(axis=1, keepdims=True))
+        for i, x in enumerate(new):
+            e = y[nearest(x)].sum()
+            joint = prior * given[1, e], (1 - prior) * given[0, e]
+            scores[i, j] = joint[0] / sum(joint)
+    return scores
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([0.5, 1, 3]))
+def test_equals_the_definition(seed, k, s):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (20, 2)).astype(float)
+    Y = (rng.random((20, 4)) < [0.5, 0.1, 0, 1]).astype(int)
+    new = rng.integers(-1, 5, (6, 2)).astype(float)
+    expected = posteriors_by_loops(X, Y, new, k, s)
+    for rows in (np.asarray, sp.csr_array):
+        learner = MLkNN(k, s).fit(rows(X), rows(Y))
+        np.testing.assert_allclose(learner.predict_proba(rows(new)), expected, rtol=1e-12)
+
+
+def test_containers_and_threads_agree(small):
+    X, Y, new = small
+    expected = MLkNN(scale="range").fit(X, Y).predict_proba(new)
+    for rows in (sp.csr_array, sp.csc_matrix, pd.DataFrame, np.ndarray.tolist):
+        for labels in (np.asarray, sp.csc_array, pd.DataFrame):
+            learner = MLkNN(scale="range", n_jobs=2).fit(rows(X), labels(Y))
+            np.testing.assert_array_equal(learner.predict_proba(rows(new)), expected)
+
+
+def test_rows_may_be_dense_now_and_sparse_then(small):
+    X, Y, new = small
+    expected = MLkNN().fit(X, Y).predict_proba(new)
+    for first, then in [(np.asarray, sp.csr_array), (sp.csr_array, np.asarray)]:
+        scores = MLkNN().fit(first(X), Y).predict_proba(then(new))
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_labels_without_examples_stay_rare_and_frequent(small):
+    X, Y, new = small
+    predicted = MLkNN().fit(X, sp.csr_array(Y)).predict(new)
+    assert sp.issparse(predicted)
+    assert predicted[:, [4]].nnz == 0
+    assert predicted[:, [5]].nnz == len(new)
+
+
+def test_a_neighborhood_found_before_saves_the_search(small, monkeypatch):
+    X, Y, new = small
+    expected = MLkNN(k=4).fit(X, Y).predict_proba(new)
+    around = find_neighbors(X, 7)
+    with monkeypatch.context() as patch:
+        patch.setattr("labelance.learners._mlknn.search", None)
+        learner = MLkNN(k=4).fit(X, Y, neighborhood=around)
+    np.testing.assert_array_equal(learner.predict_proba(new), expected)
+    with pytest.raises(InputError, match="7 neighbors of 90 rows"):
+        MLkNN(k=8).fit(X, Y, neighborhood=around)
+    with pytest.raises(InputError, match="X has 30 rows"):
+        MLkNN(k=4).fit(X[:30], Y[:30], neighborhood=around)
+
+
+def test_as_many_neighbors_as_there_are_other_rows(small):
+    X, Y, _ = small
+    MLkNN(k=9).fit(X[:10], Y[:10])
+    with pytest.raises(TooFewRowsError, match="at most 9"):
+        MLkNN(k=10).fit(X[:10], Y[:10])
+
+
+def test_missing_values_are_refused_or_measured(small):
+    X, Y, new = small
+    holes, asked = X.copy(), new.copy()
+    holes[3, 1], asked[0, 2] = np.nan, np.nan
+    with pytest.raises(MissingValuesError, match="columns 1"):
+        MLkNN().fit(holes, Y)
+    with pytest.raises(MissingValuesError, match="columns 2"):
+        MLkNN().fit(X, Y).predict(asked)
+    learner = MLkNN(missing="distance", scale="range").fit(holes, Y)
+    around = find_neighbors(holes, 10, missing="distance", scale="range", queries=asked)
+    e = Y[around.indices].sum(axis=1)
+    expected = learner.posterior_[np.arange(6), e]
+    np.testing.assert_array_equal(learner.predict_proba(asked), expected)
+
+
+def test_a_new_category_differs_from_all_others():
+    frame = pd.DataFrame({"word": pd.Categorical(list("aabb")), "number": [0.0, 5, 1, 6]})
+    learner = MLkNN(k=1).fit(frame, [[1, 0], [0, 0], [0, 1], [0, 0]])
+    new = pd.DataFrame({"word": pd.Categorical(["c", "b"]), "number": [0.2, 0.2]})
+    alone = MLkNN(k=1).fit(frame[["number"]], [[1, 0], [0, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(
+        learner.predict_proba(new)[0], alone.predict_proba(new[["number"]])[0]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
+def test_scikit_learn_checks(pass_scikit_learn_checks):
+    words = {"check_fit2d_1sample": "expects its own words where neighbors are too few"}
+    pass_scikit_learn_checks(MLkNN(k=3), words)  # there are checks with ten rows
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
+def test_equals_the_authors_program_in_every_fold(name, authors_folds):
+    for fold in authors_folds(name, "MLkNN"):
+        learner, new = fold.fit(MLkNN(scale="range")), fold.dataset.X[fold.test]
+        figures = fold.measure(learner.predict(new), learner.predict_proba(new))
+        np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
+
+
+class WorstOnTop:
+    """A heap of the k nearest rows so far, in which the program's choice among ties lies."""
+
+    def __init__(self, distances):
+        self.distances, self.heap = distances, []
+
+    def add(self, row):
+        self.heap.append(row)
+        at = len(self.heap)
+        while at > 1 and self._far(at) > self._far(at // 2):
+            self._swap(at, at // 2)
+            at //= 2
+
+    def drop_worst(self):
+        self.heap[0] = self.heap[-1]
+        self.heap.pop()
+        at, size = 1, len(self.heap)
+        while 2 * at <= size:
+            right_is_worse = 2 * at < size and self._far(2 * at + 1) >= self._far(2 * at)
+            child = 2 * at + right_is_worse
+            if self._far(at) >= self._far(child):
+                break
+            self._swap(at, child)
+            at = child
+
+    def _far(self, at):
+        return self.distances[self.heap[at - 1]]
+
+    def _swap(self, a, b):
+        self.heap[a - 1], self.heap[b - 1] = self.heap[b - 1], self.heap[a - 1]
+
+
+def nearest_by_heap(distances, k):
+    """The k nearest rows as the program chooses them: a row as far as the worst comes too late."""
+    found = np.empty((len(distances), k), dtype=int)
+    for i, line in enumerate(distances.tolist()):
+        heap = WorstOnTop(line)
+        for row, distance in enumerate(line):
+            if len(heap.heap) == k and distance < line[heap.heap[0]]:
+                heap.drop_worst()
+            if len(heap.heap) < k and distance < np.inf:
+                heap.add(row)
+        found[i] = heap.heap
+    return Neighborhood(found, np.zeros(found.shape))
+
+
+def squared_distances(A, B, low, width, nominal):
+    total = np.zeros((len(A), len(B)))
+    for f in range(A.shape[1]):
+        if nominal[f]:
+            total += np.not_equal.outer(A[:, f], B[:, f])
+        elif width[f] > 0:
+            a, b = (A[:, f] - low[f]) / width[f], (B[:, f] - low[f]) / width[f]
+            total += np.subtract.outer(a, b) ** 2
+    return total
+
+
+def in_order_of_dealing(Y, rows):
+    """Rows in the order in which the program's stratification gave them to their fold."""
+    order, left = [], np.ones(len(Y), dtype=bool)
+    while left.any():
+        counts = Y[left].sum(axis=0)
+        rarest = np.argmin(np.where(counts > 0, counts, len(Y) + 1))
+        dealt = left & (Y[:, rarest] == 1) if counts.any() else left
+        order.extend(np.flatnonzero(dealt))
+        left = left & ~dealt
+    inside = np.isin(order, rows)
+    return np.array(order)[inside]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "n_folds"), [("flags", 10), ("genbase", 2), ("enron", 2)])
+def test_equals_the_authors_program_up_to_ties(name, n_folds, authors_folds):
+    """Nominal features make many rows equally near: with the program's choice among them, and
+    the rows in its order, all figures are equal, but for F where a probability is exactly 0.5."""
+    for fold in authors_folds(name, "MLkNN")[:n_folds]:
+        X, Y = (np.asarray(part.todense() if sp.issparse(part) else part)
+                for part in (fold.dataset.X, fold.dataset.Y))  # fmt: skip
+        nominal, train = fold.dataset.categorical_features, in_order_of_dealing(Y, fold.train)
+        low, width = X[train].min(axis=0), np.ptp(X[train], axis=0)
+        among = squared_distances(X[train], X[train], low, width, nominal)
+        np.fill_diagonal(among, np.inf)
+        learner = MLkNN(scale="range", categorical_features=nominal)
+        learner.fit(X[train], Y[train], neighborhood=nearest_by_heap(among, 10))
+        asked = squared_distances(X[fold.test], X[train], low, width, nominal)
+        e = Y[train][nearest_by_heap(asked, 10).indices].sum(axis=1)
+        scores = learner.posterior_[np.arange(Y.shape[1]), e]
+        figures = fold.measure(scores >= 0.5, scores)
+        coins = int(np.any(scores == 0.5))
+        np.testing.assert_allclose(figures[coins:], fold.figures[coins:], rtol=0, atol=1e-9)
