@@ -9,7 +9,7 @@ from sklearn.base import clone
 from labelance._inputs import open_data
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.imbalance import imr, irlbl, mean_imr, mean_ir
-from labelance.sampling import MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
+from labelance.sampling import MLROS, MLRUS, MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
 from labelance.sampling._strategy import every_label, minority_counts, resolve_strategy
 from labelance.testing import sampler_data
 
@@ -93,6 +93,9 @@ def test_mlsol_stresses_what_a_label_lacks():
     [
         (MLRkNNOS(random_state=0), "all"),
         (MLUL(random_state=0), "all"),
+        (MLROS(random_state=0), "minority"),
+        (MLROS(random_state=0), "all"),  # a label that is not above the mean is done at once
+        (MLRUS(random_state=0), "minority"),
         (MLeNN(threshold=0.3), "minority"),
         (MLTL(threshold=0.3, strategy="clean", protect_minority=True), "minority"),
     ],
@@ -109,6 +112,7 @@ def test_auto_is_the_samplers_own_rule(sampler, own_rule):
 @pytest.mark.parametrize(
     "sampler",
     [
+        MLRUS(sampling_ratio=0.9, random_state=0),
         MLeNN(threshold=0.3),
         MLTL(threshold=0.3, protect_minority=True),
         MLTL(threshold=0.1, strategy="clean", protect_minority=True),
@@ -141,14 +145,42 @@ def test_mlrknnos_gives_every_label_what_it_lacks():
     assert_array_equal(np.bincount(sampler.label_indices_), [0, 0, 100 - 2 * present[2]])
 
 
-@pytest.mark.parametrize("sampler", [MLeNN(), MLTL(protect_minority=True), MLUL()], ids=str)
+def test_mlros_clones_rows_of_the_chosen_labels_only():
+    sampler = MLROS(sampling_ratio=1, sampling_strategy=[1], random_state=0)
+    assert len(sampler.fit_resample(X, Y)[0]) > len(X)
+    assert Y[sampler.seed_indices_, 1].all()
+
+
+@pytest.mark.parametrize("static_max", [False, True])
+def test_mlros_fills_a_label_up_to_its_target(static_max):
+    sampler = MLROS(sampling_ratio=3, static_max=static_max, random_state=0)
+    sampler.set_params(sampling_strategy={1: 57}).fit_resample(X, Y)
+    assert len(sampler.seed_indices_) == 57 - Y[:, 1].sum()
+    Y_new = sampler.set_params(sampling_strategy={0: 30, 2: 0.9}).fit_resample(X, Y)[1]
+    clones, counts = Y[sampler.seed_indices_], Y_new.sum(axis=0)
+    assert counts[0] >= 30
+    assert counts[2] >= np.floor(0.9 * 70)
+    before_last = Y_new[:-1].sum(axis=0)
+    assert before_last[0] < 30 or before_last[2] < np.floor(0.9 * 70)
+    assert (clones[:, 0] | clones[:, 2]).all()
+
+
+def test_mlros_keeps_to_its_budget():
+    sampler = MLROS(sampling_ratio=0.1, sampling_strategy={0: 90}, random_state=0)
+    assert sampler.fit_resample(X, Y)[1].sum(axis=0)[0] == Y[:, 0].sum() + 10
+
+
+SAMPLERS_WITHOUT_TARGETS = [MLeNN(), MLTL(protect_minority=True), MLUL(), MLRUS()]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS_WITHOUT_TARGETS, ids=str)
 @pytest.mark.parametrize("target", [0.5, {0: 40}])
 def test_samplers_that_fill_nothing_up_refuse_targets(sampler, target):
     with pytest.raises(InputError, match="List the labels only"):
         clone(sampler).set_params(sampling_strategy=target).fit_resample(X, Y)
 
 
-@pytest.mark.parametrize("sampler", [MLTL()], ids=str)
+@pytest.mark.parametrize("sampler", [MLTL(), MLRUS(variant="bags")], ids=str)
 def test_a_choice_without_a_use_is_refused(sampler):
     with pytest.raises(InputError, match='leave sampling_strategy at "auto"'):
         clone(sampler).set_params(sampling_strategy=[0]).fit_resample(X, Y)

@@ -16,17 +16,27 @@ from labelance.imbalance._formulas import irlbl, label_counts, mean_where_define
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    above_mean_irlbl,
+    resolve_strategy,
+)
 from labelance.sampling._traits import SamplerTraits
 
 
 @dataclass(frozen=True, eq=False)
 class MLROSPlan:
-    """The minority labels, the rows that have each of them, all counts, and MeanIR."""
+    """The labels to clone for, the rows that have each of them, all counts, and when to stop.
+
+    A label is done when its IRLbl is down to ``mean_ir`` or its count is up to its target.
+    """
 
     labels: np.ndarray
     bags: sp.csc_array
     counts: np.ndarray
     mean_ir: float
+    targets: np.ndarray
 
 
 class MLROS(BaseMultiLabelSampler):
@@ -46,6 +56,14 @@ class MLROS(BaseMultiLabelSampler):
     sampling_ratio : float, default=0.25
         At most floor(sampling_ratio * n) rows are added; fewer if no label is left above
         the mean.
+    sampling_strategy : str, float, list, dict or callable, default="auto"
+        The labels that clone: "auto" and "minority" mean those with IRLbl above its mean,
+        "imbalanced" those with ImR above its mean, "all" every label; or names, numbers or a
+        mask of labels. Whichever are chosen, one whose IRLbl is down to the mean is done. A
+        float asks instead for that ratio of rows with a label of "auto" to rows without it,
+        and a dict from labels for a ratio (float) or a number of rows with the label (int);
+        a label is then done when it has that many, be it through clones for another label. A
+        function of Y may return any of these.
     static_max : bool, default=False
         Hold every label against the count that the most frequent one had at the start, as
         Mulan does, instead of the count that it has by now.
@@ -106,23 +124,35 @@ class MLROS(BaseMultiLabelSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "static_max": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
-        self, *, sampling_ratio: float = 0.25, static_max: bool = False, random_state: Any = None
+        self,
+        *,
+        sampling_ratio: float = 0.25,
+        sampling_strategy: SamplingStrategy = "auto",
+        static_max: bool = False,
+        random_state: Any = None,
     ) -> None:
         self.sampling_ratio = sampling_ratio
+        self.sampling_strategy = sampling_strategy
         self.static_max = static_max
         self.random_state = random_state
 
     def _plan(self, data: Data, neighborhood: None) -> MLROSPlan:
-        counts = label_counts(data.Y)
-        ratio = irlbl(counts)
-        mean_ir = mean_where_defined(ratio)
-        labels = np.flatnonzero(ratio > mean_ir)
-        return MLROSPlan(labels, data.Y[:, labels].tocsc(), counts, mean_ir)
+        strategy = resolve_strategy(
+            self.sampling_strategy, data, above_mean_irlbl, counts=label_counts
+        )
+        counts = strategy.present
+        labels = np.flatnonzero(strategy.labels & (counts > 0))
+        bags = data.Y[:, labels].tocsc()
+        if strategy.targets is None:
+            mean_ir = mean_where_defined(irlbl(counts))
+            return MLROSPlan(labels, bags, counts, mean_ir, np.full(len(labels), np.inf))
+        return MLROSPlan(labels, bags, counts, 0.0, strategy.targets[labels])
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(rows_to_sample(data.n_samples, self.sampling_ratio))
@@ -134,6 +164,7 @@ class MLROS(BaseMultiLabelSampler):
             plan.bags.indices,
             plan.counts.copy(),
             plan.mean_ir,
+            plan.targets,
             self.static_max,
             numbers,
         )
@@ -154,6 +185,7 @@ def _clone_in_turns(
     bag_rows: np.ndarray,
     counts: np.ndarray,
     mean_ir: float,
+    targets: np.ndarray,
     static_max: bool,
     numbers: np.ndarray,
 ) -> np.ndarray:
@@ -167,7 +199,8 @@ def _clone_in_turns(
         n_still = 0
         for t in range(n_active):
             bag = active[t]
-            if made == len(clones) or largest / counts[labels[bag]] <= mean_ir:
+            count = counts[labels[bag]]
+            if made == len(clones) or largest / count <= mean_ir or count >= targets[bag]:
                 continue
             active[n_still] = bag
             n_still += 1

@@ -18,6 +18,13 @@ from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._cleaner import rows_with
 from labelance.sampling._lprus import draw_kept
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    above_mean_irlbl,
+    refuse_idle_strategy,
+    resolve_labels,
+)
 from labelance.sampling._traits import SamplerTraits
 
 Variant = Literal["protect", "bags"]
@@ -59,6 +66,11 @@ class MLRUS(BaseMultiLabelSampler):
     variant : {"protect", "bags"}, default="protect"
         The two readings of the paper that programs have: delete rows without minority
         labels, or let majority labels delete rows of their own, whatever else these carry.
+    sampling_strategy : str, list or callable, default="auto"
+        For "protect", the labels whose rows are never deleted: "auto" and "minority" mean
+        those with IRLbl above its mean, "imbalanced" those with ImR above its mean, "all"
+        every label; or names, numbers or a mask of labels; or a function of Y that returns
+        any of these.
     static_max : bool, default=False
         For "bags": hold every label against the count that the most frequent one had at the
         start, as Mulan does, instead of the count that it has by now.
@@ -118,6 +130,7 @@ class MLRUS(BaseMultiLabelSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "variant": [StrOptions({"protect", "bags"})],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "static_max": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -127,21 +140,25 @@ class MLRUS(BaseMultiLabelSampler):
         *,
         sampling_ratio: float = 0.25,
         variant: Variant = "protect",
+        sampling_strategy: SamplingStrategy = "auto",
         static_max: bool = False,
         random_state: Any = None,
     ) -> None:
         self.sampling_ratio = sampling_ratio
         self.variant = variant
+        self.sampling_strategy = sampling_strategy
         self.static_max = static_max
         self.random_state = random_state
 
     def _plan(self, data: Data, neighborhood: None) -> np.ndarray | Turns:
         """Return the candidates ("protect") or the bags of the majority labels ("bags")."""
+        if self.variant == "protect":
+            kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
+            return np.flatnonzero(~rows_with(data.Y, kept))
+        refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="protect"')
         counts = label_counts(data.Y)
         ratio = irlbl(counts)
         mean_ir = mean_where_defined(ratio)
-        if self.variant == "protect":
-            return np.flatnonzero(~rows_with(data.Y, ratio > mean_ir))
         return _take_turns(data.Y, np.flatnonzero(ratio < mean_ir), counts, mean_ir)
 
     def _draw(self, data: Data, plan: np.ndarray | Turns, rng: np.random.Generator) -> Draw:
