@@ -9,16 +9,14 @@ real datasets: set LABELANCE_DATA, or let them be downloaded.
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from _measure import interleaved_seconds, peak_extra_bytes
+from _reference import authors_seconds
 from labelance.datasets import load_dataset
 from labelance.sampling import MLSOL
 
@@ -39,18 +37,6 @@ def features(name: str, container: str) -> tuple[object, object]:
     data = load_dataset(name)
     X = data.X.toarray() if sp.issparse(data.X) else np.asarray(data.X)
     return (X if container == "dense" else sp.csr_matrix(X)), data.Y
-
-
-def authors_seconds() -> dict[str, float]:
-    """CPU seconds of the authors' program, where its timings lie beside the datasets."""
-    table = Path(os.environ.get("LABELANCE_DATA", ".")).parent / "reference/timing/timing.csv"
-    if not table.is_file():
-        return {}
-    rows = [row for row in csv.DictReader(table.open()) if row["what"] == "MLSOL" and row["cpu_s"]]
-    best: dict[str, float] = {}
-    for row in rows:
-        best[row["dataset"]] = min(float(row["cpu_s"]), best.get(row["dataset"], np.inf))
-    return best
 
 
 def warm_up() -> float:
@@ -85,7 +71,7 @@ def main() -> None:
     parser.add_argument("--only", help="one dataset")
     options = parser.parse_args()
     print(f"compilation or loading of compiled code: {warm_up():.1f} s (not counted below)")
-    theirs = authors_seconds()
+    theirs = authors_seconds("MLSOL")
     print(
         f"{'dataset':<10} {'kind':<6} {'search s':>9} {'MLSOL s':>9} {'ratio':>6} {'target':>7} "
         f"{'extra MB':>9} {'authors CPU s':>14} {'times':>6}"

@@ -1,0 +1,209 @@
+"""All samplers over what they cannot do without: their neighbor searches, or copying the rows.
+
+- A sampler that looks at neighbors is held against its search alone, found by the same code.
+- A sampler that clones, deletes or edits rows is held against one row-take of the same output.
+- MLSMOTE is held against the PyPI package ``multismote``, if that is installed, and against the
+  authors' program, if its timings lie beside the datasets.
+
+Both sides of a ratio run in one process, taking turns. Needs the real datasets: set
+LABELANCE_DATA, or let them be downloaded.
+
+    python benchmarks/samplers.py --repeats 3
+    python benchmarks/samplers.py --slow --only yeast enron
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from _measure import best_seconds, interleaved_seconds, peak_extra_bytes
+from _reference import authors_seconds
+from labelance._inputs import open_data
+from labelance._optional import optional_import
+from labelance.datasets import load_dataset
+from labelance.neighbors import find_neighbors
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    MLUL,
+    REMEDIAL,
+    MLeNN,
+    MLRkNNOS,
+    RHwROS,
+)
+
+DATASETS = ("yeast", "enron", "bibtex", "delicious")
+SEARCH_TARGET, TAKE_TARGET, MULTISMOTE_TARGET = 1.3, 5.0, 10.0
+LIKE_THE_AUTHORS = {
+    "grow_bags": True,
+    "at_least_mean": True,
+    "vote_includes_seed": True,
+    "scale": "range",
+}
+Call = Callable[[], Any]
+
+
+def row_takers() -> list[Any]:
+    """Return the samplers whose output is rows of the input."""
+    return [
+        MLROS(random_state=0),
+        MLRUS(random_state=0),
+        MLRUS(variant="bags", random_state=0),
+        LPROS(random_state=0),
+        LPRUS(random_state=0),
+        REMEDIAL(),
+        RHwROS(random_state=0),
+    ]
+
+
+def searchers() -> list[Any]:
+    """Return the samplers that search once among all rows."""
+    return [MLSOL(random_state=0), MLUL(random_state=0), MLeNN(), MLTL()]
+
+
+def rows_of(sampler: Any, n: int) -> np.ndarray:
+    """Return the rows that a fitted sampler's output consists of."""
+    kept = getattr(sampler, "sample_indices_", np.arange(n))
+    return np.concatenate([kept, getattr(sampler, "seed_indices_", np.empty(0, dtype=int))])
+
+
+def search_bags(sampler: MLSMOTE, X: Any, Y: Any) -> Call:
+    """Return a call that does the searches of MLSMOTE and nothing else."""
+    data = open_data(X, Y, who="the benchmark")
+    bags = [data.X[bag] for bag in sampler.plan(X, Y).details.bags]
+    return lambda: [sampler._search(bag, data.categorical) for bag in bags]
+
+
+def over_search(X: Any, Y: Any) -> Iterator[tuple[Any, Call]]:
+    """Yield the samplers that look at neighbors, and their searches alone."""
+    for sampler in searchers():
+        yield sampler, lambda k=sampler.k_neighbors: find_neighbors(X, k)
+    mlsmote = MLSMOTE(random_state=0)
+    yield mlsmote, search_bags(mlsmote, X, Y)
+
+
+def over_take(X: Any, Y: Any) -> Iterator[tuple[Any, Call]]:
+    """Yield the samplers that copy rows, and one taking of the same rows."""
+    for sampler in row_takers():
+        sampler.fit_resample(X, Y)
+        rows = rows_of(sampler, X.shape[0])
+        yield sampler, lambda rows=rows: (X[rows], Y[rows])
+
+
+def enough(call: Call, repeats: int) -> int:
+    """Return more repeats for a short call, whose time the machine's noise would drown."""
+    return int(np.clip(1 / best_seconds(call, 1), repeats, 50))
+
+
+def compare(
+    name: str, pairs: Iterator[tuple[Any, Call]], X: Any, Y: Any, target: float, repeats: int
+) -> None:
+    """Print one line for each sampler: its seconds, those of what it is held against, memory."""
+    kind = "csr" if sp.issparse(X) else "dense"
+    for sampler, alone in pairs:
+        calls = {"all": lambda s=sampler: s.fit_resample(X, Y), "alone": alone}
+        seconds = interleaved_seconds(calls, enough(calls["all"], repeats))
+        extra = peak_extra_bytes(calls["all"]) / 2**20
+        ratio = seconds["all"] / seconds["alone"]
+        method = type(sampler).__name__ + ("/bags" if "'bags'" in repr(sampler) else "")
+        print(
+            f"{name:<10} {kind:<6} {method:<12} {seconds['alone']:9.4f} {seconds['all']:9.4f} "
+            f"{ratio:6.2f} {target:7.2f} {'' if ratio <= target else 'missed':<7} {extra:9.0f}",
+            flush=True,
+        )
+
+
+def containers(X: Any, Y: Any) -> list[tuple[Any, Any]]:
+    """Return the data as CSR and as dense arrays."""
+    X, Y = sp.csr_array(X), sp.csr_array(Y)
+    return [(X, Y), (X.toarray(), Y.toarray())]
+
+
+def measure_slow_ones(name: str, X: Any, Y: Any) -> None:
+    """Print the time of one run of MLRkNNOS, nearly all of which its classifiers take."""
+    sampler = MLRkNNOS(random_state=0, max_samples=None)
+    seconds = best_seconds(lambda: sampler.fit_resample(X, Y), 1)
+    made = len(sampler.seed_indices_)
+    print(f"{name:<10} MLRkNNOS: {seconds:.1f} s for {made} rows, once", flush=True)
+
+
+def measure_rivals(name: str, X: Any, Y: Any, repeats: int) -> None:
+    """Print MLSMOTE's time beside those of other programs, where there are any."""
+    calls = {
+        "default": lambda: MLSMOTE(random_state=0).fit_resample(X, Y),
+        "like the authors'": lambda: MLSMOTE(random_state=0, **LIKE_THE_AUTHORS).fit_resample(X, Y),
+    }
+    seconds = interleaved_seconds(calls, enough(calls["default"], repeats))
+    ours = ", ".join(f"{option} {value:.3f} s" for option, value in seconds.items())
+    print(f"{name:<10} MLSMOTE: {ours}", flush=True)
+    theirs = authors_seconds("MLSMOTE").get(name)
+    if theirs is not None:
+        times = theirs / seconds["like the authors'"]
+        print(f"{'':<10} authors' program: {theirs:.2f} CPU s, {times:.1f} times ours", flush=True)
+    if name == "bibtex":
+        measure_multismote(X, Y, seconds["default"])
+
+
+def measure_multismote(X: Any, Y: Any, ours: float) -> None:
+    """Print the time of the PyPI package, which takes dense arrays only."""
+    try:
+        multismote = optional_import("multismote", extra="benchmark", purpose="This comparison")
+    except ImportError:
+        print(f"{'':<10} multismote: not installed (pip install multismote)")
+        return
+    X, Y = containers(X, Y)[1]
+    rival = multismote.MultiSMOTE(random_state=0)
+    seconds = best_seconds(lambda: rival.fit_resample(X, Y), 1)
+    print(
+        f"{'':<10} multismote: {seconds:.1f} s, {seconds / ours:.0f} times ours "
+        f"(target {MULTISMOTE_TARGET:.0f})",
+        flush=True,
+    )
+
+
+def warm_up() -> None:
+    """Compile everything once."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((80, 5)).round(1), (rng.random((80, 4)) < [0.6, 0.4, 0.2, 0.1]).astype(int)
+    mlsmotes = [MLSMOTE(), MLSMOTE(**LIKE_THE_AUTHORS)]
+    for values, labels in containers(X, Y):
+        for sampler in [*row_takers(), *searchers(), *mlsmotes]:
+            sampler.fit_resample(values, labels)
+            sampler.fit_resample(values, sp.csr_array(labels))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=DATASETS, default=DATASETS)
+    parser.add_argument("--slow", action="store_true", help="MLRkNNOS too, on yeast and enron")
+    options = parser.parse_args()
+    warm_up()
+    print(
+        f"{'dataset':<10} {'kind':<6} {'sampler':<12} {'alone s':>9} {'all s':>9} {'ratio':>6} "
+        f"{'target':>7} {'':<7} {'extra MB':>9}"
+    )
+    for name in options.only:
+        data = load_dataset(name)
+        X, Y = data.X, data.Y
+        compare(name, over_search(X, Y), X, Y, SEARCH_TARGET, options.repeats)
+        for values, labels in containers(X, Y):
+            pairs = over_take(values, labels)
+            compare(name, pairs, values, labels, TAKE_TARGET, options.repeats)
+        measure_rivals(name, X, Y, options.repeats)
+        if options.slow and name in ("yeast", "enron"):
+            measure_slow_ones(name, X, Y)
+
+
+if __name__ == "__main__":
+    main()
