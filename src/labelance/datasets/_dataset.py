@@ -262,23 +262,33 @@ def _bits(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _feature_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
-    """One pandas column for every feature; sparse columns come from a CSC copy."""
+    """One pandas column for every feature, in order; numbers of a sparse X stay sparse."""
+    nominal = data.categorical_features
     X: Any = data.X
-    columns = X.tocsc() if is_sparse(X) else X
-    made = {}
-    for j, values in enumerate(data.categories):
-        column = columns[:, [j]] if is_sparse(columns) else columns[:, j]
-        if values is not None:
-            column = column.toarray().ravel() if is_sparse(columns) else column
-            codes = np.where(np.isnan(column), -1, column).astype(np.intp)
-            made[j] = pandas.Categorical.from_codes(codes, categories=list(values))
-        elif is_sparse(columns):
-            made[j] = pandas.arrays.SparseArray.from_spmatrix(column)
-        else:
-            made[j] = column
-    frame: pd.DataFrame = pandas.DataFrame(made, index=range(data.n_samples))
+    numbers, codes = X[:, ~nominal], X[:, nominal]
+    index = pandas.RangeIndex(data.n_samples)
+    if is_sparse(X):
+        numeric = pandas.DataFrame.sparse.from_spmatrix(numbers, index=index)
+        codes = codes.tocsc()
+    else:
+        numeric = pandas.DataFrame(numbers, index=index)
+    words = pandas.DataFrame(
+        {
+            i: _categorical(pandas, codes[:, [i]], values)
+            for i, values in enumerate(filter(None, data.categories))
+        },
+        index=index,
+    )
+    frame: pd.DataFrame = pandas.concat([numeric, words], axis=1)
+    frame = frame.iloc[:, np.argsort(np.argsort(nominal, kind="stable"))]
     frame.columns = pandas.Index(data.feature_names)
     return frame
+
+
+def _categorical(pandas: Any, codes: Any, values: tuple[str, ...]) -> Any:
+    codes = (codes.toarray() if is_sparse(codes) else codes).ravel()
+    codes = np.where(np.isnan(codes), -1, codes).astype(np.intp)
+    return pandas.Categorical.from_codes(codes, categories=list(values))
 
 
 def _label_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._text import CellWriter
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+")
+_MEKA_OPTIONS = re.compile(r"-C\s+-?\d+")
 _ESCAPES = str.maketrans(
     {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     | {chr(code): f"\\{code:03o}" for code in (*range(9), 11, 12, *range(14, 32), 127)}
@@ -34,8 +35,9 @@ def quote(word: str) -> str:
 
 def _head(data: MultiLabelDataset) -> str:
     # MEKA reads the number of labels here, negative because they come last.
-    relation = f"{data.name}: -C -{data.n_labels}" if data.n_labels else data.name
-    lines = [f"@relation {quote(relation)}", ""]
+    relation = f"{_MEKA_OPTIONS.sub('', data.name)}: -C -{data.n_labels}"
+    lines = [f"% {_one_line(text)}" for text in (data.description, data.citation) if text]
+    lines += [f"@relation {quote(relation)}", ""]
     known: dict[tuple[str, ...] | None, str] = {None: "numeric"}
     for name, values in zip(data.feature_names, data.categories):
         if values not in known:
@@ -43,6 +45,10 @@ def _head(data: MultiLabelDataset) -> str:
         lines.append(f"@attribute {quote(name)} {known[values]}")
     lines += [f"@attribute {quote(name)} {{0,1}}" for name in data.label_names]
     return "\n".join([*lines, "", "@data", ""])
+
+
+def _one_line(text: str) -> str:
+    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
 def _dense_lines(writer: CellWriter) -> Iterator[list[str]]:

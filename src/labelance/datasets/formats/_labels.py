@@ -51,8 +51,8 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
     """Positions of the label columns."""
     if labels is None:
         return _find_by_file(table)
-    if isinstance(labels, int):
-        return _find_by_count(table, labels)
+    if isinstance(labels, (int, np.integer)):
+        return _find_by_count(table, int(labels))
     if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.endswith(".xml")):
         path = Path(labels)
         return _find_by_name(table, read_label_names(path), f"the label file {path}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats import _libsvm_rows as row
 from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._text import number_texts
+from labelance.datasets.formats._text import number_texts, row_blocks
 from labelance.exceptions import DataFileError, InputError
 
 _HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\n")
@@ -167,12 +168,17 @@ def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
             "X has no features, or nominal ones with other values than 0 and 1",
             "Encode them as numbers, or write ARFF or NPZ",
         )
-    X = csr_array(data.X)
     out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())
-    numbers = np.array(number_texts(X.data, missing="nan", infinity="inf"), dtype=object)
     names = np.array([f"{j}:" for j in range(data.n_features)], dtype=object)
-    cells, labels = (names[X.indices] + numbers).tolist(), list(map(str, data.Y.indices.tolist()))
-    for (a, b), (c, d) in zip(pairwise(data.Y.indptr.tolist()), pairwise(X.indptr.tolist())):
+    for rows in row_blocks(data):
+        lines = _lines(csr_array(data.X[rows]), data.Y[rows], names)
+        out.write("\n".join([*lines, ""]).encode())
+
+
+def _lines(X: csr_array, Y: csr_array, names: NDArray[np.object_]) -> Iterator[str]:
+    numbers = np.array(number_texts(X.data, missing="nan", infinity="inf"), dtype=object)
+    cells, labels = (names[X.indices] + numbers).tolist(), list(map(str, Y.indices.tolist()))
+    for (a, b), (c, d) in zip(pairwise(Y.indptr.tolist()), pairwise(X.indptr.tolist())):
         # A row with nothing in it would not be seen.
         features = " ".join(cells[c:d]) if d > c or b > a else "0:0"
-        out.write(f"{','.join(labels[a:b])} {features}\n".encode())
+        yield f"{','.join(labels[a:b])} {features}"

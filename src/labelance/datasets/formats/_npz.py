@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-import zlib
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,22 +12,9 @@ from scipy.sparse import csr_array
 
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
-from labelance.exceptions import DataFileError, LabelanceError
+from labelance.exceptions import DataFileError
 
 VERSION = 1
-# Bytes of chance can fail in the archive, in an array, in the words or in what they make up.
-_SIGNS_OF_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    OSError,
-    EOFError,
-    MemoryError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    LabelanceError,
-)
 _WORDS = ("feature_names", "label_names", "categories", "name", "description", "citation")
 
 
@@ -45,7 +31,8 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
         raise
     except FileNotFoundError as problem:
         raise file.error(None, "The file is opened", "there is none", "Check the path") from problem
-    except _SIGNS_OF_DAMAGE as problem:
+    except Exception as problem:
+        # Damaged bytes can fail anywhere: in the archive, in an array, in what they make up.
         raise _not_ours(file, problem) from problem
 
 

@@ -33,7 +33,7 @@ def read_parquet(file: TextFile) -> Table:
             if size > file.max_bytes:
                 raise file.too_large()
             table = source.read()
-            words = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
+            words = dict(json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}")))
     except DataFileError:
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:
@@ -146,7 +146,8 @@ def _codes(column: Any, declared: list[str] | None) -> Column:
     array = column.unify_dictionaries().combine_chunks()
     array = array if not hasattr(array, "chunks") else array.chunk(0)
     words = array.dictionary.to_pylist()
-    values = tuple(words if declared is None else declared)
+    # Another program may have added values since we wrote the metadata.
+    values = tuple(dict.fromkeys([*(declared or ()), *words]))
     codes = {word: code for code, word in enumerate(values)}
     position = np.array([codes[word] for word in words] + [np.nan])
     indices = array.indices.to_numpy(zero_copy_only=False)

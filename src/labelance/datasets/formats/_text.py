@@ -26,6 +26,13 @@ def number_texts(values: NDArray[np.float64], *, missing: str, infinity: str) ->
     return text[:-1].split(", ")
 
 
+def row_blocks(data: MultiLabelDataset) -> Iterator[slice]:
+    """Yield slices of rows that have about BLOCK_CELLS cells, zeros counted."""
+    size = max(BLOCK_CELLS // (data.n_features + data.n_labels), 1)
+    for start in range(0, data.n_samples, size):
+        yield slice(start, start + size)
+
+
 class CellWriter:
     """The cells of a dataset, features then labels, as text."""
 
@@ -41,7 +48,7 @@ class CellWriter:
     def dense_rows(self) -> Iterator[list[list[str]]]:
         """Yield blocks of rows, each row the texts of all its cells."""
         width = self.data.n_features + self.data.n_labels
-        for rows in self._blocks(width):
+        for rows in row_blocks(self.data):
             X: Any = self.data.X[rows]
             X = X.toarray() if is_sparse(X) else X
             table = np.hstack([X, self.data.Y[rows].toarray()])
@@ -50,15 +57,9 @@ class CellWriter:
 
     def sparse_rows(self) -> Iterator[tuple[csr_array, Words]]:
         """Yield blocks of rows as a CSR and the texts of what it stores."""
-        stored = (self.data.X.nnz + self.data.Y.nnz) / max(self.data.n_samples, 1)  # type: ignore[union-attr]
-        for rows in self._blocks(int(stored) + 1):
+        for rows in row_blocks(self.data):
             block = hstack([self.data.X[rows], self.data.Y[rows]], format="csr")
             yield block, self._texts(block.data, block.indices)
-
-    def _blocks(self, cells_per_row: int) -> Iterator[slice]:
-        size = max(BLOCK_CELLS // max(cells_per_row, 1), 1)
-        for start in range(0, self.data.n_samples, size):
-            yield slice(start, start + size)
 
     def _texts(self, values: NDArray[np.float64], columns: NDArray[Any]) -> Words:
         numbers = number_texts(values, missing=self.missing, infinity=self.infinity)

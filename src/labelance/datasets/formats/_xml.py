@@ -56,7 +56,7 @@ def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ..
             path,
             problem.lineno,
             "The label file is well-formed XML",
-            expat.errors.messages[problem.code],
+            f"it is not ({expat.errors.messages[problem.code]})",
             "Correct it, or name the labels with labels=[…]",
         ) from problem
     return _distinct(path, names)
