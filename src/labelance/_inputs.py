@@ -401,6 +401,8 @@ def _encode_column(values: Any, j: int) -> np.ndarray:
 
 def _code_column(values: Any, j: int, distinct: np.ndarray) -> None:
     """Replace the numbers of column j by their places in ``distinct``; NaN where it lacks them."""
+    if not len(distinct):
+        return  # every value is missing and stays so
     cells = values.indices == j if sp.issparse(values) else (slice(None), j)
     stored = values.data[cells] if sp.issparse(values) else values[cells]
     order = np.argsort(distinct)

@@ -230,3 +230,10 @@ def test_new_sparse_rows_are_coded_as_the_old_ones():
     schema = open_features(sp.csr_array(old), who="x", categorical_features=[0]).schema()
     clean = open_like(sp.csr_array(new), schema, who="x")
     assert_array_equal(clean.toarray(), [[1, 5], [np.nan, 0]])
+
+
+def test_a_nominal_column_without_a_known_value_stays_missing():
+    X = np.array([[np.nan, 1.0], [np.nan, 2.0]])
+    features = open_features(X, who="x", categorical_features=[0], missing="distance")
+    assert_array_equal(features.X, X)
+    assert_array_equal(features.restore(None, features.X[:1])[-1], X[0])

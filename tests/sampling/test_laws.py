@@ -65,7 +65,6 @@ def exempt(sampler):
     if isinstance(sampler, RemedialHwR) and not isinstance(sampler, RHwROS):
         reasons |= {"missing_values_are_refused_or_kept": "its resampler says what NaN means"}
     if isinstance(sampler, SamplerSequence):
-        reasons["clones_and_set_params"] = "no chain can be made without its steps"
         if sampler.traits.finds_neighbors:  # its own tests hand a neighborhood to the first step
             reasons |= dict.fromkeys(
                 ("works_with_metadata_routing", "given_neighborhood_equals_search"),

@@ -25,19 +25,11 @@ class SparseTable:
     def values(self) -> sp.csr_array:
         """Return sorted CSR floats without duplicates or explicit zeros."""
         short = self.native.dtype in (np.float32, np.float16)
-        dtype = np.float32 if short else np.float64
-        clean = sp.csr_array(self.native, dtype=dtype)
-        canonical = clean.has_canonical_format
-        if canonical and clean.data.all():
-            return clean
-        clean = clean.copy()
-        clean.sum_duplicates()
-        clean.eliminate_zeros()
-        return clean
+        return _canonical(sp.csr_array(self.native, dtype=np.float32 if short else np.float64))
 
     def cells(self) -> sp.csr_array:
-        """Return the clean values; they are few."""
-        return self.values()
+        """Return the same without a change of dtype; labels need no floats."""
+        return _canonical(sp.csr_array(self.native))
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: numbers have no words."""
@@ -62,3 +54,13 @@ class SparseTable:
         if isinstance(self.native, sp.spmatrix):
             out = sp.csr_matrix(out)
         return out.asformat(self.native.format)
+
+
+def _canonical(matrix: sp.csr_array) -> sp.csr_array:
+    """Return the matrix sorted, without duplicates and explicit zeros; the input stays as it is."""
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix

@@ -20,12 +20,13 @@ from labelance.testing._law import Law
 
 def check_clones_and_set_params(sampler: Any, traits: SamplerTraits) -> None:
     """``__init__`` stores its arguments unchanged and does nothing else; parameters round-trip."""
-    for name in sampler.get_params(deep=False):
+    parameters = sampler.get_params(deep=False)
+    for name in parameters:
         token = object()
-        stored = type(sampler)(**{name: token}).get_params(deep=False)[name]
+        stored = type(sampler)(**{**parameters, name: token}).get_params(deep=False)[name]
         assert stored is token, f"__init__ does not store {name} as it came"
     copy = clone(sampler)
-    assert copy.set_params(**sampler.get_params(deep=False)) is copy, "set_params returns no self"
+    assert copy.set_params(**parameters) is copy, "set_params returns no self"
     early = [name for name in vars(copy) if name.endswith("_") and not name.startswith("_")]
     assert not early, f"__init__ sets fitted attributes: {early}"
 
