@@ -2,6 +2,6 @@
 
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._label_thresholds import LabelThresholds
-from labelance.ensemble._named import EMLSOL
+from labelance.ensemble._named import EMLSMOTE, EMLSOL, ERHwRSMT
 
-__all__ = ["EMLS", "EMLSOL", "LabelThresholds"]
+__all__ = ["EMLS", "EMLSMOTE", "EMLSOL", "ERHwRSMT", "LabelThresholds"]
