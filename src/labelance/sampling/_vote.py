@@ -13,8 +13,7 @@ import scipy.sparse as sp
 
 from labelance._arrays import squeeze_runs
 from labelance._compile import kernel
-
-_NO_COLUMN = np.iinfo(np.int64).max
+from labelance.neighbors._exact import SparseRows, sparse_rows
 
 
 def vote_labels(
@@ -75,12 +74,11 @@ def vote_values(
     starts = np.cumsum(room) - room
     columns = np.empty(room.sum(), dtype=X.indices.dtype)
     values = np.empty(room.sum(), dtype=X.dtype)
-    csr = X.data, X.indices, X.indptr
-    ends = _fill_sparse(*csr, nominal, circles, sizes, first, starts, columns, values)
+    ends = _fill_sparse(sparse_rows(X), nominal, circles, sizes, first, starts, columns, values)
     filled, indptr = squeeze_runs(starts, ends)
     cells = values[filled], columns[filled], indptr
     voted = sp.csr_array(cells, shape=(len(circles), X.shape[1]))
-    voted.has_sorted_indices = True
+    voted.sort_indices()
     return voted
 
 
@@ -110,15 +108,15 @@ def _gather_labels(
     """Fill ``columns`` with the labels of each new row; return where they end."""
     ends = starts.copy()
     for t in range(len(circles)):
-        circle = circles[t, : sizes[t]]
-        for row in circle:
-            for label in indices[indptr[row] : indptr[row + 1]]:
-                votes[label] += 1
-                if votes[label] == needed[t]:
-                    columns[ends[t]] = label
+        for row in circles[t, : sizes[t]]:
+            for cell in range(indptr[row], indptr[row + 1]):
+                votes[indices[cell]] += 1
+                if votes[indices[cell]] == needed[t]:
+                    columns[ends[t]] = indices[cell]
                     ends[t] += 1
-        for row in circle:
-            votes[indices[indptr[row] : indptr[row + 1]]] = 0
+        for row in circles[t, : sizes[t]]:
+            for cell in range(indptr[row], indptr[row + 1]):
+                votes[indices[cell]] = 0
     return ends
 
 
@@ -130,6 +128,8 @@ def _most_frequent(values: np.ndarray) -> float:
         same = 0
         for other in values:
             same += other == value  # NaN equals nothing, so it has no vote
+        if 2 * same > len(values):
+            return value
         if same > most or (same == most and value < best):
             best, most = value, same
     return best
@@ -154,20 +154,8 @@ def _fill_dense(
 
 
 @kernel
-def _next_column(indices: np.ndarray, place: np.ndarray, stop: np.ndarray) -> int:
-    """Return the lowest column that any of the runs has not passed yet."""
-    column = _NO_COLUMN
-    for a in range(len(place)):
-        if place[a] < stop[a]:
-            column = int(min(column, indices[place[a]]))
-    return column
-
-
-@kernel
 def _fill_sparse(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
+    csr: SparseRows,
     nominal: np.ndarray,
     circles: np.ndarray,
     sizes: np.ndarray,
@@ -176,26 +164,37 @@ def _fill_sparse(
     columns: np.ndarray,
     out: np.ndarray,
 ) -> np.ndarray:
-    """Merge the sorted rows of each circle, column by column; return where each new row ends."""
+    """Fill what zero does not win, in no order; return where each new row ends."""
+    data, indices, indptr = csr
     ends = starts.copy()
-    ballots = np.empty(circles.shape[1])
+    # How many voters store a value of a column; once these are most of them, the column is
+    # nominated, and has the place of its ballots here, counted down from -1.
+    state = np.zeros(len(nominal), dtype=np.int64)
     for t in range(len(circles)):
         voters = circles[t, first : sizes[t]]
-        place, stop = indptr[voters].copy(), indptr[voters + 1]
-        values = ballots[: len(voters)]
-        column = _next_column(indices, place, stop)
-        while column != _NO_COLUMN:
-            stored = 0
-            values[:] = 0.0
-            for a in range(len(voters)):
-                if place[a] < stop[a] and indices[place[a]] == column:
-                    values[a] = data[place[a]]
-                    place[a] += 1
-                    stored += 1
-            if nominal[column] and 2 * stored > len(voters):
-                winner = _most_frequent(values)
-                if winner != 0:
-                    out[ends[t]], columns[ends[t]] = winner, column
-                    ends[t] += 1
-            column = _next_column(indices, place, stop)
+        n_nominated, most = 0, len(voters) // 2 + 1
+        for row in voters:
+            for cell in range(indptr[row], indptr[row + 1]):
+                column = indices[cell]
+                if state[column] >= 0:
+                    state[column] += 1
+                    if state[column] == most and nominal[column]:
+                        columns[starts[t] + n_nominated] = column
+                        n_nominated += 1
+                        state[column] = -n_nominated
+        ballots = np.zeros((n_nominated, len(voters)))
+        for a in range(len(voters)):
+            for cell in range(indptr[voters[a]], indptr[voters[a] + 1]):
+                column = indices[cell]
+                if state[column] < 0:
+                    ballots[-1 - state[column], a] = data[cell]
+                else:
+                    state[column] = 0
+        for c in range(n_nominated):
+            column = columns[starts[t] + c]
+            state[column] = 0
+            winner = _most_frequent(ballots[c])
+            if winner != 0:
+                columns[ends[t]], out[ends[t]] = column, winner
+                ends[t] += 1
     return ends
