@@ -66,7 +66,7 @@ def test_a_last_line_needs_no_end(music):
 def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
     data = read_multilabel(music)
     monkeypatch.setattr(_bytes, "READ_SIZE", size)
-    monkeypatch.setattr(_bytes.TextFile.blocks, "__kwdefaults__", {"size": size})
+    monkeypatch.setattr(_bytes.TextFile._pieces, "__kwdefaults__", {"size": size})
     assert read_multilabel(music).same_as(data)
     zipped = music.with_suffix(".arff.gz")
     zipped.write_bytes(gzip.compress(MUSIC.encode()))
@@ -182,6 +182,29 @@ def test_present_names_the_value(tmp_path):
         read_multilabel(path, labels=-1)
     Y = read_multilabel(path, labels=-1, present="spam").Y
     np.testing.assert_array_equal(Y.toarray(), [[0], [1]])
+
+
+def test_present_settles_columns_of_more_values(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,l\n1,no\n2,yes\n3,maybe\n")
+    Y = read_multilabel(path, labels=-1, present="maybe").Y
+    np.testing.assert_array_equal(Y.toarray(), [[0], [0], [1]])
+
+
+def test_blanks_beyond_ascii_belong_to_names(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text(
+        "@relation '-C 1'\n@attribute l\xa0x {n,y}\n@attribute x\u2003y real\n@data\ny,1"
+    )
+    data = read_multilabel(path)
+    assert data.label_names + data.feature_names == ("l\xa0x", "x\u2003y")
+
+
+def test_label_files_say_their_encoding(tmp_path):
+    xml = '<?xml version="1.0" encoding="iso-8859-1"?><labels><label name="é"/></labels>'
+    (tmp_path / "a.xml").write_bytes(xml.encode("latin-1"))
+    (tmp_path / "a.csv").write_text("x,é\n1,1\n", encoding="utf-8")
+    assert read_multilabel(tmp_path / "a.csv").label_names == ("é",)
 
 
 TEXTS = """@relation '-C 1'

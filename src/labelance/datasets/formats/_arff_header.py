@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -12,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._table import refuse_repeated_names
 from labelance.datasets.formats._values import DROP, NOMINAL, NUMBER, TEXT
-from labelance.exceptions import DataFileError
 
 TextPolicy = Literal["error", "nominal", "drop"]
 ColumnType = tuple[int, tuple[str, ...] | None]
 
+# Blanks are those of ASCII, as in the rows; any other may be part of a name.
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s{{%'\",][^\s{{]*)\s*(.*)", re.I | re.S)
-_FIRST_ATTRIBUTE = re.compile(r"^[ \t]*@attribute", re.I | re.M)
-_RELATION = re.compile(rf"\s*@relation\s+({_QUOTED}|.*)", re.I | re.S)
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^\s,{{}}'\"][^\s,}}]*)\s*(,?)")
-_NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\]\s*)?(?:%.*)?$", re.I)
-_TEXTUAL = re.compile(rf"(?:string|date(?:\s+(?:{_QUOTED}|\S+))?)\s*(?:%.*)?$", re.I)
+_ATTRIBUTE = re.compile(
+    rf"\s*@attribute\s+({_QUOTED}|[^\s{{%'\",][^\s{{]*)\s*(.*)", re.A | re.I | re.S
+)
+_FIRST_ATTRIBUTE = re.compile(r"^[ \t]*@attribute", re.A | re.I | re.M)
+_RELATION = re.compile(rf"\s*@relation\s+({_QUOTED}|.*)", re.A | re.I | re.S)
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^\s,{{}}'\"][^\s,}}]*)\s*(,?)", re.A)
+_NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\]\s*)?(?:%.*)?$", re.A | re.I)
+_TEXTUAL = re.compile(rf"(?:string|date(?:\s+(?:{_QUOTED}|\S+))?)\s*(?:%.*)?$", re.A | re.I)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.S)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 
@@ -102,7 +104,11 @@ def _data_line(block: bytes) -> int | None:
 
 def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
     relation, names, specs, lines = _split_head(file, head)
-    _check_names(file, names, lines)
+    if not names:
+        raise file.error(
+            None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
+        )
+    refuse_repeated_names(file, names, lines)
     # Files have tens of thousands of columns of a few types; each type is parsed once.
     first = dict(zip(reversed(specs), range(len(specs) - 1, -1, -1)))
     known = {
@@ -226,24 +232,6 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
             number, f"{name!r} has distinct values", "one comes twice", "Remove one of them"
         )
     return tuple(values)
-
-
-def _check_names(file: TextFile, names: list[str], lines: Sequence[int]) -> None:
-    if not names:
-        raise file.error(
-            None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
-        )
-    if len(set(names)) < len(names):
-        name = Counter(names).most_common(1)[0][0]
-        second = names.index(name, names.index(name) + 1)
-        raise repeated_name(file, lines[second], name)
-
-
-def repeated_name(file: TextFile, line: int | None, name: str) -> DataFileError:
-    """Make the error for two columns of one name."""
-    return file.error(
-        line, "Every column has its own name", f"{name!r} comes twice", "Rename one of them"
-    )
 
 
 def _short(text: str) -> str:

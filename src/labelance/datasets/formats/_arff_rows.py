@@ -1,7 +1,7 @@
 """Where the cells of ARFF rows begin and end, dense and sparse, compiled.
 
 Both kernels go through a block of whole lines, note the bounds of every cell, and stop at the
-first mistake. What the cells mean is the matter of `_cells`.
+first mistake. What the cells mean is the matter of `_values`.
 """
 
 from __future__ import annotations

@@ -23,6 +23,10 @@ MAX_BYTES = 4 << 30
 MAX_BLOCK = 2**31 - 2
 
 
+class _Unreadable(DataFileError):
+    """The bytes cannot be had; whoever counts lines adds the file and the line."""
+
+
 @dataclass(frozen=True)
 class TextFile:
     """A text file, plain or gzipped: where it is, how it is encoded, how large it may be."""
@@ -33,23 +37,14 @@ class TextFile:
 
     def error(self, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
         """Make the error that names this file and the line."""
-        return file_error(self.path, line, asked, came, fix)
+        where = f"{self.path}" if line is None else f"{self.path}, line {line}"
+        return DataFileError(f"{where}: {asked}", came, fix)
 
-    def blocks(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-        """Yield the bytes, unzipped, in pieces of at most ``size``."""
-        total = 0
-        with self._open() as stream:
-            head = stream.read(READ_SIZE)
-            pieces = (
-                _ahead(_gunzip(self, stream, head, size))
-                if head.startswith(GZIP_MAGIC)
-                else _pieces(stream, head, size)
-            )
-            for piece in pieces:
-                total += len(piece)
-                if total > self.max_bytes:
-                    raise self.too_large()
-                yield piece
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes, unzipped and otherwise as they are."""
+        pieces = self._pieces()
+        while piece := self._next(pieces, None):
+            yield piece
 
     def lines(self, *, quote: bytes | None = None) -> Iterator[tuple[int, bytes]]:
         r"""Yield blocks of whole lines with the number of their first line.
@@ -58,7 +53,8 @@ class TextFile:
         does not end a line.
         """
         number, pending, inside = 1, [b""], False
-        for piece in self._newlines():
+        pieces = self._newlines()
+        while piece := self._next(pieces, number):
             cut = _last_line_end(piece, quote, inside)
             if cut:
                 block = b"".join([*pending, piece[:cut]])
@@ -71,6 +67,29 @@ class TextFile:
         if rest:
             yield number, self._checked(number, rest + b"\n")
 
+    def _next(self, pieces: Iterator[bytes], number: int | None) -> bytes:
+        """Give the next piece, nothing at the end; a broken file breaks in line ``number``."""
+        try:
+            return next(pieces, b"")
+        except _Unreadable as problem:
+            raise self.error(number, problem.asked, problem.came, problem.fix) from problem
+
+    def _pieces(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Yield the bytes, unzipped, in pieces of at most ``size``."""
+        total = 0
+        with self._open() as stream:
+            head = stream.read(READ_SIZE)
+            pieces = (
+                _ahead(_gunzip(stream, head, size))
+                if head.startswith(GZIP_MAGIC)
+                else _read(stream, head, size)
+            )
+            for piece in pieces:
+                total += len(piece)
+                if total > self.max_bytes:
+                    raise _Unreadable(*self.size_limit())
+                yield piece
+
     def _open(self) -> BinaryIO:
         try:
             return self.path.open("rb")
@@ -82,7 +101,7 @@ class TextFile:
     def _newlines(self) -> Iterator[bytes]:
         r"""Yield the bytes with every kind of line end made ``\n``, and no byte order mark."""
         held, first = b"", True
-        for piece in self.blocks():
+        for piece in self._pieces():
             piece = held + piece
             if first:
                 piece, first = piece.removeprefix(codecs.BOM_UTF8), False
@@ -91,7 +110,8 @@ class TextFile:
             piece = piece[: len(piece) - len(held)]
             if b"\r" in piece:
                 piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            yield piece
+            if piece:
+                yield piece
         if held:
             yield b"\n"
 
@@ -125,23 +145,16 @@ class TextFile:
             ) from problem
         return block
 
-    def too_large(self) -> DataFileError:
-        """Make the error for more bytes than allowed."""
-        return self.error(
-            None,
+    def size_limit(self) -> tuple[str, str, str]:
+        """Say what is wrong with a file of more bytes than allowed."""
+        return (
             f"The file has at most max_bytes={self.max_bytes} bytes when unzipped",
             "it has more",
             "If you trust it, give a larger max_bytes",
         )
 
 
-def file_error(path: Path, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
-    """Make the error that names the file and the line."""
-    where = f"{path}" if line is None else f"{path}, line {line}"
-    return DataFileError(f"{where}: {asked}", came, fix)
-
-
-def _pieces(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+def _read(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
     while head:
         yield head
         head = stream.read(size)
@@ -156,15 +169,14 @@ def _ahead(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+def _gunzip(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
     """Unzip one or several gzip members, never more than ``size`` bytes at a time."""
-    compressed, total, member = head, 0, zlib.decompressobj(wbits=31)
+    compressed, member = head, zlib.decompressobj(wbits=31)
     while compressed or (compressed := stream.read(READ_SIZE)):
         try:
             piece = member.decompress(compressed, size)
         except zlib.error as problem:
-            raise _broken_gzip(file, total, "its bytes are damaged after that") from problem
-        total += len(piece)
+            raise _broken_gzip("its bytes are damaged") from problem
         if piece:
             yield piece
         compressed = member.unconsumed_tail
@@ -174,12 +186,11 @@ def _gunzip(file: TextFile, stream: BinaryIO, head: bytes, size: int) -> Iterato
             if not compressed:
                 return
             member = zlib.decompressobj(wbits=31)
-    raise _broken_gzip(file, total, "it ends there")
+    raise _broken_gzip("it ends in the middle")
 
 
-def _broken_gzip(file: TextFile, total: int, came: str) -> DataFileError:
-    asked = f"The file is a whole gzip file, and {total} bytes of it were unzipped"
-    return file.error(None, asked, came, "Download or copy it again")
+def _broken_gzip(came: str) -> _Unreadable:
+    return _Unreadable("The file is a whole gzip file", came, "Download or copy it again")
 
 
 def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:

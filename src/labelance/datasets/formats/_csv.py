@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
@@ -17,7 +16,7 @@ from labelance.datasets.formats import _csv_rows as row
 from labelance.datasets.formats._bytes import TextFile
 from labelance.datasets.formats._cells import FoundCells
 from labelance.datasets.formats._csv_rows import find_cells
-from labelance.datasets.formats._table import Table
+from labelance.datasets.formats._table import Table, refuse_repeated_names
 from labelance.datasets.formats._text import CellWriter
 from labelance.datasets.formats._values import GUESS, NUMBER, TEXT, CellReader
 from labelance.exceptions import DataFileError, InputError
@@ -39,8 +38,7 @@ def read_csv(file: TextFile, *, separator: str = ",", categorical: Sequence[str]
     body = _Body(file, separator)
     kinds = np.full(len(body.names), GUESS, dtype=np.uint8)
     kinds[body.positions(categorical)] = TEXT
-    for _ in body.read(body.reader(kinds)):
-        pass
+    body.guess(body.reader(kinds))
     kinds[kinds == GUESS] = NUMBER
     reader = body.reader(kinds)
     parts = list(body.read(reader))
@@ -83,8 +81,19 @@ class _Body:
             unescape=lambda value: value.replace('""', '"'),
         )
 
+    def guess(self, reader: CellReader) -> None:
+        """Find out which columns have words."""
+        for found in self._blocks():
+            reader.guess(found)
+
     def read(self, reader: CellReader) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Yield blocks of cells, with the lines of their rows."""
+        for found in self._blocks():
+            # No cell can be bad, since columns with words in them are columns of text.
+            numbers, _ = reader.read(found)
+            yield numbers.reshape(found.rows, found.width), found.lines[: found.rows]
+
+    def _blocks(self) -> Iterator[FoundCells]:
         width, skip = len(self.names), self.header_lines
         for first_line, block in self.file.lines(quote=b'"'):
             if first_line == 1:
@@ -93,10 +102,9 @@ class _Body:
             if not block:
                 continue
             found = find_cells(block, first_line, width, ord(self.separator))
-            numbers, _ = reader.read(found)
             if found.mistake:
                 raise self._error(found)
-            yield numbers.reshape(found.rows, width), found.lines[: found.rows]
+            yield found
 
     def _error(self, found: FoundCells) -> DataFileError:
         width, column = len(self.names), found.column
@@ -144,11 +152,7 @@ def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
             "it is empty",
             "Add a header",
         )
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise file.error(
-            1, "Every column has its own name", f"{name!r} comes twice", "Rename one of them"
-        )
+    refuse_repeated_names(file, names, [1] * len(names))
     return tuple(names), rows.line_num
 
 

@@ -185,7 +185,7 @@ def _present_code(table: Table, column: int, present: str | Collection[str] | No
     if present is not None:
         wanted = {present} if isinstance(present, str) else set(present)
         found = [code for code, value in enumerate(values) if value in wanted]
-        known = len(values) <= 2
+        known = True
     else:
         words = [value.strip().lower() for value in values]
         found = [code for code, word in enumerate(words) if word in PRESENT]

@@ -24,7 +24,7 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
         with zipfile.ZipFile(file.path) as archive:
             total = sum(member.file_size for member in archive.infolist())
         if total > file.max_bytes:
-            raise file.too_large()
+            raise file.error(None, *file.size_limit())
         with np.load(file.path, allow_pickle=False) as arrays:
             return _from_arrays(arrays)
     except DataFileError:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from labelance._optional import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._table import Table
+from labelance.datasets.formats._table import Table, refuse_repeated_names
 from labelance.exceptions import DataFileError, InputError
 
 METADATA_KEY = b"labelance"
@@ -31,7 +31,7 @@ def read_parquet(file: TextFile) -> Table:
             groups = range(source.metadata.num_row_groups)
             size = sum(source.metadata.row_group(g).total_byte_size for g in groups)
             if size > file.max_bytes:
-                raise file.too_large()
+                raise file.error(None, *file.size_limit())
             table = source.read()
             words = dict(json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}")))
     except DataFileError:
@@ -98,6 +98,7 @@ def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | No
 
 def _to_table(file: TextFile, table: Any, words: dict[str, Any]) -> Table:
     names = tuple(table.column_names)
+    refuse_repeated_names(file, names)
     declared = words.get("categories", {})
     columns = [
         _from_arrow(file, name, column, declared.get(name))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,22 @@ from numpy.typing import NDArray
 
 from labelance.datasets._dataset import Categories, is_sparse
 from labelance.datasets.formats._bytes import TextFile
+
+
+def refuse_repeated_names(
+    file: TextFile, names: Sequence[str], lines: Sequence[int] | None = None
+) -> None:
+    """Raise if two columns have one name; with ``lines``, say where the second is."""
+    if len(set(names)) == len(names):
+        return
+    name = Counter(names).most_common(1)[0][0]
+    second = names.index(name, names.index(name) + 1)
+    raise file.error(
+        None if lines is None else lines[second],
+        "Every column has its own name",
+        f"{name!r} comes twice",
+        "Rename one of them",
+    )
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def number_texts(values: NDArray[np.float64], *, missing: str, infinity: str) ->
 
 def row_blocks(data: MultiLabelDataset) -> Iterator[slice]:
     """Yield slices of rows that have about BLOCK_CELLS cells, zeros counted."""
-    size = max(BLOCK_CELLS // (data.n_features + data.n_labels), 1)
+    size = max(BLOCK_CELLS // max(data.n_features + data.n_labels, 1), 1)
     for start in range(0, data.n_samples, size):
         yield slice(start, start + size)
 

@@ -18,7 +18,6 @@ from labelance.datasets.formats._vocabulary import UNKNOWN, Vocabulary, build_vo
 # learned), not at all, or as numbers until one is not (which makes the column one of text).
 NUMBER, NOMINAL, TEXT, DROP, GUESS = 0, 1, 2, 3, 4
 
-
 # A column with more different texts holds identifiers, for which a dictionary is as good.
 MOST_WORDS = 10_000
 
@@ -43,6 +42,29 @@ class CellReader:
 
     def read(self, found: FoundCells) -> tuple[NDArray[np.float64], int]:
         """Return a number or code for every cell, NaN if missing, and the first bad cell or -1."""
+        numbers, later, bad = self._read_bytes(found)
+        for cell in later:
+            try:
+                numbers[cell] = self._resolve(found, cell)
+            except ValueError:
+                return numbers, cell
+        if later and self.learned:
+            self._build_vocabulary()
+        return numbers, bad
+
+    def guess(self, found: FoundCells) -> None:
+        """Make columns that hold anything but numbers columns of text, in ``kinds``."""
+        self._read_bytes(found)
+
+    def categories(self) -> Categories:
+        """Values of the nominal columns, declared or learned."""
+        if not self.learned:
+            return self.declared
+        declared = enumerate(self.declared)
+        return tuple(tuple(self.learned[j]) if j in self.learned else c for j, c in declared)
+
+    def _read_bytes(self, found: FoundCells) -> tuple[NDArray[np.float64], list[int], int]:
+        """Read what a look at the bytes tells; also return the cells left, and a bad one or -1."""
         numbers = np.empty(len(found.bounds))
         later = np.empty(len(found.bounds), dtype=np.int64)
         left, bad = _read_cells(
@@ -55,21 +77,7 @@ class CellReader:
             numbers,
             later,
         )
-        for cell in later[:left].tolist():
-            try:
-                numbers[cell] = self._resolve(found, cell)
-            except ValueError:
-                return numbers, cell
-        if left and self.learned:
-            self._build_vocabulary()
-        return numbers, bad
-
-    def categories(self) -> Categories:
-        """Values of the nominal columns, declared or learned."""
-        if not self.learned:
-            return self.declared
-        declared = enumerate(self.declared)
-        return tuple(tuple(self.learned[j]) if j in self.learned else c for j, c in declared)
+        return numbers, later[:left].tolist(), bad
 
     def _build_vocabulary(self) -> None:
         values = list(self.categories())

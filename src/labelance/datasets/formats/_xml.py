@@ -9,7 +9,7 @@ from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from labelance.datasets.formats._bytes import MAX_BYTES, TextFile, file_error
+from labelance.datasets.formats._bytes import MAX_BYTES, TextFile
 from labelance.exceptions import InputError
 
 NAMESPACE = "http://mulan.sourceforge.net/labels"
@@ -17,13 +17,28 @@ NAMESPACE = "http://mulan.sourceforge.net/labels"
 
 def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ...]:
     """Read the names of all labels of a Mulan label file, nested ones included."""
-    names: list[str] = []
+    file, names = TextFile(path, max_bytes=max_bytes), list[str]()
+    parser = _make_parser(file, names)
+    try:
+        for block in file.blocks():
+            parser.Parse(block, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as problem:
+        raise file.error(
+            problem.lineno,
+            "The label file is well-formed XML",
+            f"it is not ({expat.errors.messages[problem.code]})",
+            "Correct it, or name the labels with labels=[…]",
+        ) from problem
+    return _distinct(file, names)
+
+
+def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
+    """Make a parser that collects names and refuses all that could expand or open files."""
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> NoReturn:
-        # Entities are how a small XML file becomes a large one or reads other files.
-        raise file_error(
-            path,
+        raise file.error(
             parser.CurrentLineNumber,
             "A label file is plain XML",
             "it has a document type or declares entities",
@@ -34,8 +49,7 @@ def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ..
         if tag.rpartition(":")[2] != "label":
             return
         if "name" not in attributes:
-            raise file_error(
-                path,
+            raise file.error(
                 parser.CurrentLineNumber,
                 "Every label has a name",
                 "this one has none",
@@ -47,19 +61,7 @@ def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ..
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     parser.StartElementHandler = collect
-    try:
-        for block in TextFile(path, max_bytes=max_bytes).blocks():
-            parser.Parse(block, False)
-        parser.Parse(b"", True)
-    except expat.ExpatError as problem:
-        raise file_error(
-            path,
-            problem.lineno,
-            "The label file is well-formed XML",
-            f"it is not ({expat.errors.messages[problem.code]})",
-            "Correct it, or name the labels with labels=[…]",
-        ) from problem
-    return _distinct(path, names)
+    return parser
 
 
 def label_file_bytes(label_names: Sequence[str]) -> bytes:
@@ -78,10 +80,9 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
     return "\n".join([*head, *rows, "</labels>", ""]).encode()
 
 
-def _distinct(path: Path, names: list[str]) -> tuple[str, ...]:
+def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
     if not names:
-        raise file_error(
-            path,
+        raise file.error(
             None,
             "The label file names the labels",
             "it has no <label> element",
@@ -89,7 +90,7 @@ def _distinct(path: Path, names: list[str]) -> tuple[str, ...]:
         )
     repeated, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise file_error(
-            path, None, "Every label is named once", f"{repeated!r} comes twice", "Remove one"
+        raise file.error(
+            None, "Every label is named once", f"{repeated!r} comes twice", "Remove one"
         )
     return tuple(names)
