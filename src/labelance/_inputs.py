@@ -200,7 +200,7 @@ def open_labels(Y: Any, *, who: str) -> Labels:
         )
     cells = table.cells()
     stored = cells.data if sp.issparse(cells) else cells
-    if stored.dtype.kind != "b" and not ((stored == 0) | (stored == 1)).all():
+    if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
             f"Y also holds {_strange_values(stored)}",

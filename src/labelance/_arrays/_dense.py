@@ -52,10 +52,12 @@ class DenseTable:
 
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
-        parts = [self.native if rows is None else self.native[rows]]
+        kept = self.native if rows is None else self.native[rows]
         if new is not None:
-            parts.append(cast_like(new, self.native.dtype))
-        return self._close(np.concatenate(parts))
+            kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
+        elif rows is None:
+            kept = kept.copy()
+        return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this table's kind; the row numbers matter to frames only."""

@@ -38,7 +38,10 @@ class SparseTable:
     def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         kept = sp.csr_array(self.native)
-        kept = kept.copy() if rows is None else kept[rows]
+        if rows is not None:
+            kept = kept[rows]
+        elif new is None:
+            kept = kept.copy()
         if new is not None:
             new = sp.csr_array(
                 (cast_like(new.data, self.native.dtype), new.indices, new.indptr), shape=new.shape

@@ -72,7 +72,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         X_resampled, Y_resampled : the same kinds of containers as X and Y
             Kept original rows first, in their order, then the new ones.
         """
-        resampled = self._make_plan(X, Y, neighborhood).draw(getattr(self, "random_state", None))
+        resampled = self._make_plan(X, Y, neighborhood).draw(self._generator())
         self._remember(resampled)
         return resampled.X, resampled.Y
 
@@ -110,8 +110,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
             Prints as a table; ``through(label)`` names the seeds.
         """
         plan = self._make_plan(X, Y, None)
-        rng = as_generator(getattr(self, "random_state", None))
-        draw = self._draw(plan.data, plan.details, rng)
+        draw = self._draw(plan.data, plan.details, self._generator())
         resampled = plan.restore(draw)
         options: dict[str, Any] = {
             "k": k,
@@ -165,6 +164,10 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
                 ConstantLabelWarning,
                 stacklevel=6,
             )
+
+    def _generator(self) -> np.random.Generator:
+        """Return this call's random numbers; without ``random_state`` nothing depends on them."""
+        return as_generator(getattr(self, "random_state", 0))
 
     def _remember(self, resampled: Resampled) -> None:
         """Set the provenance as fitted attributes; the data itself is not kept."""
