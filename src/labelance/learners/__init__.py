@@ -2,12 +2,14 @@
 
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._clr import CalibratedLabelRanking
+from labelance.learners._cocoa import COCOA
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mlknn import MLkNN
 from labelance.learners._rakel import RAkEL
 from labelance.learners.tree import C45Classifier
 
 __all__ = [
+    "COCOA",
     "BinaryRelevance",
     "C45Classifier",
     "CalibratedLabelRanking",

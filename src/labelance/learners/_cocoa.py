@@ -1,0 +1,216 @@
+"""COCOA: every label against some others, in balanced problems of two and three classes."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from labelance._compile import kernel
+from labelance._inputs import CategoricalFeatures, Data
+from labelance._random import RandomStateLike, as_generator
+from labelance.learners._models import Rows
+from labelance.learners._problems import Split
+from labelance.learners._with_thresholds import LearnerWithThresholds, ThresholdSearch
+from labelance.learners.tree._problems import Problems
+
+Ints = NDArray[np.int64]
+NO_LABEL = -1
+
+
+class COCOA(LearnerWithThresholds):
+    """Cross-coupling aggregation (COCOA): labels in couples, on balanced samples.
+
+    For every label a classifier learns whether it is present. And for each of K other labels,
+    chosen at random, one learns to tell rows with the label from rows with only the other and
+    from rows with neither. All of them learn from as many rows of every class as the smallest
+    class has, and the score of a label is the mean probability that they give to it.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier of several classes; None is :class:`C45Classifier`, whose
+        trees are grown together.
+    n_couples : int, default=10
+        Number K of other labels that every label is coupled with; at most all others.
+    strict : bool, default=False
+        Predict a label where its score is larger than the threshold, not where it is equal,
+        though the threshold was found for equal ones too: as the program of the paper's
+        authors does.
+    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+        Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
+        "grid_mulan" follows it also where no value of the grid is any good.
+    categorical_features : None, mask, column numbers or names, default=None
+        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        C4.5 is told; other estimators get X as it is.
+    random_state : int, RandomState, Generator or None, default=None
+        Chooses couples and rows, and seeds the estimators that have a ``random_state``.
+    n_jobs : int, default=None
+        Number of classifiers fitted at a time; the result does not depend on it.
+
+    Attributes
+    ----------
+    couples_ : ndarray of shape (n_labels, K)
+        The labels that every label is coupled with.
+    models_ : sequence of classifiers
+        K + 1 for every label: of its presence, then of its couples.
+    thresholds_ : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this: the threshold with the largest
+        F on all training rows.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : tuple or None
+        Their names, where Y is a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X has names that are strings.
+
+    References
+    ----------
+    .. [1] M.-L. Zhang, Y.-K. Li and X.-Y. Liu, Towards class-imbalance aware multi-label
+           learning. IJCAI, 2015.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.learners import COCOA
+    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
+    >>> learner = COCOA(n_couples=3, random_state=0).fit(X, Y)
+    >>> learner.couples_.shape, len(learner.models_)
+    ((10, 3), 40)
+    >>> learner.predict(X).shape
+    (200, 10)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnerWithThresholds._parameter_constraints,
+        "n_couples": [Interval(Integral, 0, None, closed="left")],
+        "strict": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_couples: int = 10,
+        strict: bool = False,
+        threshold_search: ThresholdSearch = "exact",
+        categorical_features: CategoricalFeatures = None,
+        random_state: RandomStateLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            threshold_search=threshold_search,
+            categorical_features=categorical_features,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.n_couples = n_couples
+        self.strict = strict
+
+    def _fit(self, data: Data, X: Any) -> None:
+        rng = as_generator(self.random_state)
+        self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
+        split = split_couples(data.Y, self.couples_, rng)
+        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
+        self._payoff = split.payoff
+        self._find_thresholds(data, X)
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        total = self.models_.tally(Rows(clean, X), self._payoff, n_jobs=self.n_jobs)
+        return total / (self.couples_.shape[1] + 1)
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        if not self.strict:
+            return super()._predict(clean, X)
+        return (self._scores(clean, X) > self.thresholds_).astype(np.int64)
+
+
+def draw_couples(q: int, n_couples: int, rng: np.random.Generator) -> Ints:
+    """Draw for every label as many others, at most all; any of them are equally likely."""
+    K = min(q - 1, n_couples)
+    others = np.array([rng.choice(q - 1, K, replace=False) for _ in range(q)], dtype=np.int64)
+    others = others.reshape(q, K)
+    return others + (others >= np.arange(q)[:, None])  # the label itself does not count
+
+
+def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> Split:
+    """Return the balanced problems of every label: alone, then with each of its couples.
+
+    The last class of a problem is presence of the label, and pays to it. Of a couple, class 1
+    is presence of the other label only, and class 0 absence of both.
+    """
+    q, K = couples.shape
+    label = np.repeat(np.arange(q), K + 1)
+    other = np.column_stack([np.full(q, NO_LABEL), couples]).ravel()
+    n_classes = np.where(other == NO_LABEL, 2, 3).astype(np.int32)
+    columns = sp.csc_array(Y)
+    columns.sort_indices()
+    sizes = _class_sizes(columns, label, other)
+    # Every class that has rows gives as many as the smallest of them.
+    smallest = np.where(sizes > 0, sizes, Y.shape[0]).min(axis=1)
+    drawn = smallest * np.count_nonzero(sizes, axis=1)
+    start = np.concatenate([[0], np.cumsum(drawn)])
+    rows, classes = _draw_balanced(
+        columns.indptr,
+        columns.indices,
+        Y.shape[0],
+        label,
+        other,
+        smallest,
+        rng.random(int(start[-1])),
+    )
+    slot = np.cumsum(n_classes) - 1
+    payoff = sp.csr_array((np.ones(len(slot)), (slot, label)), shape=(int(slot[-1]) + 1, q))
+    return Split(Problems(n_classes, start, rows, classes, False), payoff)
+
+
+def _class_sizes(Y: sp.csc_array, label: Ints, other: Ints) -> Ints:
+    """Return the rows with neither label, with the other only, and with the label."""
+    counts = np.diff(Y.indptr).astype(np.int64)
+    sizes = np.zeros((len(label), 3), dtype=np.int64)
+    coupled = np.flatnonzero(other != NO_LABEL)
+    both = Y[:, label[coupled]].multiply(Y[:, other[coupled]])
+    sizes[coupled, 1] = counts[other[coupled]] - both.sum(axis=0, dtype=np.int64)
+    sizes[:, 2] = counts[label]
+    sizes[:, 0] = Y.shape[0] - sizes[:, 1] - sizes[:, 2]
+    return sizes
+
+
+@kernel
+def _draw_balanced(
+    indptr: NDArray,
+    indices: NDArray,
+    n: int,
+    label: NDArray,
+    other: NDArray,
+    wanted: NDArray,
+    chance: NDArray,
+) -> tuple[NDArray, NDArray]:
+    """Draw ``wanted`` rows of every class of every problem, without replacement."""
+    rows, classes = np.empty(len(chance), np.int32), np.empty(len(chance), np.int32)
+    member, pool = np.zeros(n, np.int32), np.empty(n, np.int32)
+    at = 0
+    for p in range(len(label)):
+        last = 1 if other[p] < 0 else 2
+        if last == 2:
+            member[indices[indptr[other[p]] : indptr[other[p] + 1]]] = 1
+        member[indices[indptr[label[p]] : indptr[label[p] + 1]]] = last
+        for c in range(last + 1):
+            size = 0
+            for i in range(n):
+                pool[size] = i
+                size += member[i] == c
+            for t in range(min(wanted[p], size)):
+                chosen = t + np.int64(chance[at] * (size - t))
+                pool[t], pool[chosen] = pool[chosen], pool[t]
+                rows[at], classes[at] = pool[t], c
+                at += 1
+        member[:] = 0
+    return rows, classes

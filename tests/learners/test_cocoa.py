@@ -1,0 +1,174 @@
+"""COCOA: balanced problems, the mean of their probabilities, thresholds on all rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from labelance.learners import COCOA, C45Classifier
+from labelance.learners._cocoa import draw_couples, split_couples
+from labelance.learners._thresholds import best_thresholds
+from labelance.learners.tree._problems import rows_and_classes
+
+SKLEARN_TREE = DecisionTreeClassifier(min_samples_leaf=2)
+
+
+def clean(Y):
+    return sp.csr_array(np.asarray(Y, dtype=np.int8))
+
+
+@pytest.mark.parametrize(("q", "K"), [(1, 0), (2, 1), (5, 4), (11, 10), (12, 10), (40, 10)])
+def test_couples_are_different_other_labels(q, K):
+    couples = draw_couples(q, 10, np.random.default_rng(0))
+    assert couples.shape == (q, K)
+    for j in range(q):
+        assert len({j, *couples[j].tolist()}) == K + 1
+        assert {*couples[j].tolist()} <= {*range(q)}
+
+
+def test_every_other_label_is_equally_likely():
+    rng = np.random.default_rng(1)
+    counts = np.zeros((5, 5))
+    for _ in range(2000):
+        counts[np.arange(5)[:, None], draw_couples(5, 2, rng)] += 1
+    off_diagonal = counts[~np.eye(5, dtype=bool)]
+    assert np.all(np.diag(counts) == 0)
+    assert np.all(abs(off_diagonal - 1000) < 5 * np.sqrt(2000 * 0.25))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_problems_are_balanced_and_their_classes_true(seed):
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((30, 4)) < rng.choice([0, 0.05, 0.5, 0.9, 1], 4)).astype(int)
+    couples = draw_couples(4, 10, rng)
+    split = split_couples(clean(Y), couples, rng)
+    assert len(split.problems) == 16
+    for j in range(4):
+        for s, other in enumerate([None, *couples[j]]):
+            expected = Y[:, j] if other is None else np.where(Y[:, j], 2, Y[:, other])
+            rows, classes = rows_and_classes(split.problems, 4 * j + s, 30)
+            np.testing.assert_array_equal(classes, expected[rows])
+            assert len({*rows.tolist()}) == len(rows)
+            smallest = np.unique(expected, return_counts=True)[1].min()
+            present, counts = np.unique(classes, return_counts=True)
+            assert np.all(counts == smallest)
+            np.testing.assert_array_equal(present, np.unique(expected))
+
+
+def test_every_row_of_a_class_is_equally_likely():
+    Y = clean([[1, 0]] * 4 + [[0, 0]] * 8)
+    rng, counts = np.random.default_rng(2), np.zeros(12)
+    for _ in range(2000):
+        split = split_couples(Y, np.empty((2, 0), dtype=int), rng)
+        rows, _ = rows_and_classes(split.problems, 0, 12)
+        counts[rows] += 1
+    assert np.all(counts[:4] == 2000)
+    assert np.all(abs(counts[4:] - 1000) < 5 * np.sqrt(2000 * 0.25))
+
+
+def scores_by_loops(learner, X, Y, new, seed):
+    """The definition: every classifier fitted again, and asked for the label's class."""
+    rng = np.random.default_rng(seed)
+    couples = draw_couples(Y.shape[1], learner.n_couples, rng)
+    split = split_couples(clean(Y), couples, rng)
+    members = couples.shape[1] + 1
+    scores = np.zeros((len(new), Y.shape[1]))
+    for p in range(len(split.problems)):
+        rows, classes = rows_and_classes(split.problems, p, len(X))
+        label_class = 1 if p % members == 0 else 2
+        if len(np.unique(classes)) == 1:
+            scores[:, p // members] += classes[0] == label_class
+            continue
+        model = clone(learner.models_[p]).fit(X[rows], classes)
+        if label_class in model.classes_:
+            at = model.classes_.tolist().index(label_class)
+            scores[:, p // members] += model.predict_proba(new)[:, at]
+    return scores / members
+
+
+@pytest.mark.parametrize("estimator", [None, C45Classifier(prune=False), SKLEARN_TREE], ids=str)
+@pytest.mark.parametrize("n_couples", [10, 2, 0])
+def test_equals_the_definition(estimator, n_couples, small):
+    X, Y, new = small
+    learner = COCOA(estimator, n_couples=n_couples, random_state=5).fit(X, Y)
+    expected = scores_by_loops(learner, X, Y, new, seed=5)
+    np.testing.assert_allclose(learner.predict_proba(new), expected, rtol=0, atol=1e-12)
+    assert expected.min() >= 0
+    assert expected.max() <= 1
+
+
+@pytest.mark.parametrize("search", ["exact", "grid", "grid_mulan"])
+def test_thresholds_maximise_f_on_all_training_rows(search, small):
+    X, Y, new = small
+    learner = COCOA(threshold_search=search, random_state=0).fit(X, Y)
+    found = best_thresholds(
+        clean(Y[:, :4]),
+        learner.predict_proba(X)[:, :4],
+        search=search.split("_")[0],
+        grid_mulan=search == "grid_mulan",
+    )
+    np.testing.assert_array_equal(learner.thresholds_[:4], found)
+    scores = learner.predict_proba(new)
+    np.testing.assert_array_equal(learner.predict(new), scores >= learner.thresholds_)
+    learner.set_params(strict=True)
+    np.testing.assert_array_equal(learner.predict(new), scores > learner.thresholds_)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("estimator", [None, SKLEARN_TREE, RidgeClassifier()], ids=str)
+def test_constant_labels_are_predicted_as_they_were(estimator, strict, small):
+    X, Y, new = small
+    learner = COCOA(estimator, strict=strict, random_state=0).fit(X, sp.csr_array(Y))
+    scores, predicted = learner.predict_proba(new), learner.predict(new)
+    assert sp.issparse(predicted)
+    assert np.all(scores[:, 4:] == [0, 1])
+    assert np.all(predicted.toarray()[:, 4:] == [0, 1])
+
+
+@pytest.mark.parametrize("estimator", [None, SKLEARN_TREE], ids=str)
+def test_containers_and_threads_agree(estimator, small):
+    X, Y, new = small
+    options = {"n_couples": 1, "random_state": 3}
+    expected = COCOA(estimator, **options).fit(X, Y).predict_proba(new)
+    for rows, labels in [(sp.csr_array, sp.csc_array), (pd.DataFrame, pd.DataFrame)]:
+        with parallel_config(backend="threading"):  # starting processes takes seconds
+            learner = COCOA(estimator, **options, n_jobs=2).fit(rows(X), labels(Y))
+            scores = learner.predict_proba(rows(new))
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_one_label_has_no_couples(small):
+    X, Y, new = small
+    learner = COCOA(random_state=0).fit(X, Y[:, :1])
+    assert learner.couples_.shape == (1, 0)
+    assert learner.predict_proba(new).shape == (40, 1)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
+def test_scikit_learn_checks(pass_scikit_learn_checks):
+    other = {"check_classifier_multioutput": "expects thresholds of 0.5"}
+    pass_scikit_learn_checks(COCOA(random_state=0), other)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["flags", "emotions"])
+def test_is_as_good_as_the_authors_program(name, authors_folds):
+    """Chance decides here and there: the mean difference is within three standard errors."""
+    differences = []
+    for fold in authors_folds(name, "COCOA"):
+        new, figures = fold.dataset.X[fold.test], []
+        for seed in range(3):
+            learner = fold.fit(
+                COCOA(fold.estimator, strict=True, threshold_search="grid_mulan", random_state=seed)
+            )
+            figures.append(fold.measure(learner.predict(new), learner.predict_proba(new)))
+        differences.append(np.mean(figures, axis=0) - fold.figures)
+    error = np.std(differences, axis=0, ddof=1) / np.sqrt(len(differences))
+    assert np.all(abs(np.mean(differences, axis=0)) <= 3 * error)
