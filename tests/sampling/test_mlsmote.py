@@ -1,6 +1,7 @@
 """MLSMOTE against loops over labels, bags and neighbors, by example and by distribution."""
 
 import json
+import math
 from collections import Counter
 
 import numpy as np
@@ -29,7 +30,7 @@ def minority_labels_slowly(Y, at_least_mean):
     counts = [int(column.sum()) for column in Y.T]
     ratios = [max(counts) / count if count else None for count in counts]
     defined = [ratio for ratio in ratios if ratio is not None]
-    mean = np.mean(defined) if defined else np.inf
+    mean = math.fsum(defined) / len(defined) if defined else np.inf
     above = [r is not None and (r > mean or (at_least_mean and r == mean)) for r in ratios]
     return [j for j in range(len(counts)) if above[j]]
 

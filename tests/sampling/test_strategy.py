@@ -4,12 +4,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.stats import chisquare
 from sklearn.base import clone
 
 from labelance._inputs import open_data
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.imbalance import imr, irlbl, mean_imr, mean_ir
-from labelance.sampling import MLROS, MLRUS, MLSOL, MLTL, MLUL, MLeNN, MLRkNNOS
+from labelance.sampling import (
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    MLUL,
+    REMEDIAL,
+    MLeNN,
+    MLRkNNOS,
+    RHwRSMT,
+)
 from labelance.sampling._strategy import every_label, minority_counts, resolve_strategy
 from labelance.testing import sampler_data
 
@@ -93,6 +105,9 @@ def test_mlsol_stresses_what_a_label_lacks():
     [
         (MLRkNNOS(random_state=0), "all"),
         (MLUL(random_state=0), "all"),
+        (MLSMOTE(random_state=0), "minority"),
+        (MLSMOTE(grow_bags=True, random_state=0), "minority"),
+        (REMEDIAL(), "minority"),
         (MLROS(random_state=0), "minority"),
         (MLROS(random_state=0), "all"),  # a label that is not above the mean is done at once
         (MLRUS(random_state=0), "minority"),
@@ -170,7 +185,76 @@ def test_mlros_keeps_to_its_budget():
     assert sampler.fit_resample(X, Y)[1].sum(axis=0)[0] == Y[:, 0].sum() + 10
 
 
-SAMPLERS_WITHOUT_TARGETS = [MLeNN(), MLTL(protect_minority=True), MLUL(), MLRUS()]
+def test_mlsmote_respects_at_least_mean_in_its_own_rule_only():
+    place = np.arange(20)[:, np.newaxis]
+    labels = (place < [12, 6, 4]).astype(int)  # IRLbl 1, 2 and 3: the second is the mean
+    for strategy, expected in (("auto", {1, 2}), (0.9, {1, 2}), ("minority", {2})):
+        sampler = MLSMOTE(at_least_mean=True, sampling_strategy=strategy)
+        sampler.fit_resample(place, labels)
+        assert set(sampler.label_indices_) == expected
+
+
+@pytest.mark.parametrize("grow_bags", [False, True])
+@pytest.mark.parametrize("n_samples", [None, 30])
+def test_mlsmote_takes_seeds_of_the_chosen_labels_only(grow_bags, n_samples):
+    sampler = MLSMOTE(grow_bags=grow_bags, n_samples=n_samples, sampling_strategy=[2, 3])
+    Y_new = sampler.fit_resample(X, Y)[1]
+    assert set(sampler.label_indices_) == {2, 3}
+    assert Y_new[sampler.seed_indices_, sampler.label_indices_].all()
+
+
+@pytest.mark.parametrize("grow_bags", [False, True])
+@pytest.mark.parametrize("labelset_strategy", ["ranking", "union", "intersection"])
+def test_mlsmote_gives_every_label_what_it_lacks(grow_bags, labelset_strategy):
+    sampler = MLSMOTE(grow_bags=grow_bags, labelset_strategy=labelset_strategy, random_state=0)
+    sampler.set_params(sampling_strategy={1: 57})
+    assert sampler.fit_resample(X, Y)[1].sum(axis=0)[1] == 57
+    sampler.set_params(sampling_strategy={0: 33, 2: 0.9, 3: int(Y[:, 3].sum()), 4: 0.5})
+    sampler.fit_resample(X, Y)
+    lacking = [33 - Y[:, 0].sum(), 0, np.floor(0.9 * 70) - Y[:, 2].sum(), 0, 0]
+    assert_array_equal(np.bincount(sampler.label_indices_, minlength=5), lacking)
+
+
+def test_mlsmote_draws_seeds_evenly_from_the_bag_of_a_target():
+    sampler = MLSMOTE(sampling_strategy={0: 2_010}, random_state=0)
+    sampler.fit_resample(X, Y)
+    bag = np.flatnonzero(Y[:, 0])
+    assert len(bag) == 10
+    assert chisquare(np.bincount(sampler.seed_indices_, minlength=100)[bag]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("grow_bags", [False, True])
+def test_mlsmote_cannot_fill_up_a_label_of_one_row(grow_bags):
+    labels = Y.copy()
+    labels[:, 0] = 0
+    labels[7, 0] = 1
+    sampler = MLSMOTE(grow_bags=grow_bags, sampling_strategy={0: 10, 1: 25}, random_state=0)
+    sampler.fit_resample(X, labels)
+    assert set(sampler.label_indices_) == {1}
+
+
+def test_mlsmote_refuses_two_numbers_of_rows():
+    with pytest.raises(InputError, match="both say how many"):
+        MLSMOTE(n_samples=10, sampling_strategy={0: 30}).fit_resample(X, Y)
+
+
+def test_remedial_moves_the_chosen_labels_to_the_copies():
+    chosen = np.array([True, False, False, True, False])
+    sampler = REMEDIAL(sampling_strategy=chosen)
+    Y_new = sampler.fit_resample(X, Y)[1]
+    split = sampler.decoupled_indices_
+    assert_array_equal(split, REMEDIAL().plan(X, Y).details.provenance["seed_indices_"])
+    assert_array_equal(Y_new[split], Y[split] * ~chosen)
+    assert_array_equal(Y_new[len(Y) :], Y[split] * chosen)
+
+
+def test_a_hybrid_knows_the_names_of_labels():
+    frame = pd.DataFrame(Y, columns=NAMES)
+    sampler = RHwRSMT(resampler=MLSMOTE(sampling_strategy={"q": 50}), random_state=0)
+    assert sampler.fit_resample(X, frame)[1]["q"].sum() == 50
+
+
+SAMPLERS_WITHOUT_TARGETS = [MLeNN(), MLTL(protect_minority=True), MLUL(), MLRUS(), REMEDIAL()]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS_WITHOUT_TARGETS, ids=str)

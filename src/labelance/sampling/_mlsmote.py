@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -11,13 +12,22 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._inputs import Data, MissingPolicy
-from labelance.neighbors import Space, search
+from labelance.exceptions import InputError
+from labelance.imbalance._formulas import label_counts
+from labelance.neighbors import search
 from labelance.neighbors._space import Scale
-from labelance.sampling._bags import label_bags, minority_labels
+from labelance.sampling._bags import draw_places, label_bags, split_places
 from labelance.sampling._circles import Circles, Made, Offspring
 from labelance.sampling._growing import Family
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    Strategy,
+    above_mean_irlbl,
+    resolve_strategy,
+)
 from labelance.sampling._traits import SamplerTraits
 from labelance.sampling._vote import vote_labels, vote_values
 
@@ -29,12 +39,19 @@ RankingTies = Literal["include", "exclude"]
 class MLSMOTEPlan:
     """The minority labels with their bags, and what the rows to be made are like.
 
-    ``offspring`` is None with ``grow_bags``: bags that grow are searched anew in every draw.
+    ``quotas`` say how many seeds each bag gives, if labels have targets. ``offspring`` is None
+    with ``grow_bags``: bags that grow are searched anew in every draw.
     """
 
     labels: np.ndarray
     bags: list[np.ndarray]
+    quotas: np.ndarray | None
     offspring: Offspring | None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many seeds to choose from each bag has; none if there is no neighbor."""
+        return np.array([len(bag) if len(bag) > 1 else 0 for bag in self.bags], dtype=np.int64)
 
 
 class MLSMOTE(NeighborSampler):
@@ -70,6 +87,15 @@ class MLSMOTE(NeighborSampler):
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags
         (original rows, also with ``grow_bags``). Unless given, every member of every bag is a
         seed once.
+    sampling_strategy : str, float, list, dict or callable, default="auto"
+        The labels whose bags give seeds: "auto" means those with IRLbl above its mean, or at
+        it if ``at_least_mean``, "minority" those above it, "imbalanced" those with ImR above
+        its mean, "all" every label; or names, numbers or a mask of labels. A float asks for
+        that ratio of rows with a label of "auto" to rows without it, and a dict from labels
+        for a ratio (float) or a number of rows with the label (int): as many rows are made
+        inside its bag as it lacks, from seeds drawn with replacement as with ``n_samples``. It
+        may end with more, since rows made for other labels may have it too. A function of Y
+        may return any of these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
     scale : {None, "range", "standard"}, default=None
@@ -162,6 +188,7 @@ class MLSMOTE(NeighborSampler):
         "at_least_mean": ["boolean"],
         "vote_includes_seed": ["boolean"],
         "n_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
     }
@@ -176,6 +203,7 @@ class MLSMOTE(NeighborSampler):
         at_least_mean: bool = False,
         vote_includes_seed: bool = False,
         n_samples: int | None = None,
+        sampling_strategy: SamplingStrategy = "auto",
         metric: str = "euclidean",
         scale: Scale = None,
         categorical_features: Any = None,
@@ -191,6 +219,7 @@ class MLSMOTE(NeighborSampler):
         self.at_least_mean = at_least_mean
         self.vote_includes_seed = vote_includes_seed
         self.n_samples = n_samples
+        self.sampling_strategy = sampling_strategy
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
@@ -200,25 +229,33 @@ class MLSMOTE(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
-        labels = minority_labels(data.Y, at_least_mean=self.at_least_mean)
+        strategy = self._strategy(data)
+        least = 1 if self.grow_bags else 2  # a bag of one row may have grown by its turn
+        labels = np.flatnonzero((strategy.lacking > 0) & (strategy.present >= least))
         bags = label_bags(data.Y, labels)
+        quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         if self.grow_bags:
-            return MLSMOTEPlan(labels, bags, None)
-        large = [place for place, bag in enumerate(bags) if len(bag) > 1]
-        labels, bags = labels[large], [bags[place] for place in large]
+            return MLSMOTEPlan(labels, bags, quotas, None)
         around = [self._search(data.X[bag], data.categorical) for bag in bags]
         circles = Circles.of(labels, bags, around)
-        return MLSMOTEPlan(labels, bags, self._foresee(data.X, data.Y, data.categorical, circles))
+        offspring = self._foresee(data.X, data.Y, data.categorical, circles)
+        return MLSMOTEPlan(labels, bags, quotas, offspring)
+
+    def _strategy(self, data: Data) -> Strategy:
+        """Return the labels to make rows for, and how many rows they should have, if it says."""
+        auto = partial(above_mean_irlbl, at_least_mean=self.at_least_mean)
+        strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=label_counts)
+        if strategy.targets is not None and self.n_samples is not None:
+            raise InputError(
+                "MLSMOTE takes the number of rows from n_samples or from sampling_strategy",
+                "both say how many",
+                "Leave n_samples out, or list labels without targets",
+            )
+        return strategy
 
     def _search(self, X_bag: Any, categorical: np.ndarray) -> np.ndarray:
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""
-        space = Space.of(
-            X_bag,
-            metric=self.metric,
-            scale=self.scale,
-            categorical=categorical,
-            missing=self.missing,
-        )
+        space = self._space(X_bag, categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
         return search(X_bag, k, space, n_jobs=self.n_jobs).indices
 
@@ -245,7 +282,7 @@ class MLSMOTE(NeighborSampler):
         if plan.offspring is None:
             made = self._make_growing(data, plan, rng)
         else:
-            [places] = draw_places([len(plan.offspring.circles)], self.n_samples, rng)
+            places = draw_places(plan.sizes, self._n_seeds(plan), rng)
             made = plan.offspring.take(places).make(data.X, data.categorical, rng)
         if self.verbose:
             n_labels = len(np.unique(made.labels))
@@ -261,11 +298,17 @@ class MLSMOTE(NeighborSampler):
             },
         )
 
+    def _n_seeds(self, plan: MLSMOTEPlan) -> int | np.ndarray | None:
+        """Return how many seeds to draw: altogether, from each bag, or (None) every member once."""
+        if plan.quotas is None:
+            return self.n_samples
+        return np.where(plan.sizes > 0, plan.quotas, 0)
+
     def _make_growing(self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator) -> Made:
         """Make the rows of one label after the other, each in a bag that has grown by then."""
         family = Family(data.X, data.Y)
-        sizes = [len(bag) if len(bag) > 1 else 0 for bag in plan.bags]
-        wanted = draw_places(sizes, self.n_samples, rng)
+        drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
+        wanted = split_places(drawn, plan.sizes)
         for label, bag, places in zip(plan.labels, plan.bags, wanted):
             rows, X_bag, Y_bag = family.gather(label, bag)
             if len(rows) > 1:
@@ -274,16 +317,3 @@ class MLSMOTE(NeighborSampler):
                 offspring = self._foresee(X_bag, Y_bag, data.categorical, circles.take(places))
                 family.append(rows, offspring.make(X_bag, data.categorical, rng))
         return family.made()
-
-
-def draw_places(
-    sizes: list[int], n_samples: int | None, rng: np.random.Generator
-) -> list[np.ndarray | slice]:
-    """Return which members of each bag are seeds: all, or ``n_samples`` drawn from all bags."""
-    if n_samples is None:
-        return [slice(None)] * len(sizes)
-    total = sum(sizes)
-    drawn = np.sort(rng.integers(total, size=n_samples)) if total else np.empty(0, dtype=np.int64)
-    starts = np.cumsum([0, *sizes])[:-1]
-    parts = np.split(drawn, np.searchsorted(drawn, starts[1:]))
-    return [part - start for part, start in zip(parts, starts)]

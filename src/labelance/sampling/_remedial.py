@@ -12,9 +12,14 @@ from sklearn.utils._param_validation import Interval
 from labelance._compile import kernel
 from labelance._inputs import Data
 from labelance.imbalance._formulas import label_counts, scumble_instances
-from labelance.sampling._bags import minority_labels
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._plan import Draw
+from labelance.sampling._strategy import (
+    STRATEGY_CONSTRAINTS,
+    SamplingStrategy,
+    above_mean_irlbl,
+    resolve_labels,
+)
 from labelance.sampling._traits import SamplerTraits
 
 
@@ -37,6 +42,11 @@ class REMEDIAL(BaseMultiLabelSampler):
         What becomes of a row above the threshold whose labels are all on one side, so that
         one of its two rows has no label: the published method keeps both; True leaves the
         empty one out, so that the row stays whole.
+    sampling_strategy : str, list or callable, default="auto"
+        The labels that go to the copies: "auto" and "minority" mean those with IRLbl above its
+        mean, "imbalanced" those with ImR above its mean, "all" every label; or names, numbers
+        or a mask of labels; or a function of Y that returns any of these. Which rows are
+        decoupled depends on their SCUMBLE alone.
 
     Attributes
     ----------
@@ -98,25 +108,34 @@ class REMEDIAL(BaseMultiLabelSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "drop_empty": ["boolean"],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
     }
 
-    def __init__(self, *, threshold: float | None = None, drop_empty: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        threshold: float | None = None,
+        drop_empty: bool = False,
+        sampling_strategy: SamplingStrategy = "auto",
+    ) -> None:
         self.threshold = threshold
         self.drop_empty = drop_empty
+        self.sampling_strategy = sampling_strategy
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
-        return decouple(data.Y, self.threshold, drop_empty=self.drop_empty)
+        rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="REMEDIAL")
+        return decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
 
     def _draw(self, data: Data, plan: Draw, rng: np.random.Generator) -> Draw:
         return plan
 
 
-def decouple(Y: sp.csr_array, threshold: float | None, *, drop_empty: bool) -> Draw:
+def decouple(
+    Y: sp.csr_array, rare: np.ndarray, threshold: float | None, *, drop_empty: bool
+) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
     scumble = scumble_instances(Y, label_counts(Y))
     above = scumble > (scumble.mean() if threshold is None else threshold)
-    rare = np.zeros(Y.shape[1], dtype=bool)
-    rare[minority_labels(Y)] = True
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
     one_sided = above & ((n_rare == 0) | (n_rare == n_labels))

@@ -20,6 +20,7 @@ from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._plan import Draw
 from labelance.sampling._remedial import decouple
 from labelance.sampling._sequence import SamplerSequence
+from labelance.sampling._strategy import above_mean_irlbl
 from labelance.sampling._traits import SamplerTraits
 
 # What a decoupled copy has where its resampler says something about the rows it made.
@@ -86,7 +87,8 @@ class RemedialHwR(BaseMultiLabelSampler):
     -----
     Other attributes are the resampler's, with an entry for each copy first: a copy has itself
     as reference, -1 as label and 0 as position. How X is opened (``categorical_features``,
-    ``missing``) is the resampler's matter as well.
+    ``missing``) is the resampler's matter as well. A function as its ``sampling_strategy`` is
+    given Y as it came, before rows are decoupled.
 
     Cost: that of the resampler on n plus the decoupled rows.
 
@@ -161,7 +163,8 @@ class RemedialHwR(BaseMultiLabelSampler):
         resampler = clone(self._second())
         _refuse_containers(type(self).__name__, resampler)
         resampler._validate_params()
-        decoupling = decouple(data.Y, self.threshold, drop_empty=self.drop_empty)
+        rare = above_mean_irlbl(data.Y)
+        decoupling = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
         data = _apply(decoupling, data)
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
