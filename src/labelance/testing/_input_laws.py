@@ -29,21 +29,21 @@ def check_bad_labels_are_refused(sampler: Any, traits: SamplerTraits) -> None:
     strange[0, 0] = np.nan
     sets = [{"a", "b"} for _ in X]
     for bad in (Y[:, 0], Y * 2, strange, sets, [["a"]] * len(X)):
-        _assert_refused(partial(sampler.fit_resample, X, bad), LabelFormatError)
+        assert_refused(partial(sampler.fit_resample, X, bad), LabelFormatError)
 
 
 def check_bad_shapes_are_refused(sampler: Any, traits: SamplerTraits) -> None:
     """Different lengths, no rows, no columns and one-dimensional X are refused."""
     X, Y = sampler_data()
     for X_bad, Y_bad in ((X[:-1], Y), (X[:0], Y[:0]), (X[:, :0], Y), (X[:, 0], Y)):
-        _assert_refused(partial(sampler.fit_resample, X_bad, Y_bad), InputError)
+        assert_refused(partial(sampler.fit_resample, X_bad, Y_bad), InputError)
 
 
 def check_infinity_is_refused(sampler: Any, traits: SamplerTraits) -> None:
     """Infinity in X is refused, naming the column."""
     X, Y = sampler_data()
     X[3, 2] = np.inf
-    message = _assert_refused(partial(sampler.fit_resample, X, Y), InputError)
+    message = assert_refused(partial(sampler.fit_resample, X, Y), InputError)
     assert "2" in message, "the error does not name the column"
 
 
@@ -52,7 +52,7 @@ def check_missing_values_are_refused_or_kept(sampler: Any, traits: SamplerTraits
     X, Y = sampler_data()
     X[3, 2] = np.nan
     if sampler.get_params().get("missing") == "error":
-        message = _assert_refused(partial(sampler.fit_resample, X, Y), MissingValuesError)
+        message = assert_refused(partial(sampler.fit_resample, X, Y), MissingValuesError)
         assert "2" in message, "the error does not name the column"
         sampler.set_params(missing="distance")
     X_new, _ = sampler.fit_resample(X, Y)
@@ -70,11 +70,12 @@ def check_too_few_rows_are_refused(sampler: Any, traits: SamplerTraits) -> None:
         X, Y = X[:n], Y[:n]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantLabelWarning)
-        message = _assert_refused(partial(sampler.fit_resample, X, Y), TooFewRowsError)
+        message = assert_refused(partial(sampler.fit_resample, X, Y), TooFewRowsError)
     assert str(len(X)) in message, "the error does not name the number of rows"
 
 
-def _assert_refused(call: Callable[[], Any], kind: type[LabelanceError]) -> str:
+def assert_refused(call: Callable[[], Any], kind: type[LabelanceError]) -> str:
+    """Return the message of the named error, in three parts, that the call must raise."""
     try:
         call()
     except kind as error:

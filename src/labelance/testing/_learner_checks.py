@@ -1,0 +1,72 @@
+"""Running the laws of learners, with or without pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from sklearn.base import clone
+
+from labelance._optional import optional_import
+from labelance.testing._learner_laws import LEARNER_LAWS
+
+
+def yield_learner_checks(learner: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the name of every law of learners and a call that checks it.
+
+    Parameters
+    ----------
+    learner : classifier
+        A multi-label classifier whose ``predict_proba`` is an (n, q) array. Each check works
+        on a clone in which every ``random_state``, also of learners inside, is 0.
+
+    Examples
+    --------
+    >>> from labelance.learners import MLkNN
+    >>> from labelance.testing import yield_learner_checks
+    >>> for name, check in yield_learner_checks(MLkNN()):
+    ...     if name == "scores_are_shares":
+    ...         check()
+    """
+    for law in LEARNER_LAWS:
+        yield law.__name__.removeprefix("check_"), partial(law, _seeded(clone(learner)))
+
+
+def parametrize_with_learner_checks(
+    learners: Iterable[Any],
+    *,
+    expected_failures: Callable[[Any], Mapping[str, str]] | None = None,
+) -> Any:
+    """Return a pytest decorator that runs a test once for every learner and law.
+
+    Parameters
+    ----------
+    learners : iterable of classifiers
+        Instances.
+    expected_failures : callable, optional
+        Given a learner, returns a mapping from law names to the reason why it is exempt.
+        An exempt law that passes is reported as a failure.
+
+    Examples
+    --------
+    >>> from labelance.learners import MLkNN
+    >>> from labelance.testing import parametrize_with_learner_checks
+    >>> @parametrize_with_learner_checks([MLkNN()])
+    ... def test_laws(check):
+    ...     check()
+    """
+    pytest = optional_import("pytest", extra="test", purpose="Running the learner checks")
+    cases = []
+    for learner in learners:
+        exempt = expected_failures(learner) if expected_failures else {}
+        for name, check in yield_learner_checks(learner):
+            marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
+            cases.append(pytest.param(check, id=f"{learner}-{name}", marks=marks))
+    return pytest.mark.parametrize("check", cases)
+
+
+def _seeded(learner: Any) -> Any:
+    """Set every ``random_state``; without that two fits of a random learner may differ."""
+    names = [name for name in learner.get_params() if name.split("__")[-1] == "random_state"]
+    return learner.set_params(**dict.fromkeys(names, 0))

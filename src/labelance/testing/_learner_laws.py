@@ -1,0 +1,289 @@
+"""Laws of learners: what scores and labels look like, and what they do not depend on."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from imblearn.pipeline import Pipeline
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_validate
+from sklearn.utils import get_tags
+
+from labelance.exceptions import ConstantLabelWarning, LabelFormatError
+from labelance.metrics import get_joint_scorer
+from labelance.model_selection import IterativeStratifiedKFold
+from labelance.sampling import MLSOL, SamplerTraits
+from labelance.testing import _sklearn_laws
+from labelance.testing._data import sampler_data
+from labelance.testing._input_laws import assert_refused
+
+_SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
+
+# Sums may be taken in another order, by another container or number of rows.
+assert_same_scores = partial(assert_allclose, rtol=0, atol=1e-9)
+
+
+def check_scores_are_shares(learner: Any) -> None:
+    """``predict_proba`` is an (n, q) float array with all cells in [0, 1]."""
+    X, Y = sampler_data()
+    scores = learner.fit(X, Y).predict_proba(X[:20])
+    assert isinstance(scores, np.ndarray), f"scores came as {type(scores).__name__}"
+    assert scores.shape == (20, 5), f"20 rows and 5 labels gave scores of shape {scores.shape}"
+    assert scores.dtype.kind == "f", f"scores have the dtype {scores.dtype}"
+    assert ((scores >= 0) & (scores <= 1)).all(), "a score lies outside [0, 1]"
+
+
+def check_labels_are_zero_or_one(learner: Any) -> None:
+    """``predict`` is an (n, q) array of integers 0 and 1."""
+    X, Y = sampler_data()
+    labels = learner.fit(X, Y).predict(X[:20])
+    assert isinstance(labels, np.ndarray), f"labels came as {type(labels).__name__}"
+    assert labels.shape == (20, 5), f"20 rows and 5 labels gave labels of shape {labels.shape}"
+    assert labels.dtype.kind == "i", f"labels have the dtype {labels.dtype}"
+    assert np.isin(labels, (0, 1)).all(), "a label is neither 0 nor 1"
+
+
+def check_is_a_multilabel_classifier(learner: Any) -> None:
+    """scikit-learn takes it for a multi-label classifier, and ``fit`` returns it."""
+    X, Y = sampler_data()
+    assert is_classifier(learner), "scikit-learn does not take it for a classifier"
+    assert get_tags(learner).classifier_tags.multi_label, "its tags do not say multi_label"
+    assert learner.fit(X, Y) is learner, "fit does not return the learner"
+
+
+def check_sparse_features_equal_dense(learner: Any) -> None:
+    """CSR and CSC features, in ``fit`` or in ``predict_proba``, give the scores of an array."""
+    X, Y = sampler_data()
+    expected = learner.fit(X, Y).predict_proba(X)
+    for kind in _SPARSE_KINDS:
+        fitted = clone(learner).fit(kind(X), Y)
+        message = f"{kind.__name__} features give other scores"
+        assert_same_scores(fitted.predict_proba(kind(X)), expected, err_msg=message)
+        assert_same_scores(fitted.predict_proba(X), expected, err_msg=message)
+        assert_same_scores(learner.predict_proba(kind(X)), expected, err_msg=message)
+
+
+def check_sparse_labels_come_back(learner: Any) -> None:
+    """Sparse Y makes ``predict`` sparse and changes neither labels nor scores."""
+    X, Y = sampler_data()
+    labels, scores = learner.fit(X, Y).predict(X), learner.predict_proba(X)
+    for kind in _SPARSE_KINDS:
+        fitted = clone(learner).fit(X, kind(Y))
+        sparse = fitted.predict(X)
+        assert sp.issparse(sparse), f"{kind.__name__} labels came back as {type(sparse).__name__}"
+        assert_array_equal(sparse.toarray(), labels, f"{kind.__name__} Y changed the labels")
+        message = f"{kind.__name__} Y changed the scores"
+        assert_same_scores(fitted.predict_proba(X), scores, err_msg=message)
+
+
+def check_frames_equal_arrays(learner: Any) -> None:
+    """Pandas frames of features and labels give the scores of arrays."""
+    pandas = _pandas()
+    if pandas is None:
+        return
+    X, Y = sampler_data()
+    expected = learner.fit(X, Y).predict_proba(X)
+    X_frame = pandas.DataFrame(X, columns=list("abcd"), index=range(100, 160))
+    Y_frame = pandas.DataFrame(Y, columns=list("pqrst"), index=X_frame.index)
+    scores = learner.fit(X_frame, Y_frame).predict_proba(X_frame)
+    assert_same_scores(scores, expected, err_msg="frames give other scores")
+    labels = learner.predict(X_frame)
+    assert np.shape(labels) == Y.shape, f"frames gave labels of shape {np.shape(labels)}"
+
+
+def check_feature_names_are_remembered(learner: Any) -> None:
+    """``feature_names_in_`` are the columns of the frame, and other names are refused."""
+    pandas = _pandas()
+    if pandas is None:
+        return
+    X, Y = sampler_data()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    learner.fit(frame, Y)
+    assert list(learner.feature_names_in_) == list("abcd"), "the names were not remembered"
+    for other in (frame.rename(columns={"d": "e"}), frame[list("dcba")]):
+        _assert_raises(partial(learner.predict, other), ValueError, "other feature names")
+        _assert_raises(partial(learner.predict_proba, other), ValueError, "other feature names")
+
+
+def check_number_of_features_is_remembered(learner: Any) -> None:
+    """``n_features_in_`` is set, and rows with more or fewer features are refused."""
+    X, Y = sampler_data()
+    learner.fit(X, Y)
+    assert learner.n_features_in_ == X.shape[1], "n_features_in_ is wrong"
+    for other in (X[:, :3], np.hstack([X, X])):
+        for rows in (other, sp.csr_array(other)):
+            _assert_raises(partial(learner.predict, rows), ValueError, "other features")
+            _assert_raises(partial(learner.predict_proba, rows), ValueError, "other features")
+
+
+def check_constant_labels_stay_constant(learner: Any) -> None:
+    """A label in no training row is never predicted, one in all of them always, at any row."""
+    X, Y = sampler_data()
+    Y[:, 1], Y[:, 3] = 0, 1
+    new = np.vstack([X, 50 * np.random.default_rng(0).normal(size=(20, 4))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantLabelWarning)  # it may well be told
+        learner.fit(X, Y)
+    labels, scores = learner.predict(new), learner.predict_proba(new)
+    assert (labels[:, 1] == 0).all(), "a label that no training row has was predicted"
+    assert (labels[:, 3] == 1).all(), "a label that every training row has was not predicted"
+    assert (scores[:, 1] < scores[:, 3]).all(), "the label that never occurs scores higher"
+    assert ((scores >= 0) & (scores <= 1)).all(), "constant labels bring scores outside [0, 1]"
+
+
+def check_rows_do_not_see_each_other(learner: Any) -> None:
+    """A row has the same scores and labels alone as among others, in any order."""
+    X, Y = sampler_data()
+    learner.fit(X, Y)
+    scores, labels = learner.predict_proba(X), learner.predict(X)
+    alone = np.vstack([learner.predict_proba(X[i : i + 1]) for i in range(12)])
+    assert_same_scores(alone, scores[:12], err_msg="a row alone has other scores")
+    one_by_one = np.vstack([learner.predict(X[i : i + 1]) for i in range(12)])
+    assert_array_equal(one_by_one, labels[:12], "a row alone has other labels")
+    message = "the order of rows matters"
+    assert_same_scores(learner.predict_proba(X[::-1]), scores[::-1], err_msg=message)
+
+
+def check_same_seed_same_scores(learner: Any) -> None:
+    """The same int seed gives the same model, also in another instance."""
+    X, Y = sampler_data()
+    expected = learner.fit(X, Y).predict_proba(X)
+    for other in (clone(learner), learner):
+        scores = other.fit(X, Y).predict_proba(X)
+        assert_array_equal(scores, expected, "the same seed gave other scores")
+
+
+def check_jobs_do_not_matter(learner: Any) -> None:
+    """Any ``n_jobs``, also of the learners inside, gives the same scores."""
+    X, Y = sampler_data()
+    names = [name for name in learner.get_params() if name.split("__")[-1] == "n_jobs"]
+    expected = learner.fit(X, Y).predict_proba(X)
+    with parallel_config("threading"):  # threads start at once, and processes learn the same
+        for n_jobs in (1, 2):
+            other = clone(learner).set_params(**dict.fromkeys(names, n_jobs)).fit(X, Y)
+            message = f"n_jobs={n_jobs} changed the scores"
+            assert_array_equal(other.predict_proba(X), expected, message)
+
+
+def check_input_is_not_changed(learner: Any) -> None:
+    """``fit`` and ``predict`` leave X and Y as they were, dense or sparse."""
+    for kind in (np.array, sp.csr_array):
+        X, Y = (kind(part) for part in sampler_data())
+        before = X.copy(), Y.copy()
+        learner.fit(X, Y)
+        learner.predict(X), learner.predict_proba(X)
+        assert abs(X - before[0]).sum() == 0, "X was changed"
+        assert abs(Y - before[1]).sum() == 0, "Y was changed"
+
+
+def check_refit_forgets(learner: Any) -> None:
+    """After another ``fit`` nothing is left of the data before: features, labels, rows."""
+    X, Y = sampler_data()
+    X_other, Y_other = sampler_data(n=50, d=3, seed=1)
+    Y_other = Y_other[:, 1:]
+    expected = clone(learner).fit(X_other, Y_other)
+    learner.fit(X, sp.csr_array(Y)).fit(X_other, Y_other)
+    assert_array_equal(learner.predict_proba(X_other), expected.predict_proba(X_other))
+    assert_array_equal(learner.predict(X_other), expected.predict(X_other))
+
+
+def check_clones_and_set_params(learner: Any) -> None:
+    """``__init__`` stores its arguments unchanged and does nothing else; parameters round-trip."""
+    _sklearn_laws.check_clones_and_set_params(learner, SamplerTraits())
+
+
+def check_pickles(learner: Any) -> None:
+    """A pickled model gives the same scores and labels; a pickled learner the same model."""
+    X, Y = sampler_data()
+    unfitted = pickle.loads(pickle.dumps(learner))
+    scores, labels = learner.fit(X, Y).predict_proba(X), learner.predict(X)
+    for other in (pickle.loads(pickle.dumps(learner)), unfitted.fit(X, Y)):
+        assert_array_equal(other.predict_proba(X), scores, "pickling changed the scores")
+        assert_array_equal(other.predict(X), labels, "pickling changed the labels")
+
+
+def check_works_in_a_pipeline(learner: Any) -> None:
+    """It learns from the rows that MLSOL adds, in imbalanced-learn's pipeline."""
+    X, Y = sampler_data()
+    sampler = MLSOL(random_state=0)
+    model = Pipeline([("sampler", sampler), ("learner", clone(learner))]).fit(X, Y)
+    expected = learner.fit(*sampler.fit_resample(X, Y))
+    assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def check_works_in_cross_validation(learner: Any) -> None:
+    """``cross_validate`` runs with stratified folds and our scorers."""
+    X, Y = sampler_data(n=90)
+    folds = IterativeStratifiedKFold(2, random_state=0)
+    scorer = get_joint_scorer("macro_f1", "macro_auc_roc")
+    results = cross_validate(learner, X, Y, cv=folds, scoring=scorer, error_score="raise")
+    for name in ("macro_f1", "macro_auc_roc"):
+        values = results[f"test_{name}"]
+        assert len(values) == 2, f"two folds gave {len(values)} values of {name}"
+        assert ((values >= 0) & (values <= 1)).all(), f"{name} is {values}"
+
+
+def check_bad_labels_are_refused(learner: Any) -> None:
+    """One-dimensional Y, label sets, class numbers and NaN are refused, saying what to do."""
+    X, Y = sampler_data()
+    strange = Y.astype(float)
+    strange[0, 0] = np.nan
+    for bad in (Y[:, 0], Y * 2, strange, [{"a", "b"} for _ in X], [["a"]] * len(X)):
+        assert_refused(partial(learner.fit, X, bad), LabelFormatError)
+
+
+def check_must_be_fitted(learner: Any) -> None:
+    """Before ``fit`` there is nothing to predict: NotFittedError."""
+    X, _ = sampler_data()
+    for method in (learner.predict, learner.predict_proba):
+        _assert_raises(partial(method, X), NotFittedError, "rows before fit")
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas
+
+
+def _assert_raises(call: Callable[[], Any], kind: type[Exception], what: str) -> None:
+    try:
+        call()
+    except kind:
+        return
+    raise AssertionError(f"{what} were accepted; expected {kind.__name__}")
+
+
+LEARNER_LAWS: tuple[Callable[[Any], None], ...] = (
+    check_scores_are_shares,
+    check_labels_are_zero_or_one,
+    check_is_a_multilabel_classifier,
+    check_sparse_features_equal_dense,
+    check_sparse_labels_come_back,
+    check_frames_equal_arrays,
+    check_feature_names_are_remembered,
+    check_number_of_features_is_remembered,
+    check_constant_labels_stay_constant,
+    check_rows_do_not_see_each_other,
+    check_same_seed_same_scores,
+    check_jobs_do_not_matter,
+    check_input_is_not_changed,
+    check_refit_forgets,
+    check_clones_and_set_params,
+    check_pickles,
+    check_works_in_a_pipeline,
+    check_works_in_cross_validation,
+    check_bad_labels_are_refused,
+    check_must_be_fitted,
+)
