@@ -14,5 +14,11 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 def kernel(function: Kernel) -> Kernel:
     """Compile ``function`` with numba on first use."""
-    compiled: Kernel = njit(cache=True, nogil=True, error_model="numpy")(function)
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled: Kernel = njit(cache=True, **options)(function)
+    except RuntimeError:
+        # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
+        # one): compile anew in every process rather than not at all.
+        compiled = njit(**options)(function)
     return compiled

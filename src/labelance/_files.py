@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Asking for the mask means setting it, for all threads: once, before there are any.
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
+
 
 @contextmanager
 def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -36,13 +40,8 @@ def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files
+        # mkstemp makes private files; a file that is replaced keeps its mode.
+        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_UMASK)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

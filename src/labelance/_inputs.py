@@ -6,6 +6,7 @@ category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import Table, open_table
-from labelance.exceptions import InputError, LabelFormatError, MissingValuesError
+from labelance.exceptions import (
+    IndexMismatchWarning,
+    InputError,
+    LabelFormatError,
+    MissingValuesError,
+)
 
 MissingPolicy = Literal["error", "distance", "keep"]
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
@@ -109,7 +115,21 @@ def open_data(
             f"X has {n} rows and Y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )
+    _warn_of_shuffled_index(X, Y)
     return Data(features, labels)
+
+
+def _warn_of_shuffled_index(X: Any, Y: Any) -> None:
+    """Warn where two pandas frames have their rows in different orders: position decides."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(Y, "index", None)
+    if hasattr(ours, "equals") and hasattr(theirs, "equals") and not ours.equals(theirs):
+        warnings.warn(
+            "X and Y have different indices. Rows are paired by their position, not by index; "
+            "Y.loc[X.index] puts them in the same order.",
+            IndexMismatchWarning,
+            stacklevel=3,
+        )
 
 
 def open_features(
@@ -159,14 +179,26 @@ def open_like(X: Any, schema: Schema, *, who: str) -> Any:
     values = table.values()
     _refuse_infinite(values, table.names, who)
     here = table.categories()
+    _refuse_lost_categories(schema, here, who)
+    if schema.categories or schema.decoders:
+        values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
-        if here.get(j) != known:
-            values[:, j] = _translate(values[:, j], here.get(j, ()), known)
-    if schema.decoders:
-        values = values.copy()
-        for j, distinct in schema.decoders.items():
-            _code_column(values, j, distinct)
+        if here[j] != known:
+            values[:, j] = _translate(values[:, j], here[j], known)
+    for j, distinct in schema.decoders.items():
+        _code_column(values, j, distinct)
     return values
+
+
+def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], who: str) -> None:
+    lost = [j for j in schema.categories if j not in here]
+    if lost:
+        raise InputError(
+            f"{who} was fitted on a data frame in which columns "
+            f"{_column_names(lost, schema.names)} are categorical",
+            "X has no categories there",
+            "Pass a data frame with the same categorical columns",
+        )
 
 
 def _translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
@@ -204,8 +236,7 @@ def open_labels(Y: Any, *, who: str) -> Labels:
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
             f"Y also holds {_strange_values(stored)}",
-            "If these are class numbers, make one column per class with "
-            "sklearn.preprocessing.LabelBinarizer; if they are scores, compare them to a threshold",
+            _label_advice(stored),
         )
     return Labels(_ones(cells), table.names, table)
 
@@ -221,6 +252,18 @@ def _ones(cells: Any) -> sp.csr_array:
     Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
     Y.has_sorted_indices = True
     return Y
+
+
+def _label_advice(stored: np.ndarray) -> str:
+    """Return what to do about cells that are neither 0 nor 1."""
+    if np.isnan(stored.astype(float)).any():
+        return "Say what a missing label means: drop these rows, or count it as absent (0)"
+    if set(np.unique(stored)) <= {-1, 0, 1}:
+        return "Turn -1 into 0: (Y > 0).astype(int)"
+    return (
+        "If these are features, X and Y may be swapped; if they are class numbers, make one column "
+        "per class with sklearn.preprocessing.LabelBinarizer; if scores, compare with a threshold"
+    )
 
 
 def _strange_values(stored: np.ndarray) -> str:
@@ -254,15 +297,16 @@ def _refuse_label_sets(Y: Any, who: str) -> None:
     if rows_are_sets or ragged or words:
         raise LabelFormatError(
             asked,
-            "Y is a list of label sets",
-            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(Y)",
+            "Y is a list of label sets" if not isinstance(first, str) else "Y is a list of words",
+            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(Y), where "
+            'every row of Y is a list of labels (split words such as "a,b" first)',
         )
     if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
         raise LabelFormatError(
             asked,
             "Y has one dimension",
-            "For a single 0/1 label use Y.reshape(-1, 1); for classes use "
-            "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
+            "For a single 0/1 label use Y.reshape(-1, 1), or Y.to_frame() for a Series; for "
+            "classes use sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
         )
 
 

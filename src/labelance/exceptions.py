@@ -17,6 +17,7 @@ __all__ = [
     "ContainerError",
     "DataFileError",
     "DownloadError",
+    "IndexMismatchWarning",
     "InputError",
     "LabelFormatError",
     "LabelanceError",
@@ -97,6 +98,10 @@ class LabelanceWarning(UserWarning):
 
 class ConstantLabelWarning(LabelanceWarning):
     """A label is present in no row, or in all of them; it carries nothing to learn from."""
+
+
+class IndexMismatchWarning(LabelanceWarning):
+    """X and Y are pandas frames with different indices; their rows are paired by position."""
 
 
 class UndefinedLabelWarning(LabelanceWarning):

@@ -196,3 +196,53 @@ def test_a_pipe_gets_no_progress_and_no_color(songs):
     )
     assert "\x1b[" not in done.stdout + done.stderr
     assert done.stderr == ""
+
+
+@pytest.fixture
+def flags(tmp_path):
+    """An ARFF file with a nominal feature of three values."""
+    rng = np.random.default_rng(0)
+    names = ["size", "zone", "red", "blue"]
+    lines = ["@relation flags", "@attribute size numeric", "@attribute zone {n,s,w}"]
+    lines += [f"@attribute {name} {{0,1}}" for name in names[2:]]
+    rows = [
+        f"{rng.random():.3f},{'nsw'[rng.integers(3)]},{int(rng.random() < 0.7)},{int(t < 12)}"
+        for t in range(60)
+    ]
+    path = tmp_path / "flags.arff"
+    path.write_text("\n".join([*lines, "@data", *rows]))
+    return path
+
+
+@pytest.mark.parametrize("method", ["rhwrsmt", "mlsmote", "rhwhus", "mlros", "mltl"])
+def test_nominal_features_stay_nominal(call, flags, tmp_path, method):
+    out = tmp_path / "out.arff"
+    code, _, err = call("resample", flags, "--labels", "-2", "--method", method, "-o", out)
+    assert (code, err) == (0, "")
+    assert read_multilabel(out, labels=-2).categories[1] == ("n", "s", "w")
+
+
+def test_labels_can_be_chosen_by_name(call, songs, tmp_path):
+    code, _, err = call(
+        "resample", songs, "--labels", "-3", "--set", 'sampling_strategy=["sad"]',
+        "-o", tmp_path / "out.npz",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+
+
+def test_a_wrong_parameter_and_a_bad_folder_are_one_line(call, songs, tmp_path):
+    out = tmp_path / "x.npz"
+    code, _, err = call("resample", songs, "--labels", "-3", "--set", "k_neighbors=0", "-o", out)
+    assert (code, err.count("\n")) == (1, 1)
+    (tmp_path / "file").write_text("")
+    code, _, err = call("convert", songs, tmp_path / "file" / "x.npz", "--labels", "-3")
+    assert (code, err.count("\n")) == (1, 1)
+
+
+def test_parts_may_be_numbers_of_rows(call, songs, tmp_path):
+    output = f"{tmp_path / 'a.npz'},{tmp_path / 'b.npz'}"
+    code, out, _ = call(
+        "split", songs, "--labels", "-3", "--sizes", "60,30", "-o", output, "--json"
+    )
+    assert code == 0
+    assert sum(part["rows"] for part in json.loads(out)) == 90

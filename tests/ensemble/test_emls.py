@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.base import BaseSampler
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
@@ -16,7 +19,7 @@ from labelance.ensemble import EMLS, EMLSOL, LabelThresholds
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.learners._thresholds import GRID, best_thresholds
 from labelance.metrics import label_scores, macro_f1
-from labelance.sampling import MLSOL, MLUL
+from labelance.sampling import MLSMOTE, MLSOL, MLUL
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
 
@@ -187,3 +190,51 @@ def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
     with pytest.warns(UndefinedLabelWarning):
         assert best_thresholds(Y, scores, search="grid")[0] == 0.5
     assert best_thresholds(Y, scores, search="grid", grid_mulan=True)[0] == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.parametrize("n_labels", [1, 2])
+@pytest.mark.parametrize("learner", [TREE, KNeighborsClassifier(3)])
+def test_few_labels_are_not_taken_for_classes(data, learner, n_labels):
+    X, Y = data[0], data[1][:, :n_labels]
+    model = EMLS(learner, MLSOL(), random_state=0).fit(X, Y)
+    assert model.predict_proba(X).shape == Y.shape
+    fitted = clone(learner).fit(X, Y)
+    assert_array_equal(label_scores(fitted, X) > 0.5, fitted.predict(X).reshape(Y.shape) == 1)
+
+
+def test_a_classifier_of_one_label_is_pointed_to_binary_relevance(data):
+    with pytest.raises(InputError, match="BinaryRelevance"):
+        EMLS(LogisticRegression(), MLSOL()).fit(*data)
+
+
+def test_margins_become_scores_with_the_same_decision(data):
+    X, Y = data
+    margins = OneVsRestClassifier(LinearSVC(random_state=0))
+    model = EMLS(margins, None, n_estimators=1, threshold=None).fit(X, Y)
+    scores = model.predict_proba(X)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert_array_equal(model.predict(X), model.estimators_[0].predict(X))
+
+
+def test_a_foreign_under_sampler_gives_rows_out_of_bag(data):
+    class Half(BaseEstimator):
+        def __init__(self, random_state=None):
+            self.random_state = random_state
+
+        def fit_resample(self, X, Y):
+            rows = np.random.default_rng(self.random_state).permutation(len(X))
+            self.sample_indices_ = np.sort(rows[: len(X) // 2])
+            return X[self.sample_indices_], Y[self.sample_indices_]
+
+    model = EMLS(TREE, Half(), threshold_data="oob", random_state=0).fit(*data)
+    assert not hasattr(model, "_left_out")
+
+
+def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
+    import labelance.sampling._mlsmote as mlsmote
+
+    searches = count(monkeypatch, mlsmote, "search")
+    model = EMLS(TREE, MLSMOTE(), n_estimators=5, random_state=0).fit(*data)
+    bags = len(set(MLSMOTE().plan(*data).details.labels))
+    assert (len(searches), len(model.estimators_)) == (2 * bags, 5)  # ours and the ensemble's

@@ -130,7 +130,9 @@ def test_lists_come_back_as_lists():
         (Y[:, 0], "reshape"),
         ([{"a"}, {"b"}, {"a", "b"}], "MultiLabelBinarizer"),
         ([["a"], ["b", "c"], []], "MultiLabelBinarizer"),
-        (["a", "b", "c"], "MultiLabelBinarizer"),
+        (["a,b", "b", "c"], "split words"),
+        (Y * 2 - 1, "Y > 0"),
+        (np.where(Y, np.nan, 0), "missing label"),
         (Y * 3, "0 or 1"),
         (Y - 0.5, "threshold"),
         (pd.DataFrame({"l": ["yes", "no", "no"]}), "words categorical"),
@@ -237,3 +239,35 @@ def test_a_nominal_column_without_a_known_value_stays_missing():
     features = open_features(X, who="x", categorical_features=[0], missing="distance")
     assert_array_equal(features.X, X)
     assert_array_equal(features.restore(None, features.X[:1])[-1], X[0])
+
+
+def test_an_array_cannot_stand_in_for_a_frame_with_categories():
+    old = pd.DataFrame({"c": pd.Categorical(["b", "a"]), "n": [7.0, 9.0]})
+    schema = open_features(old, who="x").schema()
+    rows = np.array([[0.0, 7.0], [1.0, 9.0]])
+    with pytest.raises(exceptions.InputError, match="'c' are categorical"):
+        open_like(rows, schema, who="x")
+    assert_array_equal(rows, [[0, 7], [1, 9]])
+
+
+def test_categories_that_read_alike_stay_apart():
+    frame = pd.DataFrame({"c": pd.Categorical([1, "1", 1, "1"])})
+    features = open_features(frame, who="x")
+    assert len(np.unique(features.X)) == 2
+    assert [type(value) for value in features.restore(None, features.X)["c"][4:]] == [
+        type(value) for value in frame["c"]
+    ]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int32, pl.UInt8, pl.Int64, pl.Boolean])
+def test_missing_whole_numbers_of_any_width_come_back(dtype):
+    frame = pl.DataFrame({"a": pl.Series([1, None, 0]).cast(dtype), "b": [0.5, 1.5, 2.5]})
+    features = open_features(frame, who="x", missing="distance")
+    out = features.restore(None, features.X)
+    assert out[3:].equals(frame)
+
+
+def test_rows_in_another_order_are_noticed():
+    X_frame, Y_frame = pd.DataFrame(X), pd.DataFrame(Y)
+    with pytest.warns(exceptions.IndexMismatchWarning, match="position"):
+        open_both(X_frame, Y_frame.loc[[2, 0, 1]])

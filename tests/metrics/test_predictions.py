@@ -177,3 +177,9 @@ class TestReport:
             metrics.imbalance_report(self.Y, self.Y_pred, label_names=["a", "a", "b"])
         with pytest.raises(InputError, match="Y has 3 labels and Y_train 2"):
             metrics.imbalance_report(self.Y, self.Y_pred, Y_train=self.Y[:, :2])
+
+
+@pytest.mark.parametrize("measure", [metrics.macro_f1, metrics.macro_auc_roc])
+def test_other_averages_are_refused(measure):
+    with pytest.raises(InputError, match="micro_f1"):
+        measure([[1, 0], [0, 1]], [[1, 0], [0, 1]], average="micro")

@@ -17,7 +17,7 @@ def test_gains_and_losses_balance(kind):
     assert_array_equal(
         result.before.label_counts + result.gained - result.lost, result.after.label_counts
     )
-    traits = kind.traits
+    traits = kind().traits
     assert traits.adds or not result.gained.any()
     assert traits.deletes or traits.edits or not result.lost.any()
 

@@ -64,16 +64,16 @@ def exempt(sampler):
         }
     if isinstance(sampler, RemedialHwR) and not isinstance(sampler, RHwROS):
         reasons |= {"missing_values_are_refused_or_kept": "its resampler says what NaN means"}
-    if isinstance(sampler, SamplerSequence):
-        if sampler.traits.finds_neighbors:  # its own tests hand a neighborhood to the first step
-            reasons |= dict.fromkeys(
-                ("works_with_metadata_routing", "given_neighborhood_equals_search"),
-                "k_neighbors is a parameter of a step, and has its name before it",
-            )
-            reasons |= {
-                "missing_values_are_refused_or_kept": "its steps refuse them, as they are told to",
-                "pandas_equals_dense": "what is deleted after adding leaves gaps in the index",
-            }
+    # Its own tests hand a neighborhood to the first step.
+    if isinstance(sampler, SamplerSequence) and sampler.traits.finds_neighbors:
+        reasons |= dict.fromkeys(
+            ("works_with_metadata_routing", "given_neighborhood_equals_search"),
+            "k_neighbors is a parameter of a step, and has its name before it",
+        )
+        reasons |= {
+            "missing_values_are_refused_or_kept": "its steps refuse them, as they are told to",
+            "pandas_equals_dense": "what is deleted after adding leaves gaps in the index",
+        }
     return reasons
 
 

@@ -12,9 +12,10 @@ from scipy.stats import chisquare, kstest
 from sklearn.neighbors import NearestNeighbors
 
 from labelance import MLSOL
-from labelance.exceptions import ConstantLabelWarning, NothingToSampleError
+from labelance.exceptions import ConstantLabelWarning, InputError, NothingToSampleError
 from labelance.imbalance import local_distribution
-from labelance.neighbors import find_neighbors
+from labelance.neighbors import Neighborhood, find_neighbors
+from labelance.sampling import MLeNN
 from labelance.sampling._assign import assign_labels
 from labelance.testing import sampler_data
 
@@ -195,3 +196,34 @@ def test_every_metric_and_scale_gives_rows_between_parents(metric, scale):
     sampler = MLSOL(metric=metric, scale=scale, random_state=0)
     sampler.fit_resample(X, Y)
     assert ((sampler.positions_ >= 0) & (sampler.positions_ <= 1)).all()
+
+
+@pytest.mark.parametrize(("place", "row"), [(0, 10**9), (2, 10**12), (4, -1)])
+def test_a_neighborhood_of_rows_that_are_not_there_is_refused(place, row):
+    X, Y = sampler_data()
+    found = find_neighbors(X, 5)
+    indices = found.indices.copy()
+    indices[3, place] = row
+    for sampler in (MLSOL(), MLeNN(k_neighbors=5)):
+        with pytest.raises(InputError):
+            sampler.fit_resample(X, Y, neighborhood=Neighborhood(indices, found.distances))
+
+
+def test_an_object_that_finds_too_little_is_refused():
+    class Padded:
+        n_neighbors = 4
+
+        def kneighbors(self, X):
+            n = X.shape[0]
+            return np.zeros((n, 4)), np.full((n, 4), -1)
+
+    X, Y = sampler_data()
+    with pytest.raises(InputError, match="kneighbors"):
+        MLSOL(k_neighbors=Padded()).fit_resample(X, Y)
+
+
+def test_a_strategy_without_need_says_so():
+    X, Y = sampler_data()
+    enough = int(Y[:, 0].sum())
+    with pytest.raises(NothingToSampleError, match="targets"):
+        MLSOL(sampling_strategy={0: enough}).fit_resample(X, Y)

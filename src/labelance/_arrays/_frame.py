@@ -26,8 +26,8 @@ class FrameTable:
     def __init__(self, native: Any, role: str) -> None:
         self.native = native
         self.frame = nw.from_native(native, eager_only=True)
-        self.names: tuple[Any, ...] | None = tuple(self.frame.columns)
-        dtypes = [self.frame.get_column(name).dtype for name in self.names]
+        self.names: tuple[Any, ...] = tuple(self.frame.columns)
+        dtypes = list(self.frame.schema.values())
         self.nominal = np.array([_is_nominal(dtype) for dtype in dtypes], dtype=bool)
         _refuse_words(role, self.names, dtypes, self.nominal)
 
@@ -65,10 +65,14 @@ class FrameTable:
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
     def _series(self, j: int) -> Any:
-        return self.frame.get_column(self.frame.columns[j])
+        return self.frame.get_column(self.names[j])
 
     def _codes(self, column: Any) -> np.ndarray:
         """Return the position of every value in the column's declared categories."""
+        native = column.to_native()
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its likes
+            codes = native.cat.codes.to_numpy().astype(np.float64)
+            return np.where(codes < 0, np.nan, codes)
         cells = np.asarray(column.cast(nw.String).to_numpy(), dtype=object)
         known = ~column.is_null().to_numpy()
         codes = np.full(len(cells), np.nan)
@@ -119,11 +123,11 @@ class FrameTable:
             column.name, numbers, dtype=None, backend=nw.get_native_namespace(column)
         )
         if missing.any():
-            return series.to_frame().select(
-                nw.when(nw.new_series("known", ~missing, backend=nw.get_native_namespace(column)))
-                .then(nw.col(column.name))
-                .alias(column.name)
-            )[column.name]
+            known = nw.new_series("known", ~missing, backend=nw.get_native_namespace(column))
+            masked = nw.when(known).then(nw.col(column.name)).alias(column.name)
+            series = series.to_frame().select(masked)[column.name]
+            if hasattr(self.native, "iloc"):
+                return series  # pandas has floats here; the column's own dtype comes at the end
         return series.cast(column.dtype)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:

@@ -36,8 +36,10 @@ class Table(Protocol):
     """What every kind of container offers to the rest of the library."""
 
     native: Any
-    names: tuple[Any, ...] | None
     nominal: np.ndarray
+
+    @property
+    def names(self) -> tuple[Any, ...] | None: ...
 
     @property
     def shape(self) -> tuple[int, int]: ...

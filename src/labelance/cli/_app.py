@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
+from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance import __version__
 from labelance.cli import (
@@ -17,7 +19,7 @@ from labelance.cli import (
     _resample,
     _split,
 )
-from labelance.cli._console import fail
+from labelance.cli._console import errors, fail
 from labelance.exceptions import LabelanceError
 
 _EXIT_CODES = (
@@ -62,11 +64,19 @@ def root(
     """Imbalanced multi-label learning: describe data, resample it, compare methods."""
 
 
+def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
+    """Print a warning as one line for people, without the place in our code."""
+    errors.print(f"warning: {message}", style="yellow", highlight=False, soft_wrap=True)
+
+
 def run() -> None:
-    """Run a command; an error of ours becomes one line on standard error and exit code 1."""
+    """Run a command; an error becomes one line on standard error and exit code 1."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except LabelanceError as error:
         fail(str(error))
+    except (InvalidParameterError, OSError, MemoryError) as error:
+        fail(f"{error}" or type(error).__name__)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-console = Console()
+# A pipe has no width; wide enough that no name is cut.
+console = Console() if sys.stdout.isatty() else Console(width=160)
 errors = Console(stderr=True)
 
 
@@ -45,7 +46,9 @@ def print_table(
     """Print rows of text under a heading; the first ``left`` columns are left-aligned."""
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     for number, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if number < left else "right")
+        table.add_column(
+            escape(column), justify="left" if number < left else "right", no_wrap=number == 0
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)

@@ -9,7 +9,14 @@ import typer
 
 import labelance
 from labelance.cli._console import console
-from labelance.cli._data import DataArgument, ForceOption, LabelsOption, check_free, load
+from labelance.cli._data import (
+    DataArgument,
+    ForceOption,
+    LabelsOption,
+    ProtocolOption,
+    check_free,
+    load,
+)
 
 EXAMPLE = "Example: labelance convert yeast.arff.gz yeast.npz"
 
@@ -25,11 +32,16 @@ def convert(
     data: DataArgument,
     out: OutArgument,
     labels: LabelsOption = None,
+    protocol: ProtocolOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Convert a data file to another format, without loss."""
+    """Convert a data file to another format.
+
+    ARFF, Parquet and NPZ keep everything; CSV has no declared categories, and LibSVM has no
+    names and is sparse.
+    """
     check_free(out, force)
-    dataset = load(data, labels)
+    dataset = load(data, labels, protocol)
     labelance.datasets.write_multilabel(dataset, out, overwrite=force)
     console.print(
         f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, "

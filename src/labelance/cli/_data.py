@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,20 +34,36 @@ LabelsOption = Annotated[
         show_default=False,
     ),
 ]
+Protocol = Literal["paper"] | None
+ProtocolOption = Annotated[
+    Protocol,
+    typer.Option(
+        "--protocol", help="Prepare a dataset of the catalogue as in the paper.", show_default=False
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def load(data: str, labels: str | None) -> MultiLabelDataset:
+def load(data: str, labels: str | None, protocol: Protocol = None) -> MultiLabelDataset:
     """Read a file, or load a dataset of the catalogue by name."""
-    if Path(data).exists():
+    if Path(data).is_file():
+        if protocol:
+            raise InputError(
+                "--protocol prepares datasets of the catalogue",
+                f"{data} is a file",
+                "Leave it out, or use labelance.datasets.apply_protocol in Python",
+            )
         return labelance.datasets.read_multilabel(data, labels=_parse_labels(labels))
-    if data in {info.name for info in labelance.datasets.list_datasets()}:
-        return labelance.datasets.load_dataset(data)
+    catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
+    if data.lower() in catalogue:
+        return labelance.datasets.load_dataset(catalogue[data.lower()], protocol=protocol)
+    close = get_close_matches(data.lower(), catalogue, n=1)
     raise InputError(
         "DATA is a file or a dataset of the catalogue",
         f"there is no file {data!r} here and no dataset of that name",
-        "Check the path, or see the names with: labelance datasets list",
+        (f"Did you mean {catalogue[close[0]]}? " if close else "")
+        + "Check the path, or see the names with: labelance datasets list",
     )
 
 
@@ -57,11 +75,18 @@ def _parse_labels(text: str | None) -> Any:
         return int(text)
     if text.endswith((".xml", "*")):
         return text
-    return text.split(",")
+    return [name.strip() for name in text.split(",")]
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Refuse to write over a file, before any work is done."""
+    """Refuse a place that cannot be written to, or a file that exists, before any work is done."""
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(
+            "Results go to a file in a folder that can be written to",
+            f"{path} is a folder" if path.is_dir() else f"{folder} is none",
+            "Make the folder first, or name another file",
+        )
     if path.exists() and not force:
         raise InputError(
             "Files that exist are kept",

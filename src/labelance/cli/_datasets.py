@@ -42,7 +42,7 @@ def list_(json: JsonOption = False) -> None:
         for info in infos
     ]
     columns = ("name", "domain", "rows", "features", "labels", "cardinality", "MeanImR", "paper")
-    print_table("Datasets", columns, rows)
+    print_table("Datasets as published; MeanImR over labels of at least two rows", columns, rows)
 
 
 @app.command(epilog="Example: labelance datasets info yeast")

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from labelance.cli._console import console, print_json, print_table, progress
+from labelance.cli._data import check_free
 
 EXAMPLE = "Example: labelance demo --picture demo.png"
 
@@ -45,6 +46,8 @@ def demo(
     """
     from labelance.datasets import make_figure1
 
+    if not no_picture:
+        check_free(picture, force=True)
     started = perf_counter()
     X, Y = make_figure1("b", n_samples=400, random_state=seed)
     scores = _compare(X, Y, seed, quiet=json)
@@ -97,14 +100,13 @@ def _score(
 ) -> tuple[float, ...]:
     from sklearn.base import clone
 
-    from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
+    from labelance.metrics import label_scores, macro_auc_pr, macro_auc_roc, macro_f1
 
     X_train, Y_train = X[train], Y[train]
     if method is not None:
         X_train, Y_train = clone(method).fit_resample(X_train, Y_train)
     model = clone(learner).fit(X_train, Y_train)
-    # scikit-learn gives one (n, 2) array per label.
-    relevance = np.column_stack([share[:, -1] for share in model.predict_proba(X[test])])
+    relevance = label_scores(model, X[test])
     return (
         len(X_train),
         macro_f1(Y[test], model.predict(X[test])),
@@ -145,6 +147,12 @@ def _print_story(
     ]
     columns = ("learner", "method", "rows", "macro F", "AUC-ROC", "AUC-PR")
     print_table("No sampling, cloning, MLSMOTE and MLSOL", columns, rows, left=2)
+    for learner in dict.fromkeys(score.learner for score in scores):
+        ours = [score for score in scores if score.learner == learner]
+        best = max(ours, key=lambda score: score.macro_f1)
+        gain = best.macro_f1 - ours[0].macro_f1
+        console.print(f"{learner}: best macro F with {best.method}, {gain:+.3f}.", highlight=False)
+    console.print("Which method is best depends on data and learner; try yours.", highlight=False)
     if drawn:
         console.print(f"Before and after: {drawn}", highlight=False)
     console.print(f"Done in {seconds:.1f} s.", highlight=False)

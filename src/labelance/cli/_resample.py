@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ from labelance.cli._data import (
     ForceOption,
     JsonOption,
     LabelsOption,
+    ProtocolOption,
     check_free,
     load,
 )
@@ -47,13 +47,14 @@ def resample(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     labels: LabelsOption = None,
+    protocol: ProtocolOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Resample a data file and write the result."""
     check_free(output, force)
     sampler = _make_sampler(method, set_ or [], seed)
-    dataset = load(data, labels)
+    dataset = load(data, labels, protocol)
     with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
         result = _resample(sampler, dataset)
     labelance.datasets.write_multilabel(result, output, overwrite=force)
@@ -70,10 +71,14 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
             f"Choose from: {', '.join(sorted(known))}",
         )
     kind = known[method.lower()]
-    names = list(signature(kind).parameters)
+    names = sorted(kind().get_params())
     options = {"random_state": seed} if "random_state" in names else {}
     for setting in settings:
-        name, _, text = setting.partition("=")
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(
+                "--set takes name=value", f"{setting!r} has no value", "Write --set k_neighbors=7"
+            )
         if name not in names:
             raise InputError(
                 f"--set changes a parameter of {kind.__name__}",
@@ -81,7 +86,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
                 f"Its parameters are: {', '.join(names)}",
             )
         options[name] = _parse_value(text)
-    return kind(**options)
+    return kind().set_params(**options)
 
 
 def _parse_value(text: str) -> Any:
@@ -93,11 +98,30 @@ def _parse_value(text: str) -> Any:
 
 
 def _resample(sampler: Any, dataset: MultiLabelDataset) -> MultiLabelDataset:
-    parameters = sampler.get_params()
-    if "categorical_features" in parameters:
-        sampler.set_params(categorical_features=dataset.categorical_features)
+    _tell_nominal_features(sampler, dataset)
+    _number_labels(sampler, dataset)
     X, Y = sampler.fit_resample(dataset.X, dataset.Y)
     return replace(dataset, X=X, Y=Y)
+
+
+def _tell_nominal_features(sampler: Any, dataset: MultiLabelDataset) -> None:
+    """Set ``categorical_features``, of the sampler or of the one inside it."""
+    if "resampler" in sampler.get_params(deep=False) and sampler.resampler is None:
+        sampler.set_params(resampler=sampler._second())
+    for name in sampler.get_params():
+        if name.rpartition("__")[2] == "categorical_features":
+            sampler.set_params(**{name: dataset.categorical_features})
+
+
+def _number_labels(sampler: Any, dataset: MultiLabelDataset) -> None:
+    """Turn label names in ``sampling_strategy`` into numbers, since Y travels without names."""
+    strategy = sampler.get_params().get("sampling_strategy")
+    number = {name: j for j, name in enumerate(dataset.label_names)}
+    if isinstance(strategy, list):
+        sampler.set_params(sampling_strategy=[number.get(name, name) for name in strategy])
+    elif isinstance(strategy, dict):
+        numbered = {number.get(name, name): target for name, target in strategy.items()}
+        sampler.set_params(sampling_strategy=numbered)
 
 
 def _report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ from labelance.cli._data import (
     ForceOption,
     JsonOption,
     LabelsOption,
+    ProtocolOption,
     check_free,
     load,
 )
@@ -34,13 +35,14 @@ def split(
         ),
     ],
     sizes: Annotated[
-        str, typer.Option(help="Shares of the parts, separated by commas.")
+        str, typer.Option(help="Shares of the parts, or numbers of rows, separated by commas.")
     ] = "0.75,0.25",
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Keep label pairs in proportion too.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
     labels: LabelsOption = None,
+    protocol: ProtocolOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -48,7 +50,7 @@ def split(
     shares, files = _parse(sizes, output)
     for file in files:
         check_free(file, force)
-    dataset = load(data, labels)
+    dataset = load(data, labels, protocol)
     rows = range(dataset.n_samples)
     order: Literal[1, 2] = 2 if pairs else 1
     parts = labelance.model_selection.train_test_split(
@@ -66,16 +68,20 @@ def split(
     )
 
 
-def _parse(sizes: str, output: str) -> tuple[tuple[float, ...], list[Path]]:
+def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
     try:
-        shares = tuple(float(size) for size in sizes.split(","))
+        shares = tuple(int(s) if s.strip().isdigit() else float(s) for s in sizes.split(","))
     except ValueError:
         raise InputError(
             "--sizes takes numbers separated by commas",
             f"it is {sizes!r}",
             "Write e.g. 0.6,0.2,0.2",
         ) from None
-    files = [Path(name) for name in output.split(",")]
+    files = [Path(name.strip()) for name in output.split(",")]
+    if len(set(files)) < len(files):
+        raise InputError(
+            "Every part goes to a file of its own", "a file is named twice", "Name different files"
+        )
     if len(files) != len(shares):
         raise InputError(
             "Every part goes to a file of its own",

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,7 +60,7 @@ class DatasetTable(tuple[DatasetInfo, ...]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas frame, one row for each dataset."""
-        pandas = optional_import("pandas", extra="data", purpose="A table of datasets as a frame")
+        pandas = optional_import("pandas", extra="data", purpose="The cache of downloads")
         columns = list(DatasetInfo.__dataclass_fields__)[1:9]
         records = [[getattr(info, column) for column in columns] for info in self]
         names = pandas.Index([info.name for info in self], name="name")
@@ -147,7 +148,9 @@ def get_data_home(data_home: Folder = None) -> Path:
     """
     if data_home is not None:
         return Path(data_home).expanduser()
-    pooch = optional_import("pooch", extra="data", purpose="Finding the cache folder")
+    pooch = optional_import(
+        "pooch", extra="data", purpose="Downloading datasets, or finding those downloaded,"
+    )
     return Path(pooch.os_cache("labelance"))
 
 
@@ -297,6 +300,8 @@ def _folders(data_home: Folder) -> Iterator[Path]:
     local = os.environ.get(LOCAL_FOLDER)
     if data_home is None and local:
         yield Path(local).expanduser()
+        if find_spec("pooch") is None:
+            return
     yield get_data_home(data_home)
 
 

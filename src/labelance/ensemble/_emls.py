@@ -12,10 +12,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._inputs import Data
 from labelance.ensemble._training_sets import Source, make_source
-from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier
+from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier, relevance
 from labelance.exceptions import InputError
 from labelance.learners._thresholds import Objective
-from labelance.metrics import label_scores
 
 
 class EMLS(TunedClassifier):
@@ -122,12 +121,12 @@ class EMLS(TunedClassifier):
             for stream in rng.spawn(self.n_estimators)
         )
         self.estimators_ = [member for member, _ in fitted]
-        self._left_out = [rows for _, rows in fitted] if self.threshold_data == "oob" else None
+        self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = np.zeros((clean.shape[0], self.n_labels_))
         for member in self.estimators_:
-            total += label_scores(member, X)
+            total += relevance(member, X)
         return total / len(self.estimators_)
 
     def _tuning_scores(
@@ -142,7 +141,7 @@ class EMLS(TunedClassifier):
         total = np.zeros(data.Y.shape)
         votes = np.zeros(data.n_samples, dtype=int)
         for member, rows in zip(self.estimators_, self._left_out or []):
-            total[rows] += label_scores(member, X)[rows]
+            total[rows] += relevance(member, X)[rows]
             votes[rows] += 1
         del self._left_out  # only the thresholds needed it
         rows = np.flatnonzero(votes)
@@ -159,9 +158,13 @@ class EMLS(TunedClassifier):
             threshold=None, threshold_data="train", random_state=random_state
         )
 
+    def _needs_rows_left_out(self) -> bool:
+        return self.threshold_data == "oob" and self.threshold is not None
+
     def _refuse_oob_without_rows_left_out(self) -> None:
         traits = getattr(self.sampler, "traits", None)
-        deletes = traits.deletes if traits else hasattr(self.sampler, "sample_indices_")
+        # What a foreign sampler leaves out shows only after its draws.
+        deletes = traits.deletes if traits else self.sampler is not None
         if self.threshold_data == "oob" and not (self.bootstrap or deletes):
             raise InputError(
                 'threshold_data="oob" needs members that leave rows out',

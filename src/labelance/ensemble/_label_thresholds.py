@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier
+from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier, relevance
 from labelance.learners._thresholds import Objective
-from labelance.metrics import label_scores
 
 
 class LabelThresholds(TunedClassifier):
@@ -84,4 +83,4 @@ class LabelThresholds(TunedClassifier):
         return clone(self).set_params(threshold=None, random_state=random_state)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return label_scores(self.estimator_, X)
+        return relevance(self.estimator_, X)

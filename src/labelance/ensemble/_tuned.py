@@ -7,17 +7,27 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
 
 from labelance._arrays import take_rows
 from labelance._inputs import Data
 from labelance._random import as_generator
+from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._thresholds import Objective, best_thresholds
+from labelance.metrics import label_scores
 from labelance.model_selection import IterativeStratifiedKFold
 
 ThresholdSearch = Literal["exact", "grid", "grid_mulan"]
 CV_FOLDS = 3
+
+
+def relevance(estimator: Any, X: Any) -> np.ndarray:
+    """Return scores in [0, 1]; margins of a ``decision_function`` are squeezed, 0 becoming 0.5."""
+    scores = label_scores(estimator, X)
+    return scores if hasattr(estimator, "predict_proba") else expit(scores)
 
 
 class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
@@ -34,7 +44,10 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         "random_state": ["random_state", np.random.Generator],
     }
 
+    estimator: Any
+
     def _fit(self, data: Data, X: Any) -> None:
+        self._refuse_single_label_estimator()
         rng = as_generator(self.random_state)
         Y = data.labels.table.native
         self._fit_model(X, Y, rng)
@@ -47,6 +60,16 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
                 objective=self.threshold,
                 search="exact" if self.threshold_search == "exact" else "grid",
                 grid_mulan=self.threshold_search == "grid_mulan",
+            )
+
+    def _refuse_single_label_estimator(self) -> None:
+        tags = get_tags(self.estimator)
+        of_classes = tags.classifier_tags is not None and not tags.classifier_tags.multi_label
+        if of_classes and not tags.target_tags.multi_output:
+            raise InputError(
+                f"{type(self).__name__} needs a classifier that learns many labels at once",
+                f"{type(self.estimator).__name__} learns one",
+                f"Wrap it: labelance.learners.BinaryRelevance({type(self.estimator).__name__}())",
             )
 
     @abstractmethod

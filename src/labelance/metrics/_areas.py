@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.exceptions import InputError, UndefinedLabelWarning
-from labelance.metrics._door import open_scores
+from labelance.metrics._door import check_average, open_scores
 from labelance.metrics._standing import Standing, stand
 
 Values = NDArray[np.float64]
@@ -214,6 +214,7 @@ def _settle(
     of_labels: Values, average: Average, undefined: Undefined, *, who: str
 ) -> float | Values:
     """Apply the caller's choice for undefined labels, and average."""
+    check_average(average)
     left_out = np.isnan(of_labels)
     if not isinstance(undefined, str):
         of_labels = np.where(left_out, float(undefined), of_labels)

@@ -90,3 +90,13 @@ def _refuse_strangers(true: Labels, table: Table, *, came: str, who: str) -> Non
             "the two frames name or order their columns differently",
             f"Reorder or rename the columns of {came} as in Y, or pass plain arrays",
         )
+
+
+def check_average(average: Any) -> None:
+    """Refuse averages that a macro measure does not have, naming who has them."""
+    if average not in ("macro", None):
+        raise InputError(
+            'average is "macro", or None for the value of every label',
+            f"it is {average!r}",
+            "Use micro_f1 or example_f1 for those averages, or imbalance_report for a table",
+        )

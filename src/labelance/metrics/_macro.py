@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.metrics._counts import count
-from labelance.metrics._door import open_predictions
+from labelance.metrics._door import check_average, open_predictions
 
 Values = NDArray[np.float64]
 Average = Literal["macro"] | None
@@ -124,6 +124,7 @@ def macro_balanced_accuracy(
 
 def _average(of_labels: Values, average: Average) -> float | Values:
     """Average over labels, leaving out those that ``zero_division=nan`` left undefined."""
+    check_average(average)
     if average is None:
         return of_labels
     defined = of_labels[~np.isnan(of_labels)]

@@ -61,9 +61,22 @@ def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
             "Use a measure of predictions, e.g. macro_f1, or another classifier",
         )
     if not isinstance(scores, (list, tuple)):
-        return _as_columns(np.asarray(scores))
+        return _single_label(estimator, _as_columns(np.asarray(scores)))
     classes = getattr(estimator, "classes_", [np.arange(2)] * len(scores))
     return np.column_stack([_chance_of_one(p, c) for p, c in zip(scores, classes)])
+
+
+def _single_label(estimator: Any, response: Any) -> Any:
+    """Take the column of class 1 where scikit-learn speaks of the classes of a single label."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or getattr(estimator, "multilabel_", False):
+        return response
+    flat = np.ndim(classes) == 1 and not isinstance(classes, list)
+    if not flat or response.shape[1] != len(classes) or hasattr(estimator, "n_labels_"):
+        return response
+    if getattr(estimator, "n_outputs_", 1) != 1 or len(classes) > 2:
+        return response
+    return _chance_of_one(response, classes)[:, None]
 
 
 def _as_columns(response: Any) -> Any:

@@ -55,7 +55,7 @@ class MLROS(BaseMultiLabelSampler):
     ----------
     sampling_ratio : float, default=0.25
         At most floor(sampling_ratio * n) rows are added; fewer if no label is left above
-        the mean.
+        the mean. Targets in ``sampling_strategy`` are met whatever this says.
     sampling_strategy : str, float, list, dict or callable, default="auto"
         The labels that clone: "auto" and "minority" mean those with IRLbl above its mean,
         "imbalanced" those with ImR above its mean, "all" every label; or names, numbers or a
@@ -155,7 +155,7 @@ class MLROS(BaseMultiLabelSampler):
         return MLROSPlan(labels, bags, counts, 0.0, strategy.targets[labels])
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
-        numbers = rng.random(rows_to_sample(data.n_samples, self.sampling_ratio))
+        numbers = rng.random(self._budget(data, plan))
         clones = _clone_in_turns(
             data.Y.indptr,
             data.Y.indices,
@@ -169,6 +169,12 @@ class MLROS(BaseMultiLabelSampler):
             numbers,
         )
         return draw_clones(data.n_samples, clones)
+
+    def _budget(self, data: Data, plan: MLROSPlan) -> int:
+        """Return the most clones there may be: the share asked for, or what the targets lack."""
+        if np.isfinite(plan.targets).all() and len(plan.targets):
+            return int(np.clip(plan.targets - plan.counts[plan.labels], 0, None).sum())
+        return rows_to_sample(data.n_samples, self.sampling_ratio)
 
 
 def draw_clones(n: int, clones: np.ndarray) -> Draw:

@@ -195,6 +195,12 @@ class MLSOL(NeighborSampler):
         )
         weights = self._weights(data, local)
         if not weights.any():
+            if local.weights.any():
+                raise NothingToSampleError(
+                    "MLSOL adds rows for the labels that sampling_strategy chooses",
+                    "none of them lacks anything that its minority cells could give",
+                    "Raise the targets, or choose other labels",
+                )
             raise NothingToSampleError(
                 "MLSOL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",

@@ -47,24 +47,37 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _neighborhood(self, data: Data, space: Space, given: Neighborhood | None) -> Neighborhood:
         """Return the given neighborhood if it is of these rows, or search."""
-        if given is None:
-            return resolve_neighbors(
-                self.k_neighbors, data.X, space, n_jobs=self.n_jobs, who=type(self).__name__
+        if given is not None:
+            self._refuse_other_rows(data, space, given)
+            return given
+        found = resolve_neighbors(
+            self.k_neighbors, data.X, space, n_jobs=self.n_jobs, who=type(self).__name__
+        )
+        if not isinstance(self.k_neighbors, Integral):
+            self._refuse_impossible_rows(found, data.n_samples)
+        return found
+
+    def _refuse_impossible_rows(self, found: Neighborhood, n: int) -> None:
+        """Raise for row numbers that are not there; compiled code would read past the data."""
+        outside = (found.indices < 0) | (found.indices >= n)
+        own = found.indices == np.arange(len(found.indices))[:, None]
+        if outside.any() or own.any():
+            raise InputError(
+                f"{type(self).__name__} needs neighbors that are other rows of X",
+                "a row is its own neighbor" if own.any() else f"some lie outside 0 … {n - 1}",
+                "Make the neighborhood with find_neighbors(X, k), or mend what kneighbors returns",
             )
-        self._refuse_other_rows(data, space, given)
-        return given
 
     def _refuse_other_rows(self, data: Data, space: Space, given: Neighborhood) -> None:
-        """Raise unless the nearest neighbor of every row is as far as the neighborhood says."""
+        """Raise unless every neighbor is as far as the neighborhood says."""
         came = None
         if given.indices.shape[0] != data.n_samples:
             came = f"it has {given.indices.shape[0]} rows and X has {data.n_samples}"
         elif isinstance(self.k_neighbors, Integral) and given.k != self.k_neighbors:
             came = f"it has {given.k} neighbors a row and k_neighbors is {self.k_neighbors}"
         else:
-            nearest = given.indices[:, 0]
-            distances = space.paired(data.X, data.X, None, nearest)
-            if not np.allclose(distances, given.distances[:, 0], rtol=1e-9, atol=1e-12):
+            self._refuse_impossible_rows(given, data.n_samples)
+            if not all(self._agrees(data, space, given, place) for place in range(given.k)):
                 came = "its distances are not those of these rows under this metric and scale"
         if came:
             raise InputError(
@@ -73,3 +86,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 "Make it with find_neighbors(X, k, …) and the same metric, scale and "
                 "categorical_features as the sampler's, or leave it out",
             )
+
+    def _agrees(self, data: Data, space: Space, given: Neighborhood, place: int) -> bool:
+        distances = space.paired(data.X, data.X, None, given.indices[:, place])
+        return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)

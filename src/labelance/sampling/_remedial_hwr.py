@@ -117,10 +117,18 @@ class RemedialHwR(BaseMultiLabelSampler):
     (array([46, 18,  9]), array([46, 18, 18]))
     """
 
-    # Of the resampler that is used unless another one is given.
-    traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, edits=True, interpolates=True, label_order_free=False
-    )
+    @property
+    def traits(self) -> SamplerTraits:  # type: ignore[override]
+        """What both steps do together."""
+        second = self._second().traits
+        return replace(
+            second,
+            adds=True,
+            edits=True,
+            clones=second.clones or not second.adds,
+            exact_budget=False,
+            finds_neighbors=False,
+        )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "resampler": [BaseMultiLabelSampler, None],
@@ -231,10 +239,6 @@ class RHwROS(RemedialHwR):
     True
     """
 
-    traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, edits=True, clones=True, label_order_free=False
-    )
-
     def _default_resampler(self) -> BaseMultiLabelSampler:
         return MLROS()
 
@@ -261,10 +265,6 @@ class RHwHUS(RemedialHwR):
     >>> len(sampler.sample_indices_) < len(X)
     True
     """
-
-    traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, deletes=True, edits=True, clones=True, random=False
-    )
 
     def _default_resampler(self) -> BaseMultiLabelSampler:
         return MLeNN()

@@ -55,10 +55,15 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
         return _find_by_count(table, int(labels))
     if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.endswith(".xml")):
         path = Path(labels)
-        return _find_by_name(table, read_label_names(path), f"the label file {path}")
+        return _find_by_name(table, _names_in(table, path), f"the label file {path}")
     if isinstance(labels, str):
         return _find_by_pattern(table, labels)
     return _find_by_name(table, labels, "labels")
+
+
+def _names_in(table: Table, path: Path) -> tuple[str, ...]:
+    """Read a label file under the same limit as the data."""
+    return read_label_names(path, max_bytes=table.file.max_bytes)
 
 
 def label_file_beside(path: Path) -> Path:
@@ -71,7 +76,7 @@ def _find_by_file(table: Table) -> Sequence[int]:
     """A label file beside the data, or what the data file says of itself."""
     beside = label_file_beside(table.file.path)
     if beside.is_file():
-        return _find_by_name(table, read_label_names(beside), f"the label file {beside}")
+        return _find_by_name(table, _names_in(table, beside), f"the label file {beside}")
     if table.labels is not None:
         return table.labels
     raise table.file.error(
