@@ -7,7 +7,7 @@ category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -185,8 +185,7 @@ def open_like(X: Any, schema: Schema, *, who: str) -> Any:
     for j, known in schema.categories.items():
         if here[j] != known:
             values[:, j] = _translate(values[:, j], here[j], known)
-    for j, distinct in schema.decoders.items():
-        _code_column(values, j, distinct)
+    _encode_alike(values, schema.decoders)
     return values
 
 
@@ -415,10 +414,31 @@ def _encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray
     if len(columns) == 0:
         return values, {}
     values = values.copy()
+    stored = _stored(values)
     decoders = {}
-    for j in columns:
-        decoders[int(j)] = _encode_column(values, j)
+    for j, cells in _cells_by_column(values, columns):
+        distinct = np.unique(stored[cells][~np.isnan(stored[cells])])
+        if sp.issparse(values):  # what is not stored is 0 and has code 0
+            distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
+        stored[cells] = _codes_in(distinct, stored[cells])
+        decoders[j] = distinct
     return values, decoders
+
+
+def _encode_alike(values: Any, decoders: dict[int, np.ndarray]) -> None:
+    """Replace numbers by the codes that they had before; NaN for numbers that are new."""
+    stored = _stored(values)
+    for j, cells in _cells_by_column(values, np.array(sorted(decoders), dtype=int)):
+        stored[cells] = _codes_in(decoders[j], stored[cells])
+
+
+def _decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
+    """Replace codes in new clean rows by the values they stand for."""
+    new = new.copy()
+    stored = _stored(new)
+    for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):
+        stored[cells] = _look_up(decoders[j], stored[cells])
+    return new
 
 
 def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
@@ -433,41 +453,31 @@ def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
     return listed[~((cells == 0) | (cells == 1)).all(axis=0)]
 
 
-def _encode_column(values: Any, j: int) -> np.ndarray:
-    """Write codes into column j and return the values they stand for; 0 keeps code 0 if sparse."""
-    stored = values.data[values.indices == j] if sp.issparse(values) else values[:, j]
-    distinct = np.unique(stored[~np.isnan(stored)])
-    if sp.issparse(values):
-        distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
-    _code_column(values, j, distinct)
-    return distinct
+def _stored(values: Any) -> np.ndarray:
+    return values.data if sp.issparse(values) else values
 
 
-def _code_column(values: Any, j: int, distinct: np.ndarray) -> None:
-    """Replace the numbers of column j by their places in ``distinct``; NaN where it lacks them."""
+def _cells_by_column(values: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
+    """Give each column and where its cells are stored; one sort serves all columns."""
+    if not sp.issparse(values):
+        yield from ((int(j), (slice(None), int(j))) for j in columns)
+        return
+    order = np.argsort(values.indices, kind="stable")
+    by_column = values.indices[order]
+    starts = np.searchsorted(by_column, columns, side="left")
+    stops = np.searchsorted(by_column, columns, side="right")
+    for j, start, stop in zip(columns, starts, stops):
+        yield int(j), order[start:stop]
+
+
+def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return the places of numbers in ``distinct``; NaN for those it lacks."""
     if not len(distinct):
-        return  # every value is missing and stays so
-    cells = values.indices == j if sp.issparse(values) else (slice(None), j)
-    stored = values.data[cells] if sp.issparse(values) else values[cells]
+        return np.full(len(numbers), np.nan)
     order = np.argsort(distinct)
-    codes = order[np.searchsorted(distinct, stored, sorter=order).clip(max=len(distinct) - 1)]
-    coded = np.where(distinct[codes] == stored, codes, np.nan)
-    if sp.issparse(values):
-        values.data[cells] = coded
-    else:
-        values[cells] = coded
-
-
-def _decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
-    """Replace codes in new clean rows by the values they stand for."""
-    new = new.copy()
-    for j, distinct in decoders.items():
-        if sp.issparse(new):
-            cells = new.indices == j
-            new.data[cells] = _look_up(distinct, new.data[cells])
-        else:
-            new[:, j] = _look_up(distinct, new[:, j])
-    return new
+    places = np.searchsorted(distinct, numbers, sorter=order).clip(max=len(distinct) - 1)
+    codes = order[places]
+    return np.where(distinct[codes] == numbers, codes, np.nan)
 
 
 def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:

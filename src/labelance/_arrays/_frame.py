@@ -27,6 +27,7 @@ class FrameTable:
         self.native = native
         self.frame = nw.from_native(native, eager_only=True)
         self.names: tuple[Any, ...] = tuple(self.frame.columns)
+        self._library = nw.get_native_namespace(self.frame)
         dtypes = list(self.frame.schema.values())
         self.nominal = np.array([_is_nominal(dtype) for dtype in dtypes], dtype=bool)
         _refuse_words(role, self.names, dtypes, self.nominal)
@@ -38,12 +39,23 @@ class FrameTable:
     def values(self) -> np.ndarray:
         """Return one float per cell: numbers as they are, category codes, NaN for nulls."""
         n, d = self.shape
+        if self._is_plain():
+            return to_working_floats(self.frame.to_numpy())
         columns = [self._column(j) for j in range(d)]
         dtype = np.result_type(np.float32, *columns) if d else np.dtype(np.float64)
         out = np.empty((n, d), dtype=dtype)
         for j, column in enumerate(columns):
             out[:, j] = column
         return out
+
+    def _is_plain(self) -> bool:
+        """Tell whether all columns have one numeric dtype and no nulls, so one array holds them."""
+        kinds = set(self.frame.schema.values())
+        if len(kinds) != 1 or not next(iter(kinds)).is_float():
+            return False
+        return not hasattr(self.native, "iloc") or all(
+            isinstance(dtype, np.dtype) for dtype in set(self.native.dtypes)
+        )
 
     def cells(self) -> np.ndarray:
         """Return the same; a frame's columns differ in dtype."""
@@ -133,11 +145,11 @@ class FrameTable:
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels as a frame with this frame's names, dtypes and index policy."""
         cells = Y.toarray()  # dense because Y came as a frame
-        columns = [
-            self._numbers_like(self._series(j), cells[:, j].astype(float))
-            for j in range(self.shape[1])
-        ]
-        out = columns[0].to_frame().with_columns(*columns[1:])
+        kinds = list(self.frame.schema.values())
+        out = nw.from_numpy(cells, schema=[*map(str, self.names)], backend=self._library)
+        if set(kinds) != {nw.Int8}:
+            casts = [nw.col(str(name)).cast(kind) for name, kind in zip(self.names, kinds)]
+            out = out.select(*casts)
         repeated = rows is not None and len(np.unique(rows)) < len(rows)
         return self._close(out, renumber=bool(added) or repeated, rows=rows)
 
@@ -145,8 +157,9 @@ class FrameTable:
         native = frame.to_native()
         if not hasattr(native, "iloc"):
             return native
-        native = native.astype(dict(zip(self.native.columns, self.native.dtypes)))
         native.columns = self.native.columns
+        if list(native.dtypes) != list(self.native.dtypes):
+            native = native.astype(dict(zip(self.native.columns, self.native.dtypes)))
         if renumber:
             return native.reset_index(drop=True)
         if len(native.index) == len(self.native.index) and rows is None:

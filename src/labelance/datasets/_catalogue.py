@@ -60,7 +60,7 @@ class DatasetTable(tuple[DatasetInfo, ...]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas frame, one row for each dataset."""
-        pandas = optional_import("pandas", extra="data", purpose="The cache of downloads")
+        pandas = optional_import("pandas", extra="data", purpose="A table of datasets as a frame")
         columns = list(DatasetInfo.__dataclass_fields__)[1:9]
         records = [[getattr(info, column) for column in columns] for info in self]
         names = pandas.Index([info.name for info in self], name="name")
@@ -149,7 +149,7 @@ def get_data_home(data_home: Folder = None) -> Path:
     if data_home is not None:
         return Path(data_home).expanduser()
     pooch = optional_import(
-        "pooch", extra="data", purpose="Downloading datasets, or finding those downloaded,"
+        "pooch", extra="data", purpose="The cache of downloads"
     )
     return Path(pooch.os_cache("labelance"))
 

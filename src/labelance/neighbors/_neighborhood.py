@@ -125,7 +125,8 @@ class Neighborhood:
 
 
 def _locked(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written to; the caller's own array stays as it was."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    """Return the array so that nobody can write to it: a copy, unless it is locked already."""
+    if array.flags.writeable or (array.base is not None and array.base.flags.writeable):
+        array = array.copy()
+        array.flags.writeable = False
+    return array

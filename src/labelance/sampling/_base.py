@@ -17,7 +17,7 @@ from labelance._inputs import Data, open_data
 from labelance._random import as_generator
 from labelance.exceptions import ConstantLabelWarning, InputError
 from labelance.imbalance import profile
-from labelance.sampling._explain import Explanation, count_changes
+from labelance.sampling._explain import Explanation, count_changes, deleted_rows
 from labelance.sampling._plan import Draw, Resampled, ResamplingPlan
 from labelance.sampling._traits import SamplerTraits
 
@@ -115,12 +115,16 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         options: dict[str, Any] = {
             "k": k,
             "categorical_features": getattr(self, "categorical_features", None),
-            "missing": "distance",
+            "missing": getattr(self, "missing", "distance"),
             "scale": getattr(self, "scale", None),
+            "metric": getattr(self, "metric", "euclidean"),
             "label_names": plan.data.labels.names,
         }
         gained, lost, seeds = count_changes(plan.data.Y, draw)
-        before, after = profile(X, Y, **options), profile(resampled.X, resampled.Y, **options)
+        before = profile(X, Y, **options)
+        if k is not None and before.n_samples - deleted_rows(draw, before.n_samples) <= k:
+            options["k"] = None  # too few rows are left to look around
+        after = profile(resampled.X, resampled.Y, **options)
         return Explanation(before, after, gained, lost, seeds)
 
     @abstractmethod

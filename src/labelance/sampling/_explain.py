@@ -112,6 +112,11 @@ def _types(profile: ImbalanceProfile) -> str:
     return ", ".join(f"{kind} {n}" for kind, n in zip(("SF", "BD", "RR", "OT"), counts))
 
 
+def deleted_rows(draw: Draw, n: int) -> int:
+    """Return how many of n original rows a draw leaves out."""
+    return 0 if draw.rows is None else n - len(np.unique(draw.rows))
+
+
 def count_changes(
     Y: sp.csr_array, draw: Draw
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_array | None]:

@@ -27,7 +27,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k_neighbors": [Interval(Integral, 1, None, closed="left"), HasMethods("kneighbors")],
-        "metric": [str],
+        "metric": [str, callable],
         "scale": [StrOptions({"range", "standard"}), None],
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
         "missing": [StrOptions({"error", "distance"})],
