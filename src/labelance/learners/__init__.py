@@ -6,10 +6,12 @@ from labelance.learners._cocoa import COCOA
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mlknn import MLkNN
 from labelance.learners._rakel import RAkEL
+from labelance.learners._soshf import SOSHF
 from labelance.learners.tree import C45Classifier
 
 __all__ = [
     "COCOA",
+    "SOSHF",
     "BinaryRelevance",
     "C45Classifier",
     "CalibratedLabelRanking",
