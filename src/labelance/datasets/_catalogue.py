@@ -148,9 +148,7 @@ def get_data_home(data_home: Folder = None) -> Path:
     """
     if data_home is not None:
         return Path(data_home).expanduser()
-    pooch = optional_import(
-        "pooch", extra="data", purpose="The cache of downloads"
-    )
+    pooch = optional_import("pooch", extra="data", purpose="The cache of downloads")
     return Path(pooch.os_cache("labelance"))
 
 
