@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,23 @@ LIKE_THE_AUTHORS = {
     "scale": "range",
 }
 Call = Callable[[], Any]
+
+
+class Stopwatch:
+    """How often to measure, and by which clock."""
+
+    def __init__(self, repeats: int, *, cpu: bool) -> None:
+        self.repeats = repeats
+        self.clock = time.process_time if cpu else time.perf_counter
+
+    def once(self, call: Call) -> float:
+        """Return the seconds of one call."""
+        return best_seconds(call, 1, self.clock)
+
+    def take_turns(self, calls: dict[str, Call]) -> dict[str, float]:
+        """Return the least seconds of each call; short ones, which noise would drown, run often."""
+        often = 1 / max(self.once(call) for call in calls.values())
+        return interleaved_seconds(calls, int(np.clip(often, self.repeats, 50)), self.clock)
 
 
 def row_takers() -> list[Any]:
@@ -100,19 +118,14 @@ def over_take(X: Any, Y: Any) -> Iterator[tuple[Any, Call]]:
         yield sampler, lambda rows=rows: (X[rows], Y[rows])
 
 
-def enough(call: Call, repeats: int) -> int:
-    """Return more repeats for a short call, whose time the machine's noise would drown."""
-    return int(np.clip(1 / best_seconds(call, 1), repeats, 50))
-
-
 def compare(
-    name: str, pairs: Iterator[tuple[Any, Call]], X: Any, Y: Any, target: float, repeats: int
+    name: str, pairs: Iterator[tuple[Any, Call]], X: Any, Y: Any, target: float, watch: Stopwatch
 ) -> None:
     """Print one line for each sampler: its seconds, those of what it is held against, memory."""
     kind = "csr" if sp.issparse(X) else "dense"
     for sampler, alone in pairs:
         calls = {"all": lambda s=sampler: s.fit_resample(X, Y), "alone": alone}
-        seconds = interleaved_seconds(calls, enough(calls["all"], repeats))
+        seconds = watch.take_turns(calls)
         extra = peak_extra_bytes(calls["all"]) / 2**20
         ratio = seconds["all"] / seconds["alone"]
         method = type(sampler).__name__ + ("/bags" if "'bags'" in repr(sampler) else "")
@@ -129,21 +142,21 @@ def containers(X: Any, Y: Any) -> list[tuple[Any, Any]]:
     return [(X, Y), (X.toarray(), Y.toarray())]
 
 
-def measure_slow_ones(name: str, X: Any, Y: Any) -> None:
+def measure_slow_ones(name: str, X: Any, Y: Any, watch: Stopwatch) -> None:
     """Print the time of one run of MLRkNNOS, nearly all of which its classifiers take."""
     sampler = MLRkNNOS(random_state=0, max_samples=None)
-    seconds = best_seconds(lambda: sampler.fit_resample(X, Y), 1)
+    seconds = watch.once(lambda: sampler.fit_resample(X, Y))
     made = len(sampler.seed_indices_)
     print(f"{name:<10} MLRkNNOS: {seconds:.1f} s for {made} rows, once", flush=True)
 
 
-def measure_rivals(name: str, X: Any, Y: Any, repeats: int) -> None:
+def measure_rivals(name: str, X: Any, Y: Any, watch: Stopwatch) -> None:
     """Print MLSMOTE's time beside those of other programs, where there are any."""
     calls = {
         "default": lambda: MLSMOTE(random_state=0).fit_resample(X, Y),
         "like the authors'": lambda: MLSMOTE(random_state=0, **LIKE_THE_AUTHORS).fit_resample(X, Y),
     }
-    seconds = interleaved_seconds(calls, enough(calls["default"], repeats))
+    seconds = watch.take_turns(calls)
     ours = ", ".join(f"{option} {value:.3f} s" for option, value in seconds.items())
     print(f"{name:<10} MLSMOTE: {ours}", flush=True)
     theirs = authors_seconds("MLSMOTE").get(name)
@@ -151,10 +164,10 @@ def measure_rivals(name: str, X: Any, Y: Any, repeats: int) -> None:
         times = theirs / seconds["like the authors'"]
         print(f"{'':<10} authors' program: {theirs:.2f} CPU s, {times:.1f} times ours", flush=True)
     if name == "bibtex":
-        measure_multismote(X, Y, seconds["default"])
+        measure_multismote(X, Y, seconds["default"], watch)
 
 
-def measure_multismote(X: Any, Y: Any, ours: float) -> None:
+def measure_multismote(X: Any, Y: Any, ours: float, watch: Stopwatch) -> None:
     """Print the time of the PyPI package, which takes dense arrays only."""
     try:
         from multismote import MultiSMOTE
@@ -163,7 +176,7 @@ def measure_multismote(X: Any, Y: Any, ours: float) -> None:
         return
     X, Y = containers(X, Y)[1]
     rival = MultiSMOTE(random_state=0)
-    seconds = best_seconds(lambda: rival.fit_resample(X, Y), 1)
+    seconds = watch.once(lambda: rival.fit_resample(X, Y))
     print(
         f"{'':<10} multismote: {seconds:.1f} s, {seconds / ours:.0f} times ours "
         f"(target {MULTISMOTE_TARGET:.0f})",
@@ -186,8 +199,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=DATASETS, default=DATASETS)
+    parser.add_argument("--cpu", action="store_true", help="CPU seconds, for a busy machine")
     parser.add_argument("--slow", action="store_true", help="MLRkNNOS too, on yeast and enron")
     options = parser.parse_args()
+    watch = Stopwatch(options.repeats, cpu=options.cpu)
     warm_up()
     gc.freeze()  # or the collector, which runs before every timing, takes longer than the timings
     print(
@@ -197,13 +212,12 @@ def main() -> None:
     for name in options.only:
         data = load_dataset(name)
         X, Y = data.X, data.Y
-        compare(name, over_search(X, Y), X, Y, SEARCH_TARGET, options.repeats)
+        compare(name, over_search(X, Y), X, Y, SEARCH_TARGET, watch)
         for values, labels in containers(X, Y):
-            pairs = over_take(values, labels)
-            compare(name, pairs, values, labels, TAKE_TARGET, options.repeats)
-        measure_rivals(name, X, Y, options.repeats)
+            compare(name, over_take(values, labels), values, labels, TAKE_TARGET, watch)
+        measure_rivals(name, X, Y, watch)
         if options.slow and name in ("yeast", "enron"):
-            measure_slow_ones(name, X, Y)
+            measure_slow_ones(name, X, Y, watch)
 
 
 if __name__ == "__main__":
