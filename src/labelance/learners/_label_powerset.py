@@ -34,7 +34,7 @@ class LabelPowerset(LearnerWithEstimator):
 
     Attributes
     ----------
-    labelsets_ : csr_array of shape (n_labelsets, n_labels_)
+    labelsets_ : csr_array of shape (n_labelsets, n_labels)
         The classes, in the order of bit strings (the first label leads).
     models_ : sequence of classifiers
         The one fitted classifier; class c is labelset c.
