@@ -142,8 +142,8 @@ class MLSMOTE(NeighborSampler):
     those of the data that came. If no label is above the mean (all are equally frequent), or
     no bag has two rows, nothing is added. On nominal features alone chance has no say.
 
-    Cost: one neighbor search inside each bag, O(d Σ b²) over bags of b rows, which dominates; O(k (d + labels))
-    for each synthetic row.
+    Cost: one neighbor search inside each bag of b rows, O(d Σ b²), which dominates;
+    O(k (d + labels)) for each synthetic row.
 
     How ours differs from known programs. Mulan's is ours with ``grow_bags``,
     ``at_least_mean``, ``vote_includes_seed`` and ``scale="range"``, but it lets all rows tied
