@@ -19,7 +19,13 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is not None:
         return effective_n_jobs(n_jobs)
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(limit), cpu_count()) if limit.isdigit() and int(limit) else cpu_count()
+    return min(int(limit), _cores()) if limit.isdigit() and int(limit) else _cores()
+
+
+@cache
+def _cores() -> int:
+    """Return the number of cores; asking takes longer than searching a small bag."""
+    return cpu_count()
 
 
 def for_each_block(
