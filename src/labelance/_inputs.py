@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.multiclass import type_of_target
 
 from labelance._arrays import Table, open_table
 from labelance.exceptions import (
@@ -303,10 +304,19 @@ def _refuse_label_sets(Y: Any, who: str) -> None:
     if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
         raise LabelFormatError(
             asked,
-            "Y has one dimension",
-            "For a single 0/1 label use Y.reshape(-1, 1), or Y.to_frame() for a Series; for "
-            "classes use sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
+            f"Y has one dimension{_kind_of(Y)}",
+            "Only binary classification is supported, label by label: for a single 0/1 label use "
+            "Y.reshape(-1, 1), or Y.to_frame() for a Series; for classes use "
+            "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
         )
+
+
+def _kind_of(Y: Any) -> str:
+    """Return scikit-learn's word for a flat target, where it has one."""
+    try:
+        return f" and is {type_of_target(Y)}"
+    except ValueError:  # missing values
+        return ""
 
 
 def _is_flat(Y: Any) -> bool:

@@ -22,9 +22,6 @@ CANNOT_PASS = {
     "check_classifiers_train": "expects flat predictions",
     "check_classifiers_multilabel_output_format_predict_proba": "forbids scores of 0 and 1",
     "check_dtype_object": "expects numpy's words for a cell that is no number; ours name the cure",
-    "check_classifiers_regression_target": "expects its own words for a flat target",
-    "check_classifier_not_supporting_multiclass": "expects its own words for a flat target",
-    "check_fit2d_predict1d": "expects its own words; names and number of features are told first",
 }
 
 

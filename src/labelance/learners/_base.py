@@ -102,8 +102,9 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
+        clean = open_like(X, self._schema, who=type(self).__name__)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return open_like(X, self._schema, who=type(self).__name__)
+        return clean
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
