@@ -3,6 +3,9 @@
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._clr import CalibratedLabelRanking
 from labelance.learners._cocoa import COCOA
+from labelance.learners._ecc import ECC
+from labelance.learners._eccru import ECCRU
+from labelance.learners._eccru3 import ECCRU2, ECCRU3
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mlknn import MLkNN
 from labelance.learners._rakel import RAkEL
@@ -11,6 +14,10 @@ from labelance.learners.tree import C45Classifier
 
 __all__ = [
     "COCOA",
+    "ECC",
+    "ECCRU",
+    "ECCRU2",
+    "ECCRU3",
     "SOSHF",
     "BinaryRelevance",
     "C45Classifier",

@@ -52,7 +52,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         Declared number of categories of the nominal features (one number for all, or one per
         nominal feature). A declared category that no training row has becomes a branch
         without rows, as in Weka; an undeclared one counts as missing when predicted. None
-        declares the codes up to the largest one in the training rows.
+        declares the codes up to the largest one in the training rows, at least 0 and 1.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
 
@@ -62,7 +62,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         The classes.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names that are strings.
     forest_ : Forest
         The tree, in flat arrays; a forest of one.

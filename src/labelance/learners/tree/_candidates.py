@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.learners.tree._deal import ROW
 from labelance.learners.tree._rules import (
     ALIVE,
     DEAD,
@@ -21,7 +20,7 @@ from labelance.learners.tree._rules import (
     smallest_side,
     xlogx,
 )
-from labelance.learners.tree._table import MISSING
+from labelance.learners.tree._table import MISSING, RANK, ROW
 
 
 class Room(NamedTuple):
@@ -75,7 +74,7 @@ def nominal_split(
         if hidden >= 0:
             bags[hidden * C + c] = histogram[c]
     for cell in cells:
-        code, row = cell >> 32, cell & ROW
+        code, row = np.int64(cell >> RANK), cell & ROW
         if hidden >= 0:
             bags[hidden * C + y[row]] -= room.weight[row]
         if code == MISSING:
@@ -117,7 +116,7 @@ def numeric_split(
     end, K = len(cells), 0.0
     for c in range(C):
         known[c] = histogram[c]
-    while end > 0 and cells[end - 1] >> 32 == MISSING:
+    while end > 0 and np.int64(cells[end - 1] >> RANK) == MISSING:
         end -= 1
         known[y[cells[end] & ROW]] -= room.weight[cells[end] & ROW]
     for c in range(C):
@@ -131,7 +130,7 @@ def numeric_split(
     if status != VALID:
         return status, 0.0, 0.0, 0
     info = -xlogx(heavy_left) - xlogx(K - heavy_left)
-    return VALID, gain, ratio_of(gain, W, K, info), cut_between(levels, low, high)
+    return VALID, gain, ratio_of(gain, W, K, info), cut_between(levels, 0, low, high)
 
 
 @kernel
@@ -155,8 +154,8 @@ def _scan(
     best, tries, low, high, best_left = 0.0, 0, 0, 0, 0.0
     weight_left, lowest, last, t = 0.0, -1, -1, 0
     while t < len(cells) or hidden >= 0:
-        together = hidden >= 0 and (t == len(cells) or cells[t] >> 32 > hidden)
-        rank = hidden if together else cells[t] >> 32
+        together = hidden >= 0 and (t == len(cells) or np.int64(cells[t] >> RANK) > hidden)
+        rank = hidden if together else np.int64(cells[t] >> RANK)
         gap = last >= 0 and levels[last] + VALUE_GAP < levels[rank]
         if gap and least - weight_left < EPS and least - (K - weight_left) < EPS:
             tries += 1
@@ -164,7 +163,7 @@ def _scan(
             gain = gain_of(W, K, known, kept)
             if gain - best > EPS:
                 best, low, high, best_left = gain, last, rank, weight_left
-        row = 0 if together else cells[t] & ROW
+        row = np.uint64(0) if together else cells[t] & ROW
         for c in range(0 if together else y[row], C if together else y[row] + 1):
             moved = block[c] if together else room.weight[row]
             kept_left += xlogx(left[c] + moved) - xlogx(left[c])
@@ -183,17 +182,18 @@ def _scan(
 
 
 @kernel
-def cut_between(levels: NDArray, low: int, high: int) -> int:
+def cut_between(levels: NDArray, base: int, low: int, high: int) -> int:
     """Return the last rank on the left of the middle between two ranks.
 
-    Values of other nodes may lie between; rows that have them come here by raising.
+    Values of other nodes may lie between; rows that have them come here by raising. The
+    feature's values are ``levels[base:]``.
     """
-    middle = (levels[low] + levels[high]) / 2
-    if middle == levels[high]:
-        return low
+    middle = (levels[base + low] + levels[base + high]) / 2
+    if middle == levels[base + high]:
+        high = low
     while high - low > 1:
         rank = (low + high) >> 1
-        if levels[rank] <= middle:
+        if levels[base + rank] <= middle:
             low = rank
         else:
             high = rank

@@ -78,7 +78,7 @@ def count_categories(
         )
     largest = _largest(part)
     if n_categories is None:
-        counts[nominal] = largest + 1
+        counts[nominal] = np.maximum(largest + 1, 2)
         return counts
     counts[nominal] = np.asarray(n_categories)
     if np.any(largest >= counts[nominal]):

@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from labelance._compile import kernel
 from labelance.learners.tree._problems import Problems
 from labelance.learners.tree._rules import EPS
-from labelance.learners.tree._table import TreeTable
-
-ROW = (1 << 32) - 1  # the bits of a cell that hold its row; the rank is above them
+from labelance.learners.tree._table import ROW, TreeTable
 
 
 @kernel
@@ -92,13 +90,13 @@ def deal_cells(table: TreeTable, problems: Problems) -> tuple[NDArray, NDArray]:
     for i in range(len(begin) - 1):
         begin[i + 1] += begin[i]
     place = begin.copy()
-    cells = np.empty(begin[n_problems * d], np.int64)
+    cells = np.empty(begin[n_problems * d], np.uint64)
     for f in range(d):
         for t in range(table.column_start[f], table.column_start[f + 1]):
             rank, i = table.cells[t] & ~ROW, first[table.cells[t] & ROW]
             while i >= 0:
                 p = owner[i]
-                cells[place[p * d + f]] = rank | (i - problems.start[p])
+                cells[place[p * d + f]] = rank | np.uint64(i - problems.start[p])
                 place[p * d + f] += 1
                 i = following[i]
     return cells, begin

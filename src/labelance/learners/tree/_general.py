@@ -7,31 +7,53 @@ about as long as the root's cells.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
 from labelance.learners.tree._candidates import Room, nominal_split, numeric_split
-from labelance.learners.tree._deal import ROW, deal, plan_deal
+from labelance.learners.tree._deal import deal, plan_deal
 from labelance.learners.tree._problems import Problems, rows_and_classes
-from labelance.learners.tree._rules import DEAD, Rules, averaged_features, choose, is_settled
-from labelance.learners.tree._sprouts import LEAF, NODE, Sprouts, branch_of, with_room
-from labelance.learners.tree._table import TreeTable
+from labelance.learners.tree._rules import (
+    DEAD,
+    UNCOUNTED,
+    VALID,
+    Rules,
+    averaged_features,
+    choose,
+)
+from labelance.learners.tree._sprouts import (
+    CUT,
+    FEATURE,
+    FIRST,
+    N_FIELDS,
+    START,
+    STOP,
+    WIDTH,
+    Sprouts,
+    add_tree,
+    new_sprouts,
+    plant,
+    take_branches,
+    with_nodes,
+    with_room,
+)
+from labelance.learners.tree._table import ROW, TreeTable
 
 
 class Plot(NamedTuple):
     """What grows with a tree, used again for the next one."""
 
-    nodes: NDArray[Any]
+    nodes: NDArray[np.int64]
     histogram: NDArray[np.float64]
     row: NDArray[np.int32]  # entries
     weight: NDArray[np.float64]
     feature: NDArray[np.int32]  # stack: features that can still split, node by node,
     begin: NDArray[np.int64]  # and where their cells are
     end: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    cells: NDArray[np.uint64]
 
 
 @kernel
@@ -44,53 +66,46 @@ def grow_general(
     rules: Rules,
 ) -> Sprouts:
     """Grow a tree for every problem; ``cells`` and ``begin`` are theirs, see ``deal_cells``."""
-    n_problems, d = len(problems.n_classes), len(table.n_categories)
-    node_start = np.zeros(n_problems + 1, np.int64)
-    histogram_start = np.zeros(n_problems + 1, np.int64)
-    entry_start = np.zeros(n_problems + 1, np.int64)
-    nodes, histogram = np.empty(64, NODE), np.empty(64, np.float64)
-    row, entry_weight = np.empty(64, np.int32), np.empty(64, np.float64)
-    plot = _new_plot(d)
-    for p in range(n_problems):
+    d, sprouts, plot = (
+        len(table.n_categories),
+        new_sprouts(problems, table.n_rows, False),
+        _new_plot(len(table.n_categories)),
+    )
+    row, part = sprouts.row, sprouts.weight
+    for p in range(len(problems.n_classes)):
         origin, y = rows_and_classes(problems, p, table.n_rows)
-        C = problems.n_classes[p]
+        C, a = problems.n_classes[p], sprouts.entry_start[p]
         column = table.column_start if problems.whole else begin[p * d : (p + 1) * d + 1]
         plot = _plant(plot, origin, column, table.cells if problems.whole else cells, weight)
         room = _new_room(table.n_categories, len(y), C)
         plot, size, used = _grow_tree(table, origin, y, C, plot, room, rules)
-        a, b, c = node_start[p], histogram_start[p], entry_start[p]
-        node_start[p + 1], histogram_start[p + 1], entry_start[p + 1] = (
-            a + size,
-            b + size * C,
-            c + used,
-        )
-        nodes = _appended(nodes, a, plot.nodes, size)
-        histogram = _appended(histogram, b, plot.histogram, size * C)
-        row = _appended(row, c, plot.row, used)
-        entry_weight = _appended(entry_weight, c, plot.weight, used)
-    return Sprouts(nodes, node_start, histogram, histogram_start, row, entry_weight, entry_start)
-
-
-@kernel
-def _appended(array: NDArray, used: int, more: NDArray, count: int) -> NDArray:
-    """Return the array with some more behind its ``used`` part."""
-    array = with_room(array, used, used + count)
-    for i in range(count):
-        array[used + i] = more[i]
-    return array
+        sprouts = add_tree(sprouts, p, plot.nodes, plot.histogram, size, C)
+        row, part = with_room(row, a, a + used), with_room(part, a, a + used)
+        sprouts.entry_start[p + 1] = a + used
+        for e in range(used):
+            row[a + e], part[a + e] = plot.row[e], plot.weight[e]
+    return Sprouts(
+        sprouts.nodes,
+        sprouts.node_start,
+        sprouts.histogram,
+        sprouts.histogram_start,
+        row,
+        part,
+        sprouts.entry_start,
+    )
 
 
 @kernel
 def _new_plot(d: int) -> Plot:
     return Plot(
-        np.empty(16, NODE),
+        np.empty((16, N_FIELDS), np.int64),
         np.empty(64, np.float64),
         np.empty(64, np.int32),
         np.empty(64, np.float64),
         np.empty(d, np.int32),
         np.empty(d, np.int64),
         np.empty(d, np.int64),
-        np.empty(64, np.int64),
+        np.empty(64, np.uint64),
     )
 
 
@@ -113,7 +128,7 @@ def _new_room(n_categories: NDArray, n: int, C: int) -> Room:
 def _with_room(plot: Plot, size: int, more: int, C: int, used: int, entries: int) -> Plot:
     """Return the plot with room for more nodes and entries."""
     return Plot(
-        with_room(plot.nodes, size, size + more),
+        with_nodes(plot.nodes, size, size + more),
         with_room(plot.histogram, size * C, (size + more) * C),
         with_room(plot.row, used, entries),
         with_room(plot.weight, used, entries),
@@ -157,19 +172,13 @@ def _plant(plot: Plot, origin: NDArray, column: NDArray, cells: NDArray, weight:
 @kernel
 def _add_leaf(plot: Plot, v: int, start: int, stop: int, y: NDArray, C: int, M: float) -> bool:
     """Make node v a leaf over some entries; tell whether it may be split."""
-    node = plot.nodes[v]
-    node.feature, node.cut, node.first, node.width = LEAF, 0, 0, 0
-    node.start, node.stop = start, stop
     for c in range(v * C, (v + 1) * C):
         plot.histogram[c] = 0.0
     for e in range(start, stop):
         plot.histogram[v * C + y[plot.row[e]]] += plot.weight[e]
-    total, largest = 0.0, 0.0
-    for c in range(v * C, (v + 1) * C):
-        total += plot.histogram[c]
-        largest = max(largest, plot.histogram[c])
-    node.weight = total
-    return not is_settled(total, largest, M)
+    may_split = plant(plot.nodes, plot.histogram, v, start, C, M)
+    plot.nodes[v, STOP] = stop
+    return may_split
 
 
 @kernel
@@ -182,13 +191,13 @@ def _grow_tree(
     waiting, bottom = [np.int64(0)], [np.int64(0)]
     if not _add_leaf(plot, 0, 0, used, y, C, rules.min_leaf):
         waiting.pop()
-    averaged = averaged_features(table.n_categories, plot.nodes[0].weight)
+    averaged = averaged_features(table.n_categories, plot.histogram[:C].sum())
     status, cut = np.empty(d, np.int64), np.empty(d, np.int64)
     gain, ratio = np.empty(d), np.empty(d)
     while len(waiting) > 0:
         v, low = waiting.pop(), bottom.pop()
-        _evaluate(table, y, plot, v, C, low, top, room, rules, status, gain, ratio, cut)
-        best = choose(top - low, status, gain, ratio, averaged, plot.feature[low:top])
+        _evaluate(table, y, plot, v, C, low, top, room, averaged, rules, status, gain, ratio, cut)
+        best = choose(top - low, status, gain, ratio)
         if best < 0:
             top = low
             continue
@@ -197,10 +206,8 @@ def _grow_tree(
         )
         open_children = np.empty(width, np.bool_)
         for b in range(width):
-            child = plot.nodes[size + b]
-            open_children[b] = _add_leaf(
-                plot, size + b, child.start, child.stop, y, C, rules.min_leaf
-            )
+            start, stop = plot.nodes[size + b, START], plot.nodes[size + b, STOP]
+            open_children[b] = _add_leaf(plot, size + b, start, stop, y, C, rules.min_leaf)
         plot, top = _push_children(
             plot, size, low, top, status, open_children, len(y), waiting, bottom
         )
@@ -224,20 +231,18 @@ def _split(
 ) -> tuple[Plot, int, int]:
     """Split node v into the nodes from ``size`` on, and deal its entries to them."""
     width = max(2, table.n_categories[feature])
-    start, stop = plot.nodes[v].start, plot.nodes[v].stop
-    for e in range(start, stop):
-        i = plot.row[e]
-        room.branch[i] = branch_of(table, origin[i], feature, cut)
+    start, stop = plot.nodes[v, START], plot.nodes[v, STOP]
+    take_branches(table, feature, cut, plot.row, start, stop, origin, room.branch)
     share, place = np.empty(width), np.empty(width, np.int64)
     end = plan_deal(plot.row, plot.weight, start, stop, used, room.branch, share, place)
     plot = _with_room(plot, size, width, C, used, end)
     for b in range(width):
-        plot.nodes[size + b].start = place[b]
+        plot.nodes[size + b, START] = place[b]
     deal(plot.row, plot.weight, start, stop, room.branch, share, place)
     for b in range(width):
-        plot.nodes[size + b].stop = place[b]
-    node = plot.nodes[v]
-    node.feature, node.cut, node.first, node.width = feature, cut, size, width
+        plot.nodes[size + b, STOP] = place[b]
+    plot.nodes[v, FEATURE], plot.nodes[v, CUT] = feature, cut
+    plot.nodes[v, FIRST], plot.nodes[v, WIDTH] = size, width
     return plot, width, end
 
 
@@ -262,8 +267,8 @@ def _push_children(
         waiting.append(np.int64(first + b))
         bottom.append(np.int64(live - top + low))
         plot = _with_stack(plot, live, top - low, at, at + size + 1)
-        child = plot.nodes[first + b]
-        for e in range(child.start, child.stop):
+        start, stop = plot.nodes[first + b, START], plot.nodes[first + b, STOP]
+        for e in range(start, stop):
             inside[plot.row[e]] = True
         for i in range(low, top):
             if status[i - low] == DEAD:
@@ -274,7 +279,7 @@ def _push_children(
                 at += inside[plot.cells[t] & ROW]
             plot.end[live] = at
             live += 1
-        for e in range(child.start, child.stop):
+        for e in range(start, stop):
             inside[plot.row[e]] = False
     for i in range(top, live):
         to = i - top + low
@@ -295,6 +300,7 @@ def _evaluate(
     low: int,
     top: int,
     room: Room,
+    averaged: NDArray,
     rules: Rules,
     status: NDArray,
     gain: NDArray,
@@ -302,20 +308,25 @@ def _evaluate(
     cut: NDArray,
 ) -> None:
     """Find the best split of node v on every feature of its stack."""
-    node, histogram = plot.nodes[v], plot.histogram[v * C : (v + 1) * C]
-    for e in range(node.start, node.stop):
+    histogram, W = plot.histogram[v * C : (v + 1) * C], 0.0
+    start, stop = plot.nodes[v, START], plot.nodes[v, STOP]
+    for c in range(C):
+        W += histogram[c]
+    for e in range(start, stop):
         room.weight[plot.row[e]] = plot.weight[e]
     for i in range(low, top):
         f, at = plot.feature[i], i - low
         cells = plot.cells[plot.begin[i] : plot.end[i]]
-        hidden = table.implicit[f] if node.stop - node.start > len(cells) else -1
+        hidden = table.implicit[f] if stop - start > len(cells) else -1
         if table.n_categories[f] > 0:
             status[at], gain[at], ratio[at] = nominal_split(
-                cells, hidden, table.n_categories[f], y, histogram, node.weight, room, rules
+                cells, hidden, table.n_categories[f], y, histogram, W, room, rules
             )
             cut[at] = 0
         else:
             levels = table.levels[table.level_start[f] : table.level_start[f + 1]]
             status[at], gain[at], ratio[at], cut[at] = numeric_split(
-                cells, hidden, levels, y, histogram, node.weight, room, rules
+                cells, hidden, levels, y, histogram, W, room, rules
             )
+        if status[at] == VALID and not averaged[f]:
+            status[at] = UNCOUNTED

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
 from labelance.learners.tree._problems import Problems, rows_and_classes
-from labelance.learners.tree._prune import Tree, collapse, prune
+from labelance.learners.tree._prune import collapse, prune
 from labelance.learners.tree._rules import EPS, Rules
-from labelance.learners.tree._sprouts import LEAF, Sprouts, rank_of
+from labelance.learners.tree._sprouts import (
+    CUT,
+    FEATURE,
+    FIRST,
+    LEAF,
+    WIDTH,
+    Sprouts,
+    Tree,
+    rank_of,
+)
 from labelance.learners.tree._table import NO_RANK, TreeTable
 
 
@@ -45,35 +54,19 @@ def finish(
     nodes, cells = 0, 0
     for p in range(len(problems.n_classes)):
         origin, y = rows_and_classes(problems, p, table.n_rows)
-        tree = _lift(sprouts, p, origin, y, problems.n_classes[p])
+        C, a, b = problems.n_classes[p], sprouts.node_start[p], sprouts.histogram_start[p]
+        grown, own = sprouts.nodes[a : sprouts.node_start[p + 1]], sprouts.histogram[b:]
+        tree = Tree(grown, own, origin, y, C)
         if rules.collapse:
-            collapse(tree)
-        if rules.prune:
-            used = sprouts.entry_start[p + 1] - sprouts.entry_start[p]
-            prune(table, tree, used, complete, rules)
+            collapse(grown, own, C)
+        if rules.prune and grown[0, FEATURE] != LEAF:
+            start, stop = sprouts.entry_start[p], sprouts.entry_start[p + 1]
+            weight = sprouts.weight[start:stop] if len(sprouts.weight) > 0 else sprouts.weight
+            prune(table, tree, sprouts.row[start:stop], weight, complete, rules)
         harvest.sizes[p] = _pack(table, tree, problems.whole, harvest, nodes, cells)
         nodes += harvest.sizes[p]
-        cells += harvest.sizes[p] * tree.n_classes
+        cells += harvest.sizes[p] * C
     return harvest
-
-
-@kernel
-def _lift(sprouts: Sprouts, p: int, origin: NDArray, y: NDArray, C: int) -> Tree:
-    """Take tree p out of the batch; its entries are copied, since pruning adds to them."""
-    a, b = sprouts.entry_start[p], sprouts.entry_start[p + 1]
-    row, weight = np.empty(b - a, np.int32), np.empty(b - a)
-    for e in range(a, b):
-        row[e - a] = sprouts.row[e]
-        weight[e - a] = sprouts.weight[e] if len(sprouts.weight) > 0 else 1.0
-    return Tree(
-        sprouts.nodes[sprouts.node_start[p] : sprouts.node_start[p + 1]],
-        sprouts.histogram[sprouts.histogram_start[p] : sprouts.histogram_start[p + 1]],
-        row,
-        weight,
-        origin,
-        y,
-        C,
-    )
 
 
 @kernel
@@ -81,42 +74,60 @@ def _pack(
     table: TreeTable, tree: Tree, whole: bool, harvest: Harvest, base: int, cells: int
 ) -> int:
     """Write the nodes that are still in reach, breadth first; return their number."""
-    C, queue, size = tree.n_classes, np.empty(len(tree.nodes), np.int64), 1
+    nodes, C, queue, size = tree.nodes, tree.n_classes, np.empty(len(tree.nodes), np.int64), 1
+    feature, threshold, first, width = (
+        harvest.feature,
+        harvest.threshold,
+        harvest.first,
+        harvest.width,
+    )
+    weights, histogram = harvest.weight, harvest.histogram
     queue[0] = 0
     i = 0
     while i < size:
-        v, to = queue[i], base + i
-        node = tree.nodes[v]
-        harvest.feature[to], harvest.threshold[to] = node.feature, np.nan
-        harvest.first[to], harvest.width[to] = 0, 0
-        harvest.weight[to] = 0.0 if node.weight < EPS else node.weight
-        # A leaf that no row reached has the class weights of its parent, to predict with.
-        source = v if node.weight >= EPS else node.start
+        v, to, total = queue[i], base + i, 0.0
+        f = nodes[v, FEATURE]
         for c in range(C):
-            harvest.histogram[cells + i * C + c] = tree.histogram[source * C + c]
-        if node.feature != LEAF:
-            harvest.first[to], harvest.width[to] = size, node.width
-            if table.n_categories[node.feature] == 0:
-                harvest.threshold[to] = _threshold(table, tree.origin, whole, node)
-            elif node.width == 2:
-                harvest.threshold[to] = 0.5
-            for child in range(node.first, node.first + node.width):
-                queue[size] = child
+            histogram[cells + i * C + c] = tree.histogram[v * C + c]
+            total += tree.histogram[v * C + c]
+        weights[to] = total if total >= EPS else 0.0
+        feature[to], threshold[to], first[to], width[to] = f, np.nan, 0, 0
+        if f != LEAF:
+            first[to], width[to] = size, nodes[v, WIDTH]
+            if table.n_categories[f] == 0:
+                threshold[to] = _threshold(table, tree.origin, whole, f, nodes[v, CUT])
+            elif nodes[v, WIDTH] == 2:
+                threshold[to] = 0.5
+            for b in range(nodes[v, WIDTH]):
+                queue[size] = nodes[v, FIRST] + b
                 size += 1
-                if tree.nodes[child].weight < EPS:
-                    tree.nodes[child].start = v  # it has no entries: the place is free
         i += 1
+    for i in range(size):
+        # A leaf that no row reached has the class weights of its parent, to predict with.
+        for child in range(first[base + i], first[base + i] + width[base + i]):
+            if weights[base + child] == 0.0:
+                for c in range(C):
+                    histogram[cells + child * C + c] = histogram[cells + i * C + c]
     return size
 
 
 @kernel
-def _threshold(table: TreeTable, origin: NDArray, whole: bool, node: Any) -> float:
+def _threshold(table: TreeTable, origin: NDArray, whole: bool, feature: int, cut: int) -> float:
     """Return the largest value of the tree's training rows that goes left."""
-    feature, cut, last = node.feature, node.cut, node.cut
+    last = cut
     if not whole:
         last = NO_RANK
         for row in origin:
-            rank = rank_of(table, row, feature)
+            rank = rank_of(
+                table.row_start,
+                table.row_feature,
+                table.row_rank,
+                table.stored,
+                table.words,
+                table.implicit,
+                row,
+                feature,
+            )
             if last < rank <= cut:
                 last = rank
     return table.levels[table.level_start[feature] + last]

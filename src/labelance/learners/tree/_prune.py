@@ -1,225 +1,122 @@
 """After growing: collapse what brings nothing, then prune pessimistically, with raising.
 
 A node is replaced by a leaf, or by its heaviest branch, when the estimated errors allow it.
-Raising sends all rows of the node down that branch, so class weights below it change.
+Raising sends all rows of the node down that branch, so class weights below it change. Nodes
+that no row came to are left as they are: pruning them once more would change nothing.
 """
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.learners.tree._deal import deal, plan_deal
+from labelance.learners.tree._raise import (
+    added_estimate,
+    chain_rows,
+    join_chains,
+    raise_branch,
+    route_siblings,
+)
+from labelance.learners.tree._raise_missing import Entries, dealt_estimate, raise_dealt
 from labelance.learners.tree._rules import EPS, PRUNE_SLACK, SLACK, Rules, pessimistic_errors
-from labelance.learners.tree._sprouts import LEAF, branch_of, with_room
+from labelance.learners.tree._sprouts import FEATURE, FIRST, LEAF, WIDTH, Tree
 from labelance.learners.tree._table import TreeTable
 
 
-class Tree(NamedTuple):
-    """One grown tree with the rows it was grown from."""
-
-    nodes: NDArray[Any]
-    histogram: NDArray[np.float64]
-    row: NDArray[np.int32]  # entries
-    weight: NDArray[np.float64]
-    origin: NDArray[np.int32]  # row of the table that each row of the problem is
-    y: NDArray[np.int32]
-    n_classes: int
-
-
 @kernel
-def collapse(tree: Tree) -> None:
+def collapse(nodes: NDArray, histogram: NDArray, C: int) -> None:
     """Make leaves, from the top, of nodes whose subtrees make no fewer training errors."""
-    size, C = len(tree.nodes), tree.n_classes
-    alone, below = np.empty(size), np.empty(size)
-    for v in range(size - 1, -1, -1):
-        node, largest = tree.nodes[v], 0.0
+    alone, below = np.empty(len(nodes)), np.empty(len(nodes))
+    for v in range(len(nodes) - 1, -1, -1):
+        total, largest, errors = 0.0, 0.0, 0.0
         for c in range(v * C, (v + 1) * C):
-            largest = max(largest, tree.histogram[c])
-        alone[v] = below[v] = node.weight - largest
-        if node.feature != LEAF:
-            below[v] = 0.0
-            for child in range(node.first, node.first + node.width):
-                below[v] += below[child]
-    for v in range(size):
+            total += histogram[c]
+            largest = max(largest, histogram[c])
+        for b in range(nodes[v, WIDTH]):
+            errors += below[nodes[v, FIRST] + b]
+        alone[v] = total - largest
+        below[v] = alone[v] if nodes[v, FEATURE] == LEAF else errors
+    for v in range(len(nodes)):
         # Nodes under a new leaf are out of reach, so it does not matter what becomes of them.
         if below[v] >= alone[v] - SLACK:
-            tree.nodes[v].feature = LEAF
+            nodes[v, FEATURE] = LEAF
 
 
 @kernel
-def prune(table: TreeTable, tree: Tree, used: int, complete: bool, rules: Rules) -> None:
-    """Prune a tree with ``used`` entries in place, children before parents.
+def prune(
+    table: TreeTable, tree: Tree, row: NDArray, weight: NDArray, complete: bool, rules: Rules
+) -> None:
+    """Prune a tree in place, children before parents.
 
-    ``complete`` says that no value is missing, which makes it cheap to estimate the errors
-    of a raised branch.
+    ``row`` and ``weight`` are its entries; ``complete`` says that no value is missing.
     """
-    nodes, C = tree.nodes, tree.n_classes
-    estimate, extra = np.zeros(len(nodes)), np.zeros(len(nodes) * C)
-    agenda = [np.int64(0)]  # a node comes twice: as ~v once its children are done
-    while len(agenda) > 0:
-        v = agenda.pop()
-        children_done = v < 0
-        v = ~v if children_done else v
-        as_leaf, node = pessimistic_errors(tree.histogram, v * C, C, rules), nodes[v]
+    nodes, histogram, size, C, n = (
+        tree.nodes,
+        tree.histogram,
+        len(tree.nodes),
+        tree.n_classes,
+        len(tree.y),
+    )
+    following, row_weight = np.empty(n, np.int64), np.empty(n)
+    moved, leaf, count = np.empty(n, np.int64), np.empty(n, np.int64), 0
+    estimate, extra, touched = np.zeros(size), np.zeros(size * C), np.ones(size, np.bool_)
+    agenda, scratch, top = np.empty(2 * size + 1, np.int64), np.empty(size + 1, np.int64), 1
+    entries, used = Entries(row, weight), len(row)
+    if complete:
+        chain_rows(nodes, row, weight, following, row_weight)
+    agenda[0] = 0  # a node comes twice: as ~v once its children are done
+    while top > 0:
+        top -= 1
+        v = agenda[top]
+        if v >= 0 and nodes[v, FEATURE] != LEAF:
+            agenda[top] = ~v
+            top += 1
+            for child in range(nodes[v, FIRST], nodes[v, FIRST] + nodes[v, WIDTH]):
+                agenda[top] = child
+                top += touched[child]
+            continue
+        v = max(v, ~v)
+        touched[v] = False
+        as_leaf = pessimistic_errors(histogram, v * C, C, rules)
         estimate[v] = as_leaf
-        if node.feature == LEAF:
+        if nodes[v, FEATURE] == LEAF:
             continue
-        if not children_done:
-            agenda.append(~v)
-            for child in range(node.first, node.first + node.width):
-                agenda.append(np.int64(child))
-            continue
-        as_tree, as_branch, heaviest = 0.0, np.inf, _heaviest(nodes, v)
-        for child in range(node.first, node.first + node.width):
-            as_tree += estimate[child]
+        as_tree, as_branch, heaviest = 0.0, np.inf, _heaviest(nodes, histogram, C, v)
+        for b in range(nodes[v, WIDTH]):
+            as_tree += estimate[nodes[v, FIRST] + b]
         if rules.subtree_raising and complete:
-            grown = _growth_of_estimate(table, tree, v, heaviest, extra, rules)
-            as_branch = estimate[heaviest] + grown
+            count = route_siblings(
+                table, nodes, tree.origin, following, v, heaviest, scratch, moved, leaf
+            )
+            as_branch = estimate[heaviest] + added_estimate(
+                tree, estimate, row_weight, count, moved, leaf, extra, rules
+            )
         elif rules.subtree_raising:
-            as_branch = _estimate_of_branch(table, tree, used, v, heaviest, extra, rules)
+            as_branch = dealt_estimate(table, tree, entries, used, v, heaviest, extra, rules)
         if as_leaf - (as_tree + PRUNE_SLACK) < EPS and as_leaf - (as_branch + PRUNE_SLACK) < EPS:
-            node.feature = LEAF
+            if complete:
+                join_chains(nodes, following, v, scratch)
+            nodes[v, FEATURE] = LEAF
         elif as_branch - (as_tree + PRUNE_SLACK) < EPS:
-            branch = nodes[heaviest]
-            node.feature, node.cut = branch.feature, branch.cut
-            node.first, node.width = branch.first, branch.width
-            tree, used = _redistribute(table, tree, used, v)
-            agenda.append(v)
+            if complete:
+                raise_branch(table, tree, following, row_weight, v, heaviest, count, moved, touched)
+            else:
+                entries, used = raise_dealt(table, tree, entries, used, v, heaviest, touched)
+            agenda[top] = v
+            top += 1
         else:
             estimate[v] = as_tree
 
 
 @kernel
-def _heaviest(nodes: NDArray, v: int) -> int:
+def _heaviest(nodes: NDArray, histogram: NDArray, C: int, v: int) -> int:
     """Return the child with the largest weight, the last of equals."""
-    heaviest, weight = nodes[v].first, 0.0
-    for child in range(nodes[v].first, nodes[v].first + nodes[v].width):
-        if weight - nodes[child].weight < EPS:
-            heaviest, weight = child, nodes[child].weight
+    heaviest, weight = nodes[v, FIRST], 0.0
+    for child in range(nodes[v, FIRST], nodes[v, FIRST] + nodes[v, WIDTH]):
+        total = 0.0
+        for c in range(child * C, (child + 1) * C):
+            total += histogram[c]
+        if weight - total < EPS:
+            heaviest, weight = child, total
     return heaviest
-
-
-@kernel
-def _growth_of_estimate(
-    table: TreeTable, tree: Tree, v: int, heaviest: int, extra: NDArray, rules: Rules
-) -> float:
-    """Return by how much a branch's estimate grows if it takes the rows of its siblings.
-
-    Without missing values every row reaches one leaf, so only leaves that get rows change.
-    """
-    nodes, C, touched = tree.nodes, tree.n_classes, [np.int64(0)]
-    for sibling in range(nodes[v].first, nodes[v].first + nodes[v].width):
-        if sibling == heaviest:
-            continue
-        for e in range(nodes[sibling].start, nodes[sibling].stop):
-            i, leaf = tree.row[e], heaviest
-            while nodes[leaf].feature != LEAF:
-                leaf = nodes[leaf].first + branch_of(
-                    table, tree.origin[i], nodes[leaf].feature, nodes[leaf].cut
-                )
-            fresh = True
-            for c in range(leaf * C, (leaf + 1) * C):
-                fresh = fresh and extra[c] == 0.0
-            if fresh:
-                touched.append(np.int64(leaf))
-            extra[leaf * C + tree.y[i]] += tree.weight[e]
-    growth = 0.0
-    for leaf in touched[1:]:
-        growth -= pessimistic_errors(tree.histogram, leaf * C, C, rules)
-        for c in range(leaf * C, (leaf + 1) * C):
-            extra[c] += tree.histogram[c]
-        growth += pessimistic_errors(extra, leaf * C, C, rules)
-        for c in range(leaf * C, (leaf + 1) * C):
-            extra[c] = 0.0
-    return growth
-
-
-@kernel
-def _deal_anew(
-    table: TreeTable,
-    tree: Tree,
-    node: int,
-    start: int,
-    stop: int,
-    used: int,
-    branch: NDArray,
-    begin: NDArray,
-) -> Tree:
-    """Deal entries to the branches of a node, behind ``used``; ``begin`` tells where each lies."""
-    width, at = tree.nodes[node].width, tree.nodes[node]
-    for e in range(start, stop):
-        i = tree.row[e]
-        branch[i] = branch_of(table, tree.origin[i], at.feature, at.cut)
-    share, place = np.empty(width), np.empty(width, np.int64)
-    end = plan_deal(tree.row, tree.weight, start, stop, used, branch, share, place)
-    tree = Tree(
-        tree.nodes,
-        tree.histogram,
-        with_room(tree.row, used, end),
-        with_room(tree.weight, used, end),
-        tree.origin,
-        tree.y,
-        tree.n_classes,
-    )
-    for b in range(width):
-        begin[b] = place[b]
-    begin[width] = end
-    deal(tree.row, tree.weight, start, stop, branch, share, place)
-    return tree
-
-
-@kernel
-def _estimate_of_branch(
-    table: TreeTable, tree: Tree, used: int, v: int, heaviest: int, extra: NDArray, rules: Rules
-) -> float:
-    """Return the estimate of a branch if all entries of node v went down it.
-
-    The entries are dealt anew at every split, since the shares of missing values change.
-    """
-    estimate, C, branch = 0.0, tree.n_classes, np.empty(len(tree.y), np.int32)
-    agenda = [(np.int64(heaviest), tree.nodes[v].start, tree.nodes[v].stop)]
-    while len(agenda) > 0:
-        node, start, stop = agenda.pop()
-        if tree.nodes[node].feature == LEAF:
-            for c in range(C):
-                extra[c] = 0.0
-            for e in range(start, stop):
-                extra[tree.y[tree.row[e]]] += tree.weight[e]
-            estimate += pessimistic_errors(extra, 0, C, rules)
-            continue
-        begin = np.empty(tree.nodes[node].width + 1, np.int64)
-        # Entries of nodes still on the agenda lie before those that this node makes.
-        tree = _deal_anew(table, tree, node, start, stop, max(used, stop), branch, begin)
-        for b in range(tree.nodes[node].width):
-            agenda.append((np.int64(tree.nodes[node].first + b), begin[b], begin[b + 1]))
-    return estimate
-
-
-@kernel
-def _redistribute(table: TreeTable, tree: Tree, used: int, v: int) -> tuple[Tree, int]:
-    """Send the entries of node v down its new subtree, and weigh every node there."""
-    C, branch, agenda = tree.n_classes, np.empty(len(tree.y), np.int32), [np.int64(v)]
-    while len(agenda) > 0:
-        node = agenda.pop()
-        if tree.nodes[node].feature == LEAF:
-            continue
-        begin = np.empty(tree.nodes[node].width + 1, np.int64)
-        tree = _deal_anew(
-            table, tree, node, tree.nodes[node].start, tree.nodes[node].stop, used, branch, begin
-        )
-        used = begin[tree.nodes[node].width]
-        for b in range(tree.nodes[node].width):
-            child = np.int64(tree.nodes[node].first + b)
-            agenda.append(child)
-            at = tree.nodes[child]
-            at.start, at.stop, at.weight = begin[b], begin[b + 1], 0.0
-            for c in range(child * C, (child + 1) * C):
-                tree.histogram[c] = 0.0
-            for e in range(at.start, at.stop):
-                tree.histogram[child * C + tree.y[tree.row[e]]] += tree.weight[e]
-                at.weight += tree.weight[e]
-    return tree, used

@@ -27,8 +27,9 @@ SLACK = 1e-3  # how far below the average gain a split may lie
 PRUNE_SLACK = 0.1  # errors by which a smaller tree may be worse and still win
 LN2 = log(2.0)
 
-# A feature at a node: can never split below here; cannot split here; can split here.
-DEAD, ALIVE, VALID = 0, 1, 2
+# A feature at a node: can never split below here; cannot split here; can split here; can, but
+# does not count in the average gain.
+DEAD, ALIVE, VALID, UNCOUNTED = 0, 1, 2, 3
 
 
 class Rules(NamedTuple):
@@ -57,8 +58,8 @@ def make_rules(
         raise InputError(
             "confidence is a number between 0 and 1", f"it is {confidence!r}", "J48 takes 0.25"
         )
-    if not min_leaf > 0:
-        raise InputError("min_leaf is a positive weight", f"it is {min_leaf!r}", "J48 takes 2")
+    if not min_leaf >= 1:
+        raise InputError("min_leaf is at least 1", f"it is {min_leaf!r}", "J48 takes 2")
     return Rules(
         float(min_leaf),
         float(confidence),
@@ -107,9 +108,7 @@ def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
 
 
 @kernel
-def choose(
-    n: int, status: NDArray, gain: NDArray, ratio: NDArray, averaged: NDArray, features: NDArray
-) -> int:
+def choose(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
     """Return the position of the winner among ``n`` candidates, or -1 for a leaf.
 
     The largest gain ratio wins among the splits of at least average gain; the first feature
@@ -117,14 +116,14 @@ def choose(
     """
     total, count = 0.0, 0
     for i in range(n):
-        if status[i] == VALID and averaged[features[i]]:
+        if status[i] == VALID:
             total += gain[i]
             count += 1
     if count == 0:
         return -1
     least, best, winner = total / count - SLACK, 0.0, -1
     for i in range(n):
-        if status[i] == VALID and gain[i] >= least and ratio[i] - best > EPS:
+        if status[i] >= VALID and gain[i] >= least and ratio[i] - best > EPS:
             best, winner = ratio[i], i
     return winner
 

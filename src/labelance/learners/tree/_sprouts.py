@@ -7,34 +7,29 @@ with a missing value goes down several branches, with a part of its weight on ea
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.learners.tree._table import MISSING, TreeTable
+from labelance.learners.tree._problems import Problems
+from labelance.learners.tree._rules import is_settled
+from labelance.learners.tree._table import MISSING, ONE, TreeTable
 
 LEAF = -1
 
-NODE = np.dtype(
-    [
-        ("feature", np.int32),  # LEAF at a leaf
-        ("cut", np.int32),  # numeric split: ranks up to this one go left
-        ("first", np.int32),  # first child; the others follow it
-        ("width", np.int32),  # number of children
-        ("start", np.int64),  # entries of the node: from start up to stop
-        ("stop", np.int64),
-        ("weight", np.float64),
-    ],
-    align=True,
-)
+# A node is a row of whole numbers: the feature it splits on, or LEAF; the cut of a numeric
+# split, up to whose rank rows go left; its first child, which the others follow, and their
+# number; and its entries, from START up to STOP.
+FEATURE, CUT, FIRST, WIDTH, START, STOP = range(6)
+N_FIELDS = 6
 
 
 class Sprouts(NamedTuple):
     """Grown trees; the parts of tree t lie between ``…_start[t]`` and ``…_start[t + 1]``."""
 
-    nodes: NDArray[Any]
+    nodes: NDArray[np.int64]  # (all nodes, N_FIELDS)
     node_start: NDArray[np.int64]
     histogram: NDArray[np.float64]  # class weights, node by node
     histogram_start: NDArray[np.int64]
@@ -43,41 +38,149 @@ class Sprouts(NamedTuple):
     entry_start: NDArray[np.int64]
 
 
+class Tree(NamedTuple):
+    """One grown tree with the rows it was grown from."""
+
+    nodes: NDArray[np.int64]
+    histogram: NDArray[np.float64]
+    origin: NDArray[np.int32]  # row of the table that each row of the problem is
+    y: NDArray[np.int32]
+    n_classes: int
+
+
 @kernel
 def with_room(array: NDArray, used: int, needed: int) -> NDArray:
     """Return the array, or a copy of its ``used`` part in a longer one if it is too short."""
-    if needed <= len(array):
-        return array
-    longer = np.empty(2 * needed, array.dtype)
-    for i in range(used):
-        longer[i] = array[i]
-    return longer
+    if needed > len(array):
+        longer = np.empty(2 * needed, array.dtype)
+        for i in range(used):
+            longer[i] = array[i]
+        array = longer
+    return array
 
 
 @kernel
-def rank_of(table: TreeTable, row: int, feature: int) -> int:
-    """Return the rank of one cell."""
-    low, end = table.row_start[row], table.row_start[row + 1]
-    high = end
-    if high - low == len(table.n_categories):
-        return table.row_rank[low + feature]
+def with_nodes(nodes: NDArray, used: int, needed: int) -> NDArray:
+    """Do for nodes what :func:`with_room` does for numbers."""
+    if needed > len(nodes):
+        longer = np.empty((2 * needed, N_FIELDS), np.int64)
+        for v in range(used):
+            for k in range(N_FIELDS):
+                longer[v, k] = nodes[v, k]
+        nodes = longer
+    return nodes
+
+
+@kernel
+def new_sprouts(problems: Problems, n_rows: int, entries: bool) -> Sprouts:
+    """Return room for the trees of some problems, with one entry per row if asked for."""
+    n_problems = len(problems.n_classes)
+    entry_start = np.zeros(n_problems + 1, np.int64)
+    for p in range(n_problems):
+        told = problems.start[p + 1] - problems.start[p]
+        entry_start[p + 1] = entry_start[p] + (n_rows if problems.whole else told)
+    return Sprouts(
+        np.empty((64, N_FIELDS), np.int64),
+        np.zeros(n_problems + 1, np.int64),
+        np.empty(64, np.float64),
+        np.zeros(n_problems + 1, np.int64),
+        np.empty(entry_start[n_problems] if entries else 0, np.int32),
+        np.empty(0, np.float64),
+        entry_start,
+    )
+
+
+@kernel
+def add_tree(
+    sprouts: Sprouts, p: int, nodes: NDArray, histogram: NDArray, size: int, n_classes: int
+) -> Sprouts:
+    """Return the sprouts with the nodes of tree p."""
+    a, b = sprouts.node_start[p], sprouts.histogram_start[p]
+    c, d = a + size, b + size * n_classes
+    sprouts.node_start[p + 1], sprouts.histogram_start[p + 1] = c, d
+    all_nodes, all_weights = with_nodes(sprouts.nodes, a, c), with_room(sprouts.histogram, b, d)
+    for v in range(size):
+        for k in range(N_FIELDS):
+            all_nodes[a + v, k] = nodes[v, k]
+    for i in range(size * n_classes):
+        all_weights[b + i] = histogram[i]
+    return Sprouts(
+        all_nodes,
+        sprouts.node_start,
+        all_weights,
+        sprouts.histogram_start,
+        sprouts.row,
+        sprouts.weight,
+        sprouts.entry_start,
+    )
+
+
+@kernel
+def plant(nodes: NDArray, counts: NDArray, v: int, start: int, C: int, min_leaf: float) -> bool:
+    """Make node v a leaf over as many entries as its classes count, from ``start`` on.
+
+    Returns whether it may be split.
+    """
+    total, largest = counts[v * C], counts[v * C]
+    for c in range(v * C + 1, (v + 1) * C):
+        total += counts[c]
+        largest = max(largest, counts[c])
+    nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = LEAF, 0, 0, 0
+    nodes[v, START], nodes[v, STOP] = start, start + total
+    return not is_settled(total, largest, min_leaf)
+
+
+@kernel
+def rank_of(
+    row_start: NDArray,
+    row_feature: NDArray,
+    row_rank: NDArray,
+    stored: NDArray,
+    words: int,
+    implicit: NDArray,
+    row: int,
+    feature: int,
+) -> int:
+    """Return the rank of one cell.
+
+    It takes single arrays of the table and looks into all of them whatever it finds: so the
+    compiler can drop the reference counting, which would cost more than the search.
+    """
+    low, end = row_start[row], row_start[row + 1]
+    high, usual = end, implicit[feature]
+    bits = stored[row * words + min(feature >> 6, words)]
+    if end - low == len(implicit):  # all cells are stored
+        low = high = low + feature
+    elif not (bits >> np.uint64(feature & 63)) & ONE:
+        low = high
     while low < high:
         middle = (low + high) >> 1
-        if table.row_feature[middle] < feature:
+        if row_feature[middle] < feature:
             low = middle + 1
         else:
             high = middle
-    if low < end and table.row_feature[low] == feature:
-        return table.row_rank[low]
-    return table.implicit[feature]
+    rank, found = row_rank[low], row_feature[low] == feature
+    return rank if low < end and found else usual
 
 
 @kernel
-def branch_of(table: TreeTable, row: int, feature: int, cut: int) -> int:
-    """Return the branch that a row takes at a split, -1 if its value is missing."""
-    rank = rank_of(table, row, feature)
-    if rank == MISSING:
-        return -1
-    if table.n_categories[feature] > 0:
-        return rank
-    return 0 if rank <= cut else 1
+def take_branches(
+    table: TreeTable,
+    feature: int,
+    cut: int,
+    row: NDArray,
+    start: int,
+    stop: int,
+    origin: NDArray,
+    branch: NDArray,
+) -> None:
+    """Note the branch that each of some entries' rows takes, -1 where its value is missing."""
+    row_start, row_feature, row_rank = table.row_start, table.row_feature, table.row_rank
+    stored, words, implicit = table.stored, table.words, table.implicit
+    nominal = table.n_categories[feature] > 0
+    for e in range(start, stop):
+        i = row[e]
+        rank = rank_of(
+            row_start, row_feature, row_rank, stored, words, implicit, origin[i], feature
+        )
+        branch[i] = -1 if rank == MISSING else (rank if nominal else rank > cut)

@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
+ROW, RANK = np.uint64((1 << 32) - 1), np.uint64(32)  # a cell is rank << RANK | row
 MISSING = np.int32(2**31 - 1)  # the rank of a missing cell: after all others
 NO_RANK = np.int32(-1)  # a column without implicit cells
+
+ONE, SIX_BITS = np.uint64(1), np.uint64(63)
+_MOST_BYTES_OF_BITS = 1 << 27
 
 Ints = NDArray[np.int64]
 
@@ -38,10 +42,12 @@ class TreeTable(NamedTuple):
     n_categories: NDArray[np.int32]  # of each feature; 0 for a numeric one
     implicit: NDArray[np.int32]  # rank of the cells that are not stored
     column_start: Ints  # cells of feature f: column_start[f] to column_start[f + 1]
-    cells: Ints  # rank << 32 | row, ascending in each numeric column
+    cells: NDArray[np.uint64]  # rank << 32 | row, ascending in each numeric column
     row_start: Ints
-    row_feature: NDArray[np.int32]
+    row_feature: NDArray[np.int32]  # ends with one that is not a feature, to look at safely
     row_rank: NDArray[np.int32]
+    stored: NDArray[np.uint64]  # a bit per cell: is it explicit?
+    words: int  # of them per row; 0 if they are no help, and then one word of ones stands in
     level_start: Ints  # distinct values of numeric feature f, ascending
     levels: NDArray[np.float64]
 
@@ -56,8 +62,8 @@ class TreeTable(NamedTuple):
 
     @property
     def binary(self) -> bool:
-        """Whether every feature is nominal with one category or two."""
-        return bool(np.all((self.n_categories > 0) & (self.n_categories <= 2)))
+        """Whether every feature has two categories."""
+        return bool(np.all(self.n_categories == 2))
 
 
 def prepare(X: Any, n_categories: NDArray[np.int32]) -> TreeTable:
@@ -80,15 +86,18 @@ def prepare(X: Any, n_categories: NDArray[np.int32]) -> TreeTable:
     cells = _by_column(coded, ranked)
     column_start = _starts(np.bincount(cells.column, minlength=d))
     by_row = csc_array((cells.rank, cells.row, column_start), shape=(n, d)).tocsr()
+    stored, words = _stored_bits(by_row)
     return TreeTable(
         n_rows=n,
         n_categories=n_categories.astype(np.int32),
         implicit=implicit,
         column_start=column_start,
-        cells=cells.rank.astype(np.int64) << 32 | cells.row,
+        cells=(cells.rank.astype(np.int64) << 32 | cells.row).astype(np.uint64),
         row_start=by_row.indptr.astype(np.int64),
-        row_feature=by_row.indices.astype(np.int32),
-        row_rank=by_row.data,
+        row_feature=np.append(by_row.indices, NO_RANK).astype(np.int32),
+        row_rank=np.append(by_row.data, NO_RANK).astype(np.int32),
+        stored=stored,
+        words=words,
         level_start=_starts(level_counts),
         levels=levels,
     )
@@ -96,6 +105,22 @@ def prepare(X: Any, n_categories: NDArray[np.int32]) -> TreeTable:
 
 def _starts(counts: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
+    """Return one bit per cell and the words per row; no bits for dense or very large X."""
+    n, d = by_row.shape
+    words = (d + 63) // 64
+    if 2 * by_row.nnz > n * d or 8 * n * words > _MOST_BYTES_OF_BITS:
+        return np.full(1, ~np.uint64(0)), 0
+    # One word more, for a look behind the last row does no harm.
+    bits = np.zeros(n * words + 1, dtype=np.uint64)
+    row = np.repeat(np.arange(n), np.diff(by_row.indptr))
+    feature = by_row.indices.astype(np.uint64)
+    np.bitwise_or.at(
+        bits, row * words + (feature >> np.uint64(6)).astype(np.int64), ONE << (feature & SIX_BITS)
+    )
+    return bits, words
 
 
 def _by_column(first: Cells, second: Cells) -> Cells:
