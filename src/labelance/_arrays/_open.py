@@ -61,7 +61,7 @@ def open_table(data: Any, role: str) -> Table:
     if sp.issparse(data):
         return _open_sparse(data, role)
     try:
-        if is_frame(data):
+        if not isinstance(data, np.ndarray) and is_frame(data):
             return FrameTable(data, role)
     except DuplicateError:
         raise _repeated_names(role, list(data.columns)) from None
