@@ -158,17 +158,20 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["flags", "emotions"])
-def test_is_as_good_as_the_authors_program(name, authors_folds):
-    """Chance decides here and there: the mean difference is within three standard errors."""
-    differences = []
-    for fold in authors_folds(name, "COCOA"):
-        new, figures = fold.dataset.X[fold.test], []
-        for seed in range(3):
-            learner = fold.fit(
-                COCOA(fold.estimator, strict=True, threshold_search="grid_mulan", random_state=seed)
-            )
-            figures.append(fold.measure(learner.predict(new), learner.predict_proba(new)))
-        differences.append(np.mean(figures, axis=0) - fold.figures)
-    error = np.std(differences, axis=0, ddof=1) / np.sqrt(len(differences))
-    assert np.all(abs(np.mean(differences, axis=0)) <= 3 * error)
+@pytest.mark.parametrize(("name", "n_seeds"), [("flags", 10), ("emotions", 4)])
+def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):
+    """Their figures are those of one seed for all folds, and so might be of one of ours.
+
+    With their draws they are equal, see test_authors_draws.
+    """
+    differences = np.empty((n_seeds, 10, 3))
+    for at, fold in enumerate(authors_folds(name, "COCOA")):
+        new = fold.dataset.X[fold.test]
+        for seed in range(n_seeds):
+            options = {"strict": True, "threshold_search": "grid_mulan", "random_state": seed}
+            learner = fold.fit(COCOA(fold.estimator, **options))
+            figures = fold.measure(learner.predict(new), learner.predict_proba(new))
+            differences[seed, at] = figures - fold.figures
+    of_seeds = differences.mean(axis=1)
+    error = of_seeds.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n_seeds)
+    assert np.all(abs(of_seeds.mean(axis=0)) <= 3 * error)

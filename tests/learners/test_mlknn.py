@@ -1,4 +1,7 @@
-"""MLkNN: the worked example, counts by loops, and the authors' program in every fold."""
+"""MLkNN: the worked example, counts by loops, and the authors' program in every fold.
+
+For datasets with rows that are equally near see test_authors_draws.
+"""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
 from labelance.learners import MLkNN
 from labelance.learners._mlknn import count_neighbors, count_rows
-from labelance.neighbors import Neighborhood, find_neighbors
+from labelance.neighbors import find_neighbors
 
 
 def test_worked_example():
@@ -147,95 +150,3 @@ def test_equals_the_authors_program_in_every_fold(name, authors_folds):
         learner, new = fold.fit(MLkNN(scale="range")), fold.dataset.X[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
-
-
-class WorstOnTop:
-    """A heap of the k nearest rows so far, in which the program's choice among ties lies."""
-
-    def __init__(self, distances):
-        self.distances, self.heap = distances, []
-
-    def add(self, row):
-        self.heap.append(row)
-        at = len(self.heap)
-        while at > 1 and self._far(at) > self._far(at // 2):
-            self._swap(at, at // 2)
-            at //= 2
-
-    def drop_worst(self):
-        self.heap[0] = self.heap[-1]
-        self.heap.pop()
-        at, size = 1, len(self.heap)
-        while 2 * at <= size:
-            right_is_worse = 2 * at < size and self._far(2 * at + 1) >= self._far(2 * at)
-            child = 2 * at + right_is_worse
-            if self._far(at) >= self._far(child):
-                break
-            self._swap(at, child)
-            at = child
-
-    def _far(self, at):
-        return self.distances[self.heap[at - 1]]
-
-    def _swap(self, a, b):
-        self.heap[a - 1], self.heap[b - 1] = self.heap[b - 1], self.heap[a - 1]
-
-
-def nearest_by_heap(distances, k):
-    """The k nearest rows as the program chooses them: a row as far as the worst comes too late."""
-    found = np.empty((len(distances), k), dtype=int)
-    for i, line in enumerate(distances.tolist()):
-        heap = WorstOnTop(line)
-        for row, distance in enumerate(line):
-            if len(heap.heap) == k and distance < line[heap.heap[0]]:
-                heap.drop_worst()
-            if len(heap.heap) < k and distance < np.inf:
-                heap.add(row)
-        found[i] = heap.heap
-    return Neighborhood(found, np.zeros(found.shape))
-
-
-def squared_distances(A, B, low, width, nominal):
-    total = np.zeros((len(A), len(B)))
-    for f in range(A.shape[1]):
-        if nominal[f]:
-            total += np.not_equal.outer(A[:, f], B[:, f])
-        elif width[f] > 0:
-            a, b = (A[:, f] - low[f]) / width[f], (B[:, f] - low[f]) / width[f]
-            total += np.subtract.outer(a, b) ** 2
-    return total
-
-
-def in_order_of_dealing(Y, rows):
-    """Rows in the order in which the program's stratification gave them to their fold."""
-    order, left = [], np.ones(len(Y), dtype=bool)
-    while left.any():
-        counts = Y[left].sum(axis=0)
-        rarest = np.argmin(np.where(counts > 0, counts, len(Y) + 1))
-        dealt = left & (Y[:, rarest] == 1) if counts.any() else left
-        order.extend(np.flatnonzero(dealt))
-        left = left & ~dealt
-    inside = np.isin(order, rows)
-    return np.array(order)[inside]
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(("name", "n_folds"), [("flags", 10), ("genbase", 2), ("enron", 2)])
-def test_equals_the_authors_program_up_to_ties(name, n_folds, authors_folds):
-    """Nominal features make many rows equally near: with the program's choice among them, and
-    the rows in its order, all figures are equal, but for F where a probability is exactly 0.5."""
-    for fold in authors_folds(name, "MLkNN")[:n_folds]:
-        X, Y = (np.asarray(part.todense() if sp.issparse(part) else part)
-                for part in (fold.dataset.X, fold.dataset.Y))  # fmt: skip
-        nominal, train = fold.dataset.categorical_features, in_order_of_dealing(Y, fold.train)
-        low, width = X[train].min(axis=0), np.ptp(X[train], axis=0)
-        among = squared_distances(X[train], X[train], low, width, nominal)
-        np.fill_diagonal(among, np.inf)
-        learner = MLkNN(scale="range", categorical_features=nominal)
-        learner.fit(X[train], Y[train], neighborhood=nearest_by_heap(among, 10))
-        asked = squared_distances(X[fold.test], X[train], low, width, nominal)
-        e = Y[train][nearest_by_heap(asked, 10).indices].sum(axis=1)
-        scores = learner.posterior_[np.arange(Y.shape[1]), e]
-        figures = fold.measure(scores >= 0.5, scores)
-        coins = int(np.any(scores == 0.5))
-        np.testing.assert_allclose(figures[coins:], fold.figures[coins:], rtol=0, atol=1e-9)

@@ -42,7 +42,8 @@ def stack_links(
         row_start=row_start,
         row_feature=row_feature,
         row_rank=row_rank,
-        stored=np.zeros(0, dtype=np.uint64),
+        stored=np.full(1, ~np.uint64(0)),  # no bits: these tables are used once
+        words=0,
         level_start=np.append(table.level_start, np.full(n_labels, table.level_start[-1])),
     )
 
