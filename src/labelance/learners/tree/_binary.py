@@ -8,6 +8,7 @@ what its parent had beyond that belongs to the larger child.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -152,7 +153,9 @@ def _plant_root(
                 room.smaller[f * C + largest] = rest
         else:
             _set_columns(row_start, row_feature, origin, words, d, room.column)
-        top = _push(room.stack, 0, d, C, room.parent, room.smaller, True, n, min_leaf)
+        top = _push(
+            room.stack, 0, d, C, room.parent, room.smaller, True, n, np.int64(ceil(min_leaf - EPS))
+        )
     return top
 
 
@@ -185,6 +188,7 @@ def _grow_tree(
     parent, listed, smaller, words = room.parent, room.listed, room.smaller, (len(y) + 63) >> 6
     waiting, bottom = np.empty(MOST_WAITING, np.int64), np.empty(MOST_WAITING, np.int64)
     size, done, depth, S = 1, 0, 1, C + 1
+    least = np.int64(ceil(min_leaf - EPS))
     cells_per_row = len(table.row_feature) // table.n_rows
     waiting[0], bottom[0] = 0, 0
     while depth > 0:
@@ -225,7 +229,7 @@ def _grow_tree(
                 waiting[depth], bottom[depth] = child, top
                 depth += 1
                 m = nodes[child, STOP] - nodes[child, START]
-                top = _push(stack, top, k, C, parent, smaller, child == small, m, min_leaf)
+                top = _push(stack, top, k, C, parent, smaller, child == small, m, least)
             else:
                 nodes[child, START] = done
                 nodes[child, STOP] = done = list_bits(members, bits, words, row, done)
@@ -334,23 +338,22 @@ def _push(
     smaller: NDArray,
     is_smaller: bool,
     n: int,
-    min_leaf: float,
+    least: int,
 ) -> int:
     """Put a child of ``n`` rows on the stack; return its new top.
 
     A feature stays if both its branches have enough rows: below, they only get fewer.
     """
+    # No branch: which features stay is hard to foresee, and a wrong guess is expensive.
     for i in range(k):
         explicit = np.int64(0)
         for c in range(C):
-            here = smaller[i * C + c]
-            if not is_smaller:
-                here = parent[i * (C + 1) + 1 + c] - here
+            less = smaller[i * C + c]
+            here = less if is_smaller else parent[i * (C + 1) + 1 + c] - less
             stack[top + 1 + c] = here
             explicit += np.int64(here)
         stack[top] = parent[i * (C + 1)]
-        if min_leaf - explicit < EPS and min_leaf - (n - explicit) < EPS:
-            top += C + 1
+        top += (C + 1) * ((explicit >= least) & (explicit <= n - least))
     return top
 
 
