@@ -80,7 +80,7 @@ def test_an_mldr_object_becomes_sparse_arff(publisher, r_writer, compress, versi
 
 def test_an_mldr_object_goes_through_the_catalogue(publisher, r_writer, tmp_path) -> None:
     X, Y = np.eye(4) * 1.5, np.eye(4, 3, dtype=int)
-    rda = gzip.compress(mldr_file(r_writer, X, Y, "abcd", "xyz"))
+    rda = gzip.compress(mldr_file(r_writer, X, Y, "abcd", "xyz"), mtime=0)
     arff, xml = convert_mldr(publisher.publish({"thing.rda": rda}, recipe="mldr"), rda)
     publisher.publish({"thing.rda": rda}, recipe="mldr", arff=arff, xml=xml)
     fetch_dataset("tiny", data_home=tmp_path)
@@ -91,7 +91,7 @@ def test_an_mldr_object_goes_through_the_catalogue(publisher, r_writer, tmp_path
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"junk", b"RDX2\nX\n", gzip.compress(b"RDX2\nA\n"), b"\x1f\x8bcut"]
+    "content", [b"", b"junk", b"RDX2\nX\n", gzip.compress(b"RDX2\nA\n", mtime=0), b"\x1f\x8bcut"]
 )
 def test_what_is_no_file_of_R_is_refused(content: bytes) -> None:
     with pytest.raises(DataFileError, match=r"x\.rda is a file of R objects"):
