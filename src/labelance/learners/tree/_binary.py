@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from labelance._compile import kernel
 from labelance.learners.tree._bits import IN_WORD, ONE, SIX, list_bits, popcount
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._problems import Problems, rows_and_classes
 from labelance.learners.tree._rules import EPS, SLACK, Rules
 from labelance.learners.tree._sprouts import (
@@ -39,7 +40,7 @@ class Room(NamedTuple):
     """Room for one tree, used again for the next."""
 
     nodes: NDArray[np.int64]
-    counts: NDArray[np.int64]  # rows of every node, per class
+    counts: NDArray[np.float64]  # rows of every node, per class
     column: NDArray[np.uint64]  # sets: explicit rows of every feature,
     kind: NDArray[np.uint64]  # rows of every class,
     members: NDArray[np.uint64]  # rows of every waiting node
@@ -57,7 +58,7 @@ def grow_binary(table: TreeTable, problems: Problems, rules: Rules, log_table: N
     n, d, C, M = len(log_table) - 1, len(table.n_categories), 1, rules.min_leaf
     for k in problems.n_classes:
         C = max(C, k)
-    sprouts, room = new_sprouts(problems, table.n_rows, True), _new_room(n, d, C)
+    sprouts, room = new_sprouts(problems, table.n_rows), _new_room(n, d, C)
     if problems.whole:
         for f in range(d):
             for t in range(table.column_start[f], table.column_start[f + 1]):
@@ -74,13 +75,13 @@ def grow_binary(table: TreeTable, problems: Problems, rules: Rules, log_table: N
     return sprouts
 
 
-@kernel
+@piece
 def _new_room(n: int, d: int, C: int) -> Room:
     """Return room for trees of up to ``n`` rows; every leaf has at least one."""
     words = (n + 63) >> 6
-    return Room(
+    room = Room(
         np.empty((2 * n + 1, N_FIELDS), np.int64),
-        np.empty((2 * n + 1) * C, np.int64),
+        np.empty((2 * n + 1) * C),
         np.zeros(d * words, np.uint64),
         np.zeros(C * words, np.uint64),
         np.zeros(MOST_WAITING * words, np.uint64),
@@ -88,19 +89,28 @@ def _new_room(n: int, d: int, C: int) -> Room:
         np.empty(MOST_WAITING * d * (C + 1), np.uint32),
         np.empty(d * (C + 1), np.uint32),
         np.zeros((d + 1) * C, np.uint32),
-        np.full(d, d * C, np.int64),
+        np.empty(d, np.int64),
         np.empty(d),
     )
+    for f in range(d):
+        room.place[f] = d * C  # nobody asks for it
+    return room
 
 
-@kernel
+@piece
 def _set_bit(bits: NDArray, start: int, row: np.uint64) -> None:
     bits[start + np.int64(row >> SIX)] |= ONE << (row & IN_WORD)
 
 
-@kernel
+@piece
 def _plant_root(
-    table: TreeTable, whole: bool, origin: NDArray, y: NDArray, C: int, room: Room, min_leaf: float
+    table: TreeTable,
+    whole: bool,
+    origin: NDArray,
+    y: NDArray,
+    C: int,
+    room: Room,
+    min_leaf: float,
 ) -> int:
     """Make the root, its sets and its counts; return the top of the stack, -1 for a leaf."""
     n, d, words, counts, largest, m = (
@@ -129,7 +139,7 @@ def _plant_root(
         room.listed[m] = i
         m += not whole or y[i] != largest
     top = -1
-    if plant(room.nodes, counts, 0, 0, C, min_leaf):
+    if plant(room.nodes, counts, 0, 0, n, C, min_leaf):
         for f in range(d):
             room.parent[f * (C + 1)] = f
         _count(
@@ -154,14 +164,27 @@ def _plant_root(
         else:
             _set_columns(row_start, row_feature, origin, words, d, room.column)
         top = _push(
-            room.stack, 0, d, C, room.parent, room.smaller, True, n, np.int64(ceil(min_leaf - EPS))
+            room.stack,
+            0,
+            d,
+            C,
+            room.parent,
+            room.smaller,
+            True,
+            n,
+            np.int64(ceil(min_leaf - EPS)),
         )
     return top
 
 
-@kernel
+@piece
 def _set_columns(
-    row_start: NDArray, row_feature: NDArray, origin: NDArray, words: int, d: int, column: NDArray
+    row_start: NDArray,
+    row_feature: NDArray,
+    origin: NDArray,
+    words: int,
+    d: int,
+    column: NDArray,
 ) -> None:
     """Make the set of explicit rows of every feature, for the rows of one problem."""
     for i in range(d * words):
@@ -171,7 +194,7 @@ def _set_columns(
             _set_bit(column, row_feature[t] * words, np.uint64(i))
 
 
-@kernel
+@piece
 def _grow_tree(
     table: TreeTable,
     origin: NDArray,
@@ -185,7 +208,12 @@ def _grow_tree(
 ) -> int:
     """Grow the tree whose root is planted; return the number of its nodes."""
     nodes, counts, members, stack = room.nodes, room.counts, room.members, room.stack
-    parent, listed, smaller, words = room.parent, room.listed, room.smaller, (len(y) + 63) >> 6
+    parent, listed, smaller, words = (
+        room.parent,
+        room.listed,
+        room.smaller,
+        (len(y) + 63) >> 6,
+    )
     waiting, bottom = np.empty(MOST_WAITING, np.int64), np.empty(MOST_WAITING, np.int64)
     size, done, depth, S = 1, 0, 1, C + 1
     least = np.int64(ceil(min_leaf - EPS))
@@ -202,34 +230,47 @@ def _grow_tree(
             continue
         f = np.int64(stack[low + best * S])
         nodes[v, FEATURE], nodes[v, FIRST], nodes[v, WIDTH] = f, size, 2
-        large, small = _split(
+        large, small, m = _split(
             members, here, room.column, f * words, room.kind, words, C, counts, v, n,
             size + table.implicit[f], size + 1 - table.implicit[f],
         )  # fmt: skip
-        large_open = plant(nodes, counts, large, 0, C, min_leaf)
-        small_open = plant(nodes, counts, small, 0, C, min_leaf)
+        large_open = plant(nodes, counts, large, 0, n - m, C, min_leaf)
+        small_open = plant(nodes, counts, small, 0, m, C, min_leaf)
         if large_open or small_open:
-            m = list_bits(members, here + words, words, listed, 0)
+            list_bits(members, here + words, words, listed, 0)
             for i in range(k * S):
                 parent[i] = stack[low + i]
             if m * cells_per_row > k * C * (2 + words // 8):
                 _count_bits(
-                    members, here + words, room.column, room.kind, words, C, k, parent, smaller
+                    members,
+                    here + words,
+                    room.column,
+                    room.kind,
+                    words,
+                    C,
+                    k,
+                    parent,
+                    smaller,
                 )
             else:
                 _count(
                     table.row_start, table.row_feature, origin, y, C, listed, m, k, parent,
                     room.place, smaller,
                 )  # fmt: skip
-        for child, bits, is_open in ((large, here, large_open), (small, here + words, small_open)):
+        for child, bits, is_open in (
+            (large, here, large_open),
+            (small, here + words, small_open),
+        ):
             if is_open:
                 if bits != depth * words:
                     for w in range(words):
                         members[here + w] = members[bits + w]
                 waiting[depth], bottom[depth] = child, top
                 depth += 1
-                m = nodes[child, STOP] - nodes[child, START]
-                top = _push(stack, top, k, C, parent, smaller, child == small, m, least)
+                top = _push(
+                    stack, top, k, C, parent, smaller, child == small,
+                    m if child == small else n - m, least,
+                )  # fmt: skip
             else:
                 nodes[child, START] = done
                 nodes[child, STOP] = done = list_bits(members, bits, words, row, done)
@@ -237,7 +278,7 @@ def _grow_tree(
     return size
 
 
-@kernel
+@piece
 def _split(
     members: NDArray,
     here: int,
@@ -251,14 +292,14 @@ def _split(
     n: int,
     usual: int,
     other: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Split the set of node v, leaving the larger half in its place and the smaller behind it.
 
-    Rows that are explicit go to the child ``other``. Returns the larger child and the smaller.
+    Explicit rows go to the child ``other``. Returns the larger child, the smaller, its rows.
     """
     m = 0
     for c in range(C):
-        counts[other * C + c] = 0
+        counts[other * C + c] = 0.0
     for w in range(words):
         x = members[here + w] & column[explicit + w]
         members[here + words + w] = x
@@ -266,17 +307,17 @@ def _split(
         for c in range(C):
             counts[other * C + c] += np.int64(popcount(x & kind[c * words + w]))
     for c in range(C):
-        m += counts[other * C + c]
+        m += np.int64(counts[other * C + c])
         counts[usual * C + c] = counts[v * C + c] - counts[other * C + c]
     large, small = usual, other
     if 2 * m > n:
-        large, small = other, usual
+        large, small, m = other, usual, n - m
         for w in range(here, here + words):
             members[w], members[w + words] = members[w + words], members[w]
-    return large, small
+    return large, small, m
 
 
-@kernel
+@piece
 def _count(
     row_start: NDArray,
     row_feature: NDArray,
@@ -291,6 +332,7 @@ def _count(
     count: NDArray,
 ) -> None:
     """Count, for the ``k`` features asked for and every class, the explicit of ``m`` rows."""
+    nobody = len(count) - C
     for i in range(k * C):
         count[i] = 0
     for i in range(k):
@@ -299,12 +341,11 @@ def _count(
         i = row[e]
         for t in range(row_start[origin[i]], row_start[origin[i] + 1]):
             count[place[row_feature[t]] + y[i]] += 1
-    nobody = len(place) * C
     for i in range(k):
         place[asked[i * (C + 1)]] = nobody
 
 
-@kernel
+@piece
 def _count_bits(
     members: NDArray,
     here: int,
@@ -328,7 +369,7 @@ def _count_bits(
             count[i * C + c] = total
 
 
-@kernel
+@piece
 def _push(
     stack: NDArray,
     top: int,
@@ -357,7 +398,7 @@ def _push(
     return top
 
 
-@kernel
+@piece
 def _choose(
     stack: NDArray,
     low: int,
@@ -375,7 +416,7 @@ def _choose(
     """
     before, total, rows = log_table[n], 0.0, np.uint64(n)
     for c in range(first, first + C):
-        before -= log_table[counts[c]]
+        before -= log_table[np.int64(counts[c])]
     zeros, ones = np.uint64(counts[first]), np.uint64(counts[first + C - 1])
     for i in range(k):
         gained, explicit, at = before, np.uint64(0), low + i * (C + 1) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance.learners.tree._piece import piece
 
 ONE, TWO, FOUR, SIX, TOP_BYTE = (np.uint64(n) for n in (1, 2, 4, 6, 56))
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -13,7 +13,7 @@ _EIGHTS, _ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 IN_WORD = np.uint64(63)  # the part of a row's number that tells its bit
 
 
-@kernel
+@piece
 def popcount(x: np.uint64) -> np.uint64:
     """Return the number of bits set; the compiler knows this pattern as one instruction."""
     x = x - ((x >> ONE) & _PAIRS)
@@ -22,7 +22,7 @@ def popcount(x: np.uint64) -> np.uint64:
     return (x * _ONES) >> TOP_BYTE
 
 
-@kernel
+@piece
 def list_bits(bits: NDArray, start: int, words: int, out: NDArray, at: int) -> int:
     """Write the rows of the set ``bits[start:start + words]`` to ``out``; return where they end."""
     for w in range(words):

@@ -10,7 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from labelance.exceptions import InputError
 from labelance.learners.tree._columns import count_categories, nominal_columns
@@ -145,12 +149,19 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             subtree_raising=self.subtree_raising,
         )
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
         )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         nominal = nominal_columns(
-            self.categorical_features, X.shape[1], getattr(self, "feature_names_in_", None)
+            self.categorical_features,
+            X.shape[1],
+            getattr(self, "feature_names_in_", None),
         )
         categories = count_categories(X, nominal, self.n_categories)
         weight = self._weights(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""The best split of a node on one feature, by counting complete rows of weight 1.
+"""The best cut of a node on a numeric feature, by counting complete rows of weight 1.
 
 These are the innermost loops. They take single arrays and places in them, and have one exit:
 so the compiler can drop all reference counting, which would cost more than the counting.
@@ -11,14 +11,14 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._rules import EPS, VALUE_GAP, smallest_side
 from labelance.learners.tree._table import RANK, ROW
 
 ONE = np.uint64(1)  # unsigned indices spare a test for negative ones, which is felt in the scan
 
 
-@kernel
+@piece
 def is_varied(
     cells: NDArray, begin: int, end: int, hidden: int, levels: NDArray, base: int
 ) -> bool:
@@ -31,7 +31,7 @@ def is_varied(
     return levels[base + lowest] + VALUE_GAP < levels[base + highest]
 
 
-@kernel
+@piece
 def two_class_cut(
     cells: NDArray,
     begin: int,
@@ -61,7 +61,12 @@ def two_class_cut(
     all_rows, all_ones, offset = np.uint64(n), np.uint64(ones), np.uint64(base)
     least = np.uint64(max(1.0, ceil(smallest_side(n, 2, min_leaf) - EPS)))
     most = all_rows - min(least, all_rows)
-    left, left_ones, last, value_before = np.uint64(0), np.uint64(0), np.uint64(0), -np.inf
+    left, left_ones, last, value_before = (
+        np.uint64(0),
+        np.uint64(0),
+        np.uint64(0),
+        -np.inf,
+    )
     bar, best, tries, low, high, n_left = EPS * n - before, -before, 0, last, last, left
     for part in range(2):
         for t in range(begin if part == 0 else middle, middle if part == 0 else end):
@@ -71,7 +76,13 @@ def two_class_cut(
                 tries += 1
                 kept = _kept(left, left_ones, all_rows, all_ones, log_table)
                 if kept > bar:
-                    best, low, high, n_left, bar = kept, last, rank, left, kept + EPS * n
+                    best, low, high, n_left, bar = (
+                        kept,
+                        last,
+                        rank,
+                        left,
+                        kept + EPS * n,
+                    )
             value_before, last = value, rank
             left += ONE
             left_ones += np.uint64(y[cells[t] & ROW])
@@ -82,14 +93,20 @@ def two_class_cut(
                 tries += 1
                 kept = _kept(left, left_ones, all_rows, all_ones, log_table)
                 if kept > bar:
-                    best, low, high, n_left, bar = kept, last, rank, left, kept + EPS * n
+                    best, low, high, n_left, bar = (
+                        kept,
+                        last,
+                        rank,
+                        left,
+                        kept + EPS * n,
+                    )
             value_before, last = value, rank
             left += np.uint64(n - (end - begin))
             left_ones += np.uint64(hidden_ones)
     return before + best, tries, np.int64(low), np.int64(high), np.int64(n_left)
 
 
-@kernel
+@piece
 def _kept(left: int, left_ones: int, n: int, ones: int, log_table: NDArray) -> float:
     """Return minus the entropy, in bits, that a cut leaves."""
     right, right_ones = n - left, ones - left_ones
@@ -103,7 +120,7 @@ def _kept(left: int, left_ones: int, n: int, ones: int, log_table: NDArray) -> f
     )
 
 
-@kernel
+@piece
 def many_class_cut(
     cells: NDArray,
     begin: int,
@@ -113,7 +130,7 @@ def many_class_cut(
     base: int,
     y: NDArray,
     n: int,
-    counts: NDArray,
+    histogram: NDArray,
     first: int,
     C: int,
     bags: NDArray,
@@ -122,13 +139,14 @@ def many_class_cut(
 ) -> tuple[float, int, int, int, int]:
     """Find the best cut for any number of classes, as :func:`two_class_cut` does for two.
 
-    Class counts are ``counts[first:first + C]``; sums of n log2 n are kept up to date.
+    Class counts are ``histogram[first:first + C]``; sums of n log2 n are kept up to date.
     """
     before, kept = log_table[n], 0.0
     for c in range(C):
         # Left of the cut; right of it; and rows without a cell.
-        bags[c], bags[C + c], bags[2 * C + c] = 0, counts[first + c], counts[first + c]
-        kept += log_table[counts[first + c]]
+        own = np.int64(histogram[first + c])
+        bags[c], bags[C + c], bags[2 * C + c] = 0, own, own
+        kept += log_table[own]
     before -= kept
     for t in range(begin, end):
         bags[2 * C + y[cells[t] & ROW]] -= 1
@@ -158,46 +176,20 @@ def many_class_cut(
     return before + best, tries, low, high, n_left
 
 
-@kernel
-def category_split(
-    cells: NDArray,
-    begin: int,
-    end: int,
-    hidden: int,
-    width: int,
-    y: NDArray,
-    n: int,
-    counts: NDArray,
-    first: int,
-    C: int,
-    bags: NDArray,
-    min_leaf: float,
-    log_table: NDArray,
-) -> tuple[float, float, int]:
-    """Split into all categories; ``hidden`` is the code of rows without a cell, or -1.
+@piece
+def cut_between(levels: NDArray, base: int, low: int, high: int) -> int:
+    """Return the last rank on the left of the middle between two ranks.
 
-    Returns n times the gain, n times the split information, and the number of branches with
-    enough rows.
+    Values of other nodes may lie between; rows that have them come here by raising. The
+    feature's values are ``levels[base:]``.
     """
-    for i in range(width * C):
-        bags[i] = 0
-    for t in range(begin, end):
-        bags[np.int64(cells[t] >> RANK) * C + y[cells[t] & ROW]] += 1
-    if hidden >= 0:
-        for c in range(C):
-            others = counts[first + c]
-            for b in range(width):
-                others -= bags[b * C + c]
-            bags[hidden * C + c] = others
-    heavy, gained, info = 0, log_table[n], log_table[n]
-    for b in range(width):
-        total = 0
-        for c in range(b * C, (b + 1) * C):
-            total += bags[c]
-            gained += log_table[bags[c]]
-        gained -= log_table[total]
-        info -= log_table[total]
-        heavy += min_leaf - total < EPS
-    for c in range(first, first + C):
-        gained -= log_table[counts[c]]
-    return gained, info, heavy
+    middle = (levels[base + low] + levels[base + high]) / 2
+    if middle == levels[base + high]:
+        high = low
+    while high - low > 1:
+        rank = (low + high) >> 1
+        if levels[base + rank] <= middle:
+            low = rank
+        else:
+            high = rank
+    return low

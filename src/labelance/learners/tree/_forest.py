@@ -121,9 +121,24 @@ class Forest:
         """
         slots = int(self.slot_start[-1])
         everything = csr_array(
-            (np.ones(slots), np.arange(slots), np.arange(slots + 1)), shape=(slots, slots)
+            (np.ones(slots), np.arange(slots), np.arange(slots + 1)),
+            shape=(slots, slots),
         )
         return self.tally(X, everything, n_jobs=n_jobs)
+
+    def positive_proba(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the probability of class 1 of every tree, as (n, n_trees).
+
+        Parameters
+        ----------
+        X : array-like or csr_array of shape (n, n_features)
+            Clean rows.
+        n_jobs : int, optional
+            Number of threads.
+        """
+        slots, trees = self.slot_start[:-1] + 1, np.arange(len(self))
+        ones = (np.ones(len(self)), (slots, trees))
+        return self.tally(X, csr_array(ones, shape=(self.slot_start[-1], len(self))), n_jobs=n_jobs)
 
     def tally(
         self,
@@ -160,7 +175,7 @@ class Forest:
         per_node = csr_array(say @ payoff)
         used = np.unique(self.feature[self.feature != LEAF])
         trees = self._compact(used)
-        X = X[:, used]
+        X = (X if issparse(X) else np.asarray(X))[:, used]
         out = np.zeros((X.shape[0], payoff.shape[1]))
         step = int(np.clip(_CELLS_PER_BLOCK // max(1, len(used)), 16, 4096))
         Parallel(n_jobs=n_jobs, prefer="threads")(

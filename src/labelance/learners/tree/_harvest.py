@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
+from labelance.learners.tree._deal import rank_of
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._problems import Problems, rows_and_classes
 from labelance.learners.tree._prune import collapse, prune
 from labelance.learners.tree._rules import EPS, Rules
@@ -19,7 +21,6 @@ from labelance.learners.tree._sprouts import (
     WIDTH,
     Sprouts,
     Tree,
-    rank_of,
 )
 from labelance.learners.tree._table import NO_RANK, TreeTable
 
@@ -54,7 +55,11 @@ def finish(
     nodes, cells = 0, 0
     for p in range(len(problems.n_classes)):
         origin, y = rows_and_classes(problems, p, table.n_rows)
-        C, a, b = problems.n_classes[p], sprouts.node_start[p], sprouts.histogram_start[p]
+        C, a, b = (
+            problems.n_classes[p],
+            sprouts.node_start[p],
+            sprouts.histogram_start[p],
+        )
         grown, own = sprouts.nodes[a : sprouts.node_start[p + 1]], sprouts.histogram[b:]
         tree = Tree(grown, own, origin, y, C)
         if rules.collapse:
@@ -69,12 +74,17 @@ def finish(
     return harvest
 
 
-@kernel
+@piece
 def _pack(
     table: TreeTable, tree: Tree, whole: bool, harvest: Harvest, base: int, cells: int
 ) -> int:
     """Write the nodes that are still in reach, breadth first; return their number."""
-    nodes, C, queue, size = tree.nodes, tree.n_classes, np.empty(len(tree.nodes), np.int64), 1
+    nodes, C, queue, size = (
+        tree.nodes,
+        tree.n_classes,
+        np.empty(len(tree.nodes), np.int64),
+        1,
+    )
     feature, threshold, first, width = (
         harvest.feature,
         harvest.threshold,
@@ -111,7 +121,7 @@ def _pack(
     return size
 
 
-@kernel
+@piece
 def _threshold(table: TreeTable, origin: NDArray, whole: bool, feature: int, cut: int) -> float:
     """Return the largest value of the tree's training rows that goes left."""
     last = cut

@@ -10,21 +10,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._raise import (
     added_estimate,
     chain_rows,
     join_chains,
-    raise_branch,
+    move_rows,
     route_siblings,
 )
-from labelance.learners.tree._raise_missing import Entries, dealt_estimate, raise_dealt
-from labelance.learners.tree._rules import EPS, PRUNE_SLACK, SLACK, Rules, pessimistic_errors
-from labelance.learners.tree._sprouts import FEATURE, FIRST, LEAF, WIDTH, Tree
+from labelance.learners.tree._raise_missing import Entries, send_down
+from labelance.learners.tree._rules import (
+    EPS,
+    PRUNE_SLACK,
+    SLACK,
+    Rules,
+    pessimistic_errors,
+)
+from labelance.learners.tree._sprouts import FEATURE, FIRST, LEAF, START, WIDTH, Tree
 from labelance.learners.tree._table import TreeTable
 
 
-@kernel
+@piece
 def collapse(nodes: NDArray, histogram: NDArray, C: int) -> None:
     """Make leaves, from the top, of nodes whose subtrees make no fewer training errors."""
     alone, below = np.empty(len(nodes)), np.empty(len(nodes))
@@ -43,7 +49,7 @@ def collapse(nodes: NDArray, histogram: NDArray, C: int) -> None:
             nodes[v, FEATURE] = LEAF
 
 
-@kernel
+@piece
 def prune(
     table: TreeTable, tree: Tree, row: NDArray, weight: NDArray, complete: bool, rules: Rules
 ) -> None:
@@ -51,18 +57,14 @@ def prune(
 
     ``row`` and ``weight`` are its entries; ``complete`` says that no value is missing.
     """
-    nodes, histogram, size, C, n = (
-        tree.nodes,
-        tree.histogram,
-        len(tree.nodes),
-        tree.n_classes,
-        len(tree.y),
-    )
+    nodes, histogram, C = tree.nodes, tree.histogram, tree.n_classes
+    size, n, entries, used = len(nodes), len(tree.y), Entries(row, weight), len(row)
     following, row_weight = np.empty(n, np.int64), np.empty(n)
     moved, leaf, count = np.empty(n, np.int64), np.empty(n, np.int64), 0
-    estimate, extra, touched = np.zeros(size), np.zeros(size * C), np.ones(size, np.bool_)
+    estimate, extra, touched = np.zeros(size), np.zeros(size * C), np.empty(size, np.bool_)
     agenda, scratch, top = np.empty(2 * size + 1, np.int64), np.empty(size + 1, np.int64), 1
-    entries, used = Entries(row, weight), len(row)
+    for v in range(size):
+        touched[v] = True
     if complete:
         chain_rows(nodes, row, weight, following, row_weight)
     agenda[0] = 0  # a node comes twice: as ~v once its children are done
@@ -93,23 +95,30 @@ def prune(
                 tree, estimate, row_weight, count, moved, leaf, extra, rules
             )
         elif rules.subtree_raising:
-            as_branch = dealt_estimate(table, tree, entries, used, v, heaviest, extra, rules)
+            entries, used, as_branch = send_down(
+                table, tree, entries, used, v, heaviest, False, touched, extra, rules
+            )
         if as_leaf - (as_tree + PRUNE_SLACK) < EPS and as_leaf - (as_branch + PRUNE_SLACK) < EPS:
             if complete:
                 join_chains(nodes, following, v, scratch)
             nodes[v, FEATURE] = LEAF
         elif as_branch - (as_tree + PRUNE_SLACK) < EPS:
             if complete:
-                raise_branch(table, tree, following, row_weight, v, heaviest, count, moved, touched)
-            else:
-                entries, used = raise_dealt(table, tree, entries, used, v, heaviest, touched)
+                move_rows(table, tree, following, row_weight, heaviest, count, moved, touched)
+            # The branch takes the place of the node; a chain of rows it brings along.
+            for field in range(nodes.shape[1] if complete else START):
+                nodes[v, field] = nodes[heaviest, field]
+            if not complete:
+                entries, used, _ = send_down(
+                    table, tree, entries, used, v, v, True, touched, extra, rules
+                )
             agenda[top] = v
             top += 1
         else:
             estimate[v] = as_tree
 
 
-@kernel
+@piece
 def _heaviest(nodes: NDArray, histogram: NDArray, C: int, v: int) -> int:
     """Return the child with the largest weight, the last of equals."""
     heaviest, weight = nodes[v, FIRST], 0.0

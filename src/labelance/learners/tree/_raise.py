@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance.learners.tree._deal import rank_of
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._rules import Rules, pessimistic_errors
 from labelance.learners.tree._sprouts import (
     CUT,
@@ -20,16 +21,19 @@ from labelance.learners.tree._sprouts import (
     STOP,
     WIDTH,
     Tree,
-    rank_of,
 )
 from labelance.learners.tree._table import TreeTable
 
 NOBODY = -1
 
 
-@kernel
+@piece
 def chain_rows(
-    nodes: NDArray, row: NDArray, weight: NDArray, following: NDArray, row_weight: NDArray
+    nodes: NDArray,
+    row: NDArray,
+    weight: NDArray,
+    following: NDArray,
+    row_weight: NDArray,
 ) -> None:
     """Chain the rows of every leaf; ``row`` and ``weight`` are the entries of the tree."""
     agenda, top = np.empty(len(nodes), np.int64), 1
@@ -49,7 +53,7 @@ def chain_rows(
             row_weight[row[e]] = weight[e] if len(weight) > 0 else 1.0
 
 
-@kernel
+@piece
 def append(nodes: NDArray, following: NDArray, leaf: int, row: int) -> None:
     """Put a row at the end of a leaf's chain."""
     if nodes[leaf, START] == NOBODY:
@@ -60,7 +64,7 @@ def append(nodes: NDArray, following: NDArray, leaf: int, row: int) -> None:
     following[row] = NOBODY
 
 
-@kernel
+@piece
 def join_chains(nodes: NDArray, following: NDArray, v: int, agenda: NDArray) -> None:
     """Give node v, about to become a leaf, the rows of all leaves below it."""
     head, tail, top = NOBODY, NOBODY, 1
@@ -81,7 +85,7 @@ def join_chains(nodes: NDArray, following: NDArray, v: int, agenda: NDArray) -> 
     nodes[v, START], nodes[v, STOP] = head, tail
 
 
-@kernel
+@piece
 def route_siblings(
     table: TreeTable,
     nodes: NDArray,
@@ -97,7 +101,11 @@ def route_siblings(
 
     Fills the first places of ``moved`` and ``leaf``; returns how many.
     """
-    row_start, row_feature, row_rank = table.row_start, table.row_feature, table.row_rank
+    row_start, row_feature, row_rank = (
+        table.row_start,
+        table.row_feature,
+        table.row_rank,
+    )
     n_categories, implicit, stored, words = (
         table.n_categories,
         table.implicit,
@@ -120,7 +128,14 @@ def route_siblings(
             while nodes[at, FEATURE] != LEAF:
                 f = nodes[at, FEATURE]
                 rank = rank_of(
-                    row_start, row_feature, row_rank, stored, words, implicit, origin[i], f
+                    row_start,
+                    row_feature,
+                    row_rank,
+                    stored,
+                    words,
+                    implicit,
+                    origin[i],
+                    f,
                 )
                 at = nodes[at, FIRST] + (rank if n_categories[f] > 0 else rank > nodes[at, CUT])
             moved[count], leaf[count] = i, at
@@ -129,7 +144,7 @@ def route_siblings(
     return count
 
 
-@kernel
+@piece
 def added_estimate(
     tree: Tree,
     estimate: NDArray,
@@ -161,26 +176,21 @@ def added_estimate(
     return growth
 
 
-@kernel
-def raise_branch(
+@piece
+def move_rows(
     table: TreeTable,
     tree: Tree,
     following: NDArray,
     row_weight: NDArray,
-    v: int,
     heaviest: int,
     count: int,
     moved: NDArray,
     touched: NDArray,
 ) -> None:
-    """Let ``count`` rows of its siblings go down the heaviest branch, which takes v's place."""
+    """Let ``count`` rows of its siblings go down the heaviest branch."""
     row_start, row_feature, row_rank = table.row_start, table.row_feature, table.row_rank
-    n_categories, implicit, stored, words = (
-        table.n_categories,
-        table.implicit,
-        table.stored,
-        table.words,
-    )
+    n_categories, implicit = table.n_categories, table.implicit
+    stored, words = table.stored, table.words
     nodes, histogram, origin, y, C = tree.nodes, tree.histogram, tree.origin, tree.y, tree.n_classes
     for k in range(count):
         i, at = moved[k], heaviest
@@ -191,5 +201,3 @@ def raise_branch(
             histogram[at * C + y[i]] += row_weight[i]
             touched[at] = True
         append(nodes, following, at, i)
-    for field in range(nodes.shape[1]):
-        nodes[v, field] = nodes[heaviest, field]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
-from labelance.learners.tree._deal import deal, plan_deal
+from labelance.learners.tree._deal import deal, plan_deal, take_branches
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._rules import Rules, pessimistic_errors
 from labelance.learners.tree._sprouts import (
     CUT,
@@ -19,7 +19,6 @@ from labelance.learners.tree._sprouts import (
     STOP,
     WIDTH,
     Tree,
-    take_branches,
     with_room,
 )
 from labelance.learners.tree._table import TreeTable
@@ -32,92 +31,54 @@ class Entries(NamedTuple):
     weight: NDArray[np.float64]
 
 
-@kernel
-def _deal_anew(
-    table: TreeTable,
-    tree: Tree,
-    entries: Entries,
-    v: int,
-    start: int,
-    stop: int,
-    used: int,
-    begin: NDArray,
-) -> Entries:
-    """Deal entries to the branches of node v, behind ``used``; ``begin`` tells where each lies."""
-    nodes, branch = tree.nodes, np.empty(len(tree.y), np.int32)
-    take_branches(
-        table, nodes[v, FEATURE], nodes[v, CUT], entries.row, start, stop, tree.origin, branch
-    )
-    width = nodes[v, WIDTH]
-    share, place = np.empty(width), np.empty(width, np.int64)
-    end = plan_deal(entries.row, entries.weight, start, stop, used, branch, share, place)
-    entries = Entries(with_room(entries.row, used, end), with_room(entries.weight, used, end))
-    for b in range(width):
-        begin[b] = place[b]
-    begin[width] = end
-    deal(entries.row, entries.weight, start, stop, branch, share, place)
-    return entries
-
-
-@kernel
-def dealt_estimate(
+@piece
+def send_down(
     table: TreeTable,
     tree: Tree,
     entries: Entries,
     used: int,
     v: int,
-    heaviest: int,
+    top: int,
+    stays: bool,
+    touched: NDArray,
     extra: NDArray,
     rules: Rules,
-) -> float:
-    """Return the estimate of a branch if all entries of node v went down it."""
-    nodes, C, estimate = tree.nodes, tree.n_classes, 0.0
-    agenda = [(np.int64(heaviest), nodes[v, START], nodes[v, STOP])]
-    while len(agenda) > 0:
-        u, start, stop = agenda.pop()
-        if nodes[u, FEATURE] == LEAF:
+) -> tuple[Entries, int, float]:
+    """Deal the entries of node v to the subtree of node ``top``, behind the ``used`` entries.
+
+    If it ``stays``, the nodes below get these entries and their class weights, and are
+    ``touched``. Returns the entries, their number, and the estimated errors of all leaves.
+    """
+    nodes, C, estimate, deep = tree.nodes, tree.n_classes, 0.0, 1
+    agenda, branch = np.empty((len(nodes), 3), np.int64), np.empty(len(tree.y), np.int32)
+    agenda[0, 0], agenda[0, 1], agenda[0, 2] = top, nodes[v, START], nodes[v, STOP]
+    while deep > 0:
+        deep -= 1
+        u, start, stop = agenda[deep, 0], agenda[deep, 1], agenda[deep, 2]
+        for c in range(C):
+            extra[c] = 0.0
+        for e in range(start, stop):
+            extra[tree.y[entries.row[e]]] += entries.weight[e]
+        if stays and u != top:
+            nodes[u, START], nodes[u, STOP], touched[u] = start, stop, True
             for c in range(C):
-                extra[c] = 0.0
-            for e in range(start, stop):
-                extra[tree.y[entries.row[e]]] += entries.weight[e]
+                tree.histogram[u * C + c] = extra[c]
+        if nodes[u, FEATURE] == LEAF:
             estimate += pessimistic_errors(extra, 0, C, rules)
             continue
-        begin = np.empty(nodes[u, WIDTH] + 1, np.int64)
-        # Entries of nodes still on the agenda lie before those that this node makes.
-        entries = _deal_anew(table, tree, entries, u, start, stop, max(used, stop), begin)
-        for b in range(nodes[u, WIDTH]):
-            agenda.append((nodes[u, FIRST] + b, begin[b], begin[b + 1]))
-    return estimate
-
-
-@kernel
-def raise_dealt(
-    table: TreeTable,
-    tree: Tree,
-    entries: Entries,
-    used: int,
-    v: int,
-    heaviest: int,
-    touched: NDArray,
-) -> tuple[Entries, int]:
-    """Put the heaviest branch in the place of v and deal all entries of v down it."""
-    nodes, C = tree.nodes, tree.n_classes
-    for field in (FEATURE, CUT, FIRST, WIDTH):
-        nodes[v, field] = nodes[heaviest, field]
-    agenda = [np.int64(v)]
-    while len(agenda) > 0:
-        u = agenda.pop()
-        if nodes[u, FEATURE] == LEAF:
-            continue
-        begin = np.empty(nodes[u, WIDTH] + 1, np.int64)
-        entries = _deal_anew(table, tree, entries, u, nodes[u, START], nodes[u, STOP], used, begin)
-        used = begin[nodes[u, WIDTH]]
-        for b in range(nodes[u, WIDTH]):
-            child = nodes[u, FIRST] + b
-            agenda.append(child)
-            nodes[child, START], nodes[child, STOP], touched[child] = begin[b], begin[b + 1], True
-            for c in range(child * C, (child + 1) * C):
-                tree.histogram[c] = 0.0
-            for e in range(begin[b], begin[b + 1]):
-                tree.histogram[child * C + tree.y[entries.row[e]]] += entries.weight[e]
-    return entries, used
+        width = nodes[u, WIDTH]
+        share, begin = np.empty(width), np.empty(width + 1, np.int64)
+        take_branches(
+            table, nodes[u, FEATURE], nodes[u, CUT], entries.row, start, stop, tree.origin, branch
+        )
+        # What is only tried out may be overwritten as soon as nodes on the agenda lie before it.
+        first = used if stays else max(used, stop)
+        end = plan_deal(entries.row, entries.weight, start, stop, first, branch, share, begin)
+        entries = Entries(with_room(entries.row, first, end), with_room(entries.weight, first, end))
+        deal(entries.row, entries.weight, start, stop, branch, share, begin)
+        used = end if stays else used
+        for b in range(width):
+            agenda[deep, 0], agenda[deep, 1] = nodes[u, FIRST] + b, begin[b]
+            agenda[deep, 2] = begin[b + 1]
+            deep += 1
+    return entries, used, estimate

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from labelance._compile import kernel
 from labelance.exceptions import InputError
+from labelance.learners.tree._piece import piece
 
 EPS = 1e-6  # tolerance of J48's comparisons
 VALUE_GAP = 1e-5  # two numbers closer than this are never separated
@@ -56,7 +56,9 @@ def make_rules(
     """Return the rules; the defaults are those of ``J48 -C 0.25 -M 2``."""
     if not 0 < confidence < 1:
         raise InputError(
-            "confidence is a number between 0 and 1", f"it is {confidence!r}", "J48 takes 0.25"
+            "confidence is a number between 0 and 1",
+            f"it is {confidence!r}",
+            "J48 takes 0.25",
         )
     if not min_leaf >= 1:
         raise InputError("min_leaf is at least 1", f"it is {min_leaf!r}", "J48 takes 2")
@@ -71,13 +73,13 @@ def make_rules(
     )
 
 
-@kernel
+@piece
 def xlogx(x: float) -> float:
     """Return x ln x, nothing for what is nearly zero."""
     return 0.0 if x < EPS else x * log(x)
 
 
-@kernel
+@piece
 def smallest_side(known: float, n_classes: int, min_leaf: float) -> float:
     """Return the least weight on either side of a numeric cut."""
     share = 0.1 * known / n_classes
@@ -86,13 +88,13 @@ def smallest_side(known: float, n_classes: int, min_leaf: float) -> float:
     return 25.0 if share - 25.0 > EPS else share
 
 
-@kernel
+@piece
 def is_settled(weight: float, largest: float, min_leaf: float) -> bool:
     """Tell whether a node is a leaf before any feature is looked at: too light, or pure."""
     return 2 * min_leaf - weight > EPS or abs(weight - largest) < EPS
 
 
-@kernel
+@piece
 def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
     """Tell which features count in the average gain: not those of very many categories.
 
@@ -107,7 +109,7 @@ def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
     return averaged
 
 
-@kernel
+@piece
 def choose(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
     """Return the position of the winner among ``n`` candidates, or -1 for a leaf.
 
@@ -128,7 +130,7 @@ def choose(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
     return winner
 
 
-@kernel
+@piece
 def added_errors(N: float, e: float, rules: Rules) -> float:
     """Return the errors to add to ``e`` seen among ``N``: an upper confidence limit."""
     if rules.confidence > 0.5:
@@ -141,7 +143,7 @@ def added_errors(N: float, e: float, rules: Rules) -> float:
     return _normal_limit(N, e, rules.z)
 
 
-@kernel
+@piece
 def _normal_limit(N: float, e: float, z: float) -> float:
     if e + 0.5 >= N:
         return max(N - e, 0.0)
@@ -150,7 +152,7 @@ def _normal_limit(N: float, e: float, z: float) -> float:
     return (f + z * z / (2 * N) + spread) / (1 + z * z / N) * N - e
 
 
-@kernel
+@piece
 def pessimistic_errors(histogram: NDArray, first: int, n_classes: int, rules: Rules) -> float:
     """Return the estimated errors of a leaf with the class weights ``histogram[first:]``."""
     total, largest = 0.0, 0.0

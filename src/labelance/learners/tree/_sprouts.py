@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance.learners.tree._piece import piece
 from labelance.learners.tree._problems import Problems
 from labelance.learners.tree._rules import is_settled
-from labelance.learners.tree._table import MISSING, ONE, TreeTable
 
 LEAF = -1
 
@@ -48,7 +47,7 @@ class Tree(NamedTuple):
     n_classes: int
 
 
-@kernel
+@piece
 def with_room(array: NDArray, used: int, needed: int) -> NDArray:
     """Return the array, or a copy of its ``used`` part in a longer one if it is too short."""
     if needed > len(array):
@@ -59,7 +58,7 @@ def with_room(array: NDArray, used: int, needed: int) -> NDArray:
     return array
 
 
-@kernel
+@piece
 def with_nodes(nodes: NDArray, used: int, needed: int) -> NDArray:
     """Do for nodes what :func:`with_room` does for numbers."""
     if needed > len(nodes):
@@ -71,9 +70,9 @@ def with_nodes(nodes: NDArray, used: int, needed: int) -> NDArray:
     return nodes
 
 
-@kernel
-def new_sprouts(problems: Problems, n_rows: int, entries: bool) -> Sprouts:
-    """Return room for the trees of some problems, with one entry per row if asked for."""
+@piece
+def new_sprouts(problems: Problems, n_rows: int) -> Sprouts:
+    """Return room for the trees of some problems, with one entry per row for each."""
     n_problems = len(problems.n_classes)
     entry_start = np.zeros(n_problems + 1, np.int64)
     for p in range(n_problems):
@@ -84,21 +83,29 @@ def new_sprouts(problems: Problems, n_rows: int, entries: bool) -> Sprouts:
         np.zeros(n_problems + 1, np.int64),
         np.empty(64, np.float64),
         np.zeros(n_problems + 1, np.int64),
-        np.empty(entry_start[n_problems] if entries else 0, np.int32),
+        np.empty(entry_start[n_problems], np.int32),
         np.empty(0, np.float64),
         entry_start,
     )
 
 
-@kernel
+@piece
 def add_tree(
-    sprouts: Sprouts, p: int, nodes: NDArray, histogram: NDArray, size: int, n_classes: int
+    sprouts: Sprouts,
+    p: int,
+    nodes: NDArray,
+    histogram: NDArray,
+    size: int,
+    n_classes: int,
 ) -> Sprouts:
     """Return the sprouts with the nodes of tree p."""
     a, b = sprouts.node_start[p], sprouts.histogram_start[p]
     c, d = a + size, b + size * n_classes
     sprouts.node_start[p + 1], sprouts.histogram_start[p + 1] = c, d
-    all_nodes, all_weights = with_nodes(sprouts.nodes, a, c), with_room(sprouts.histogram, b, d)
+    all_nodes, all_weights = (
+        with_nodes(sprouts.nodes, a, c),
+        with_room(sprouts.histogram, b, d),
+    )
     for v in range(size):
         for k in range(N_FIELDS):
             all_nodes[a + v, k] = nodes[v, k]
@@ -115,72 +122,21 @@ def add_tree(
     )
 
 
-@kernel
-def plant(nodes: NDArray, counts: NDArray, v: int, start: int, C: int, min_leaf: float) -> bool:
-    """Make node v a leaf over as many entries as its classes count, from ``start`` on.
-
-    Returns whether it may be split.
-    """
-    total, largest = counts[v * C], counts[v * C]
-    for c in range(v * C + 1, (v + 1) * C):
-        total += counts[c]
-        largest = max(largest, counts[c])
-    nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = LEAF, 0, 0, 0
-    nodes[v, START], nodes[v, STOP] = start, start + total
-    return not is_settled(total, largest, min_leaf)
-
-
-@kernel
-def rank_of(
-    row_start: NDArray,
-    row_feature: NDArray,
-    row_rank: NDArray,
-    stored: NDArray,
-    words: int,
-    implicit: NDArray,
-    row: int,
-    feature: int,
-) -> int:
-    """Return the rank of one cell.
-
-    It takes single arrays of the table and looks into all of them whatever it finds: so the
-    compiler can drop the reference counting, which would cost more than the search.
-    """
-    low, end = row_start[row], row_start[row + 1]
-    high, usual = end, implicit[feature]
-    bits = stored[row * words + min(feature >> 6, words)]
-    if end - low == len(implicit):  # all cells are stored
-        low = high = low + feature
-    elif not (bits >> np.uint64(feature & 63)) & ONE:
-        low = high
-    while low < high:
-        middle = (low + high) >> 1
-        if row_feature[middle] < feature:
-            low = middle + 1
-        else:
-            high = middle
-    rank, found = row_rank[low], row_feature[low] == feature
-    return rank if low < end and found else usual
-
-
-@kernel
-def take_branches(
-    table: TreeTable,
-    feature: int,
-    cut: int,
-    row: NDArray,
+@piece
+def plant(
+    nodes: NDArray,
+    histogram: NDArray,
+    v: int,
     start: int,
     stop: int,
-    origin: NDArray,
-    branch: NDArray,
-) -> None:
-    """Note the branch that each of some entries' rows takes, -1 where its value is missing."""
-    row_start, row_feature, row_rank = table.row_start, table.row_feature, table.row_rank
-    stored, words, implicit = table.stored, table.words, table.implicit
-    nominal = table.n_categories[feature] > 0
-    for e in range(start, stop):
-        i = row[e]
-        rank = rank_of(
-            row_start, row_feature, row_rank, stored, words, implicit, origin[i], feature
-        )
-        branch[i] = -1 if rank == MISSING else (rank if nominal else rank > cut)
+    C: int,
+    min_leaf: float,
+) -> bool:
+    """Make node v a leaf over some entries; tell whether it may be split."""
+    total, largest = 0.0, 0.0
+    for c in range(v * C, (v + 1) * C):
+        total += histogram[c]
+        largest = max(largest, histogram[c])
+    nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = LEAF, 0, 0, 0
+    nodes[v, START], nodes[v, STOP] = start, stop
+    return not is_settled(total, largest, min_leaf)

@@ -118,7 +118,9 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
     row = np.repeat(np.arange(n), np.diff(by_row.indptr))
     feature = by_row.indices.astype(np.uint64)
     np.bitwise_or.at(
-        bits, row * words + (feature >> np.uint64(6)).astype(np.int64), ONE << (feature & SIX_BITS)
+        bits,
+        row * words + (feature >> np.uint64(6)).astype(np.int64),
+        ONE << (feature & SIX_BITS),
     )
     return bits, words
 
@@ -208,7 +210,11 @@ def _stored(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
     part = X.tocsc() if len(columns) == X.shape[1] else X[:, columns].tocsc()
     column = np.repeat(columns, np.diff(part.indptr))
     keep = part.data != 0
-    return column[keep], part.indices[keep].astype(np.int64), part.data[keep].astype(np.float64)
+    return (
+        column[keep],
+        part.indices[keep].astype(np.int64),
+        part.data[keep].astype(np.float64),
+    )
 
 
 def _sorted_sparse(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:

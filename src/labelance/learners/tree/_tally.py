@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
+from labelance.learners.tree._piece import piece
 
 
 class Trees(NamedTuple):
@@ -66,14 +67,17 @@ def tally(
                     out[i, per_slot.account[p]] += part * per_slot.amount[p]
 
 
-@kernel
+@piece
 def _class_shares(X: NDArray, i: int, trees: Trees, t: int, v: int) -> NDArray:
     """Send a row from node v down all branches where its value is missing, part by part."""
     root, C = trees.node_start[t], trees.slot_start[t + 1] - trees.slot_start[t]
     shares, sum_of_parts = np.zeros(C), 0.0
-    agenda = [(np.int64(v), 1.0)]
-    while len(agenda) > 0:
-        node, part = agenda.pop()
+    size, top = trees.node_start[t + 1] - root, 1
+    agenda, parts = np.empty(size, np.int64), np.empty(size)
+    agenda[0], parts[0] = v, 1.0
+    while top > 0:
+        top -= 1
+        node, part = agenda[top], parts[top]
         if trees.feature[node] < 0:
             base, total = trees.histogram_start[t] + (node - root) * C, 0.0
             for c in range(C):
@@ -85,18 +89,20 @@ def _class_shares(X: NDArray, i: int, trees: Trees, t: int, v: int) -> NDArray:
         x, first = X[trees.feature[node], i], root + trees.first[node]
         if not np.isnan(x):
             step = x > trees.threshold[node] if trees.width[node] == 2 else np.int64(x)
-            agenda.append((np.int64(first + step), part))
+            agenda[top] = first + step
+            top += 1
             continue
         for child in range(first, first + trees.width[node]):
             if trees.weight[child] > 0:
-                share = trees.weight[child] / trees.weight[node]
-                agenda.append((np.int64(child), part * share))
+                agenda[top] = child
+                parts[top] = part * trees.weight[child] / trees.weight[node]
+                top += 1
     for c in range(C):
         shares[c] /= sum_of_parts
     return shares
 
 
-@kernel
+@piece
 def _most_probable(shares: NDArray, last_wins: bool) -> int:
     best = 0
     for c in range(1, len(shares)):
