@@ -6,12 +6,18 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from labelance import __version__
 from labelance.cli import main
+from labelance.cli._comparison import fit_methods
 from labelance.datasets import make_multilabel_imbalanced, read_multilabel
+from labelance.learners import BinaryRelevance
+from labelance.sampling import MLSOL
 
 TREE = ["demo", "describe", "resample", "methods", "split", "convert", "datasets"]
+METHODS = ["no sampling", "MLSMOTE", "MLSOL", "EMLSMOTE", "EMLSOL"]
+LEARNERS = ["BR of C4.5", "MLkNN"]
 
 
 @pytest.fixture
@@ -63,17 +69,29 @@ def test_demo_compares_and_draws(call, tmp_path):
     picture = tmp_path / "demo.png"
     code, out, _ = call("demo", "--picture", picture)
     assert code == 0
-    assert "no sampling" in out
-    assert "MLSOL" in out
+    assert all(word in out for word in (*METHODS, "AUC-ROC", "AUCPR"))
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_demo_speaks_json(call):
-    code, out, err = call("demo", "--no-picture", "--json")
-    result = json.loads(out)
-    assert (code, err) == (0, "")
-    assert {score["method"] for score in result["scores"]} >= {"no sampling", "MLSOL"}
-    assert all(0 <= score["macro_f1"] <= 1 for score in result["scores"])
+def test_demo_speaks_json_and_says_the_same_again(call):
+    runs = [call("demo", "--no-picture", "--json") for _ in range(2)]
+    assert [(code, err) for code, _, err in runs] == [(0, "")] * 2
+    scores, again = (json.loads(out)["scores"] for _, out, _ in runs)
+    assert scores == again
+    compared = [(score["learner"], score["method"]) for score in scores]
+    assert compared == [(learner, method) for learner in LEARNERS for method in METHODS]
+    for name in ("macro_f1", "macro_auc_roc", "macro_auc_pr"):
+        assert all(0 <= score[name] <= 1 for score in scores)
+
+
+def test_demo_takes_the_first_member_for_the_sampler_alone():
+    """What one fit serves must be what a person would get from sampler and learner."""
+    X, Y = make_multilabel_imbalanced(90, 3, 3, random_state=0)
+    models = dict(fit_methods(BinaryRelevance(), X, Y, 0))
+    assert list(models) == METHODS
+    drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(5)[0])
+    alone = BinaryRelevance().fit(drawn.X, drawn.Y)
+    assert_array_equal(models["MLSOL"].predict_proba(X), alone.predict_proba(X))
 
 
 def test_describe_a_file(call, songs):
