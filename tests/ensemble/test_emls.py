@@ -13,10 +13,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import EMLS, EMLSOL, LabelThresholds
-from labelance.exceptions import InputError, UndefinedLabelWarning
+from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
+from labelance.learners import BinaryRelevance, MLkNN
 from labelance.learners._thresholds import GRID, best_thresholds
 from labelance.metrics import label_scores, macro_f1
 from labelance.sampling import MLSMOTE, MLSOL, MLUL
@@ -238,3 +240,15 @@ def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
     model = EMLS(TREE, MLSMOTE(), n_estimators=5, random_state=0).fit(*data)
     bags = len(set(MLSMOTE().plan(*data).details.labels))
     assert (len(searches), len(model.estimators_)) == (2 * bags, 5)  # ours and the ensemble's
+
+
+@pytest.mark.parametrize("learner", [LabelThresholds(TREE), EMLS(TREE, threshold_data="cv")])
+def test_fewer_rows_than_folds_are_refused(data, learner):
+    X, Y = data
+    with pytest.raises(TooFewRowsError, match=r'n_samples=2.*threshold_data="train"'):
+        learner.fit(X[:2], Y[:2])
+
+
+def test_what_an_ensemble_takes_is_what_its_estimator_takes():
+    assert get_tags(EMLS(BinaryRelevance(), MLSOL())).input_tags.allow_nan
+    assert not get_tags(LabelThresholds(MLkNN())).input_tags.allow_nan

@@ -165,7 +165,7 @@ def test_other_estimators_get_the_rows_as_they_came(kind, small):
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(BinaryRelevance())
+    pass_scikit_learn_checks(BinaryRelevance(), "sure")
 
 
 @pytest.mark.data

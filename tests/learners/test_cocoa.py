@@ -153,8 +153,7 @@ def test_one_label_has_no_couples(small):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    other = {"check_classifier_multioutput": "expects thresholds of 0.5"}
-    pass_scikit_learn_checks(COCOA(random_state=0), other)
+    pass_scikit_learn_checks(COCOA(random_state=0), "own_rule")
 
 
 @pytest.mark.data

@@ -143,8 +143,7 @@ def test_thresholds_maximise_f_on_all_training_rows(search, estimator, small):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    other = {"check_classifier_multioutput": "expects thresholds of 0.5"}
-    pass_scikit_learn_checks(ECCRU3(n_chains=3, random_state=0), other)
+    pass_scikit_learn_checks(ECCRU3(n_chains=3, random_state=0), "own_rule", "sure")
 
 
 @pytest.mark.data

@@ -96,4 +96,4 @@ def test_a_classifier_without_probabilities_decides(small):
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(LabelPowerset())
+    pass_scikit_learn_checks(LabelPowerset(), "sure")

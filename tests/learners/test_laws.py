@@ -1,14 +1,15 @@
-"""Every learner obeys the laws of :mod:`labelance.testing`."""
+"""Every learner obeys the laws of :mod:`labelance.testing`; ensembles scikit-learn's too."""
 
 import inspect
 
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance import learners
 from labelance.ensemble import EMLS, LabelThresholds
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.learners._base import BaseMultiLabelClassifier
-from labelance.sampling import MLSOL
+from labelance.sampling import MLROS, MLSOL
 from labelance.testing import parametrize_with_learner_checks
 
 
@@ -33,3 +34,18 @@ LEARNERS = [
 @parametrize_with_learner_checks(LEARNERS)
 def test_learner_obeys_the_law(check):
     check()
+
+
+# MLSOL would refuse some of the data, in which no class lies next to another.
+CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, random_state=0)
+BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
+TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "cannot"),
+    [(CLONES, ["sure"]), (BAGS, ["own_rule", "sure"]), (TUNED, ["own_rule", "sure"])],
+    ids=["EMLS", "bagging", "LabelThresholds"],
+)
+def test_scikit_learn_checks_of_ensembles(learner, cannot, pass_scikit_learn_checks):
+    pass_scikit_learn_checks(learner, *cannot)

@@ -139,8 +139,7 @@ def test_a_new_category_differs_from_all_others():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    words = {"check_fit2d_1sample": "expects its own words where neighbors are too few"}
-    pass_scikit_learn_checks(MLkNN(k=3), words)  # there are checks with ten rows
+    pass_scikit_learn_checks(MLkNN(k=3), "few_rows")  # there are checks with ten rows
 
 
 @pytest.mark.data

@@ -133,7 +133,7 @@ def test_sets_too_large_to_number_are_refused():
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(RAkEL())
+    pass_scikit_learn_checks(RAkEL(random_state=0), "sure")
 
 
 # Against the authors' program -----------------------------------------------------------------

@@ -257,7 +257,7 @@ def test_words_and_missing_values_are_refused(small):
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(SOSHF(n_estimators=5, random_state=0))
+    pass_scikit_learn_checks(SOSHF(n_estimators=5, random_state=0), "sure")
 
 
 @pytest.mark.data

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from labelance._arrays import take_rows
 from labelance._inputs import Data
 from labelance._random import as_generator
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._thresholds import Objective, best_thresholds
 from labelance.metrics import label_scores
@@ -48,6 +48,7 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
 
     def _fit(self, data: Data, X: Any) -> None:
         self._refuse_single_label_estimator()
+        self._refuse_fewer_rows_than_folds(data.n_samples)
         rng = as_generator(self.random_state)
         Y = data.labels.table.native
         self._fit_model(X, Y, rng)
@@ -70,6 +71,14 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
                 f"{type(self).__name__} needs a classifier that learns many labels at once",
                 f"{type(self.estimator).__name__} learns one",
                 f"Wrap it: labelance.learners.BinaryRelevance({type(self.estimator).__name__}())",
+            )
+
+    def _refuse_fewer_rows_than_folds(self, n: int) -> None:
+        if self.threshold is not None and self.threshold_data == "cv" and n < CV_FOLDS:
+            raise TooFewRowsError(
+                f'threshold_data="cv" needs a row for each of {CV_FOLDS} folds',
+                f"n_samples={n}",
+                'Pass more rows, or use threshold_data="train"',
             )
 
     @abstractmethod
@@ -102,3 +111,11 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return (self._scores(clean, X) >= self.thresholds_).astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A sampler that cannot take what the estimator can says so itself, in fit.
+        inner = get_tags(self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
