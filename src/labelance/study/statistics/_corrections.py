@@ -1,0 +1,167 @@
+"""Corrections for testing all pairs at once: Holm, Shaffer, Bergmann-Hommel."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.exceptions import InputError
+from labelance.study.statistics._partitions import exhaustive_sets, true_counts
+from labelance.study.statistics._tables import Floats, Table, open_p_values, pair_values, square
+
+Whole = NDArray[np.integer]
+# Ten methods have 115,974 exhaustive sets, eleven 678,569, twelve 4,213,596.
+MOST_METHODS = 10
+
+
+def holm(p_matrix: Table) -> Any:
+    """Adjust the p values of all pairs by Holm's step-down procedure.
+
+    The i-th smallest of m p values is multiplied by m - i + 1, the number of hypotheses not yet
+    rejected.
+
+    Parameters
+    ----------
+    p_matrix : array or data frame of shape (n_methods, n_methods)
+        Symmetric, unadjusted p values; anything on the diagonal.
+
+    Returns
+    -------
+    array or data frame of shape (n_methods, n_methods)
+        Adjusted p values: a pair is significant at alpha if its value is at most alpha. Ones
+        on the diagonal.
+
+    Examples
+    --------
+    >>> from labelance.study.statistics import holm
+    >>> holm([[1, 0.01, 0.02], [0.01, 1, 0.3], [0.02, 0.3, 1]])
+    array([[1.  , 0.03, 0.04],
+           [0.03, 1.  , 0.3 ],
+           [0.04, 0.3 , 1.  ]])
+    """
+    return _adjust(p_matrix, lambda p, _: _step_down(p, np.arange(p.size, 0, -1)))
+
+
+def shaffer(p_matrix: Table) -> Any:
+    """Adjust the p values of all pairs by Shaffer's static procedure.
+
+    Like Holm's, but with the largest number of hypotheses that can still be true together: if
+    a and b differ, c cannot be equal to both.
+
+    Parameters
+    ----------
+    p_matrix : array or data frame of shape (n_methods, n_methods)
+        Symmetric, unadjusted p values; anything on the diagonal.
+
+    Returns
+    -------
+    array or data frame of shape (n_methods, n_methods)
+        Adjusted p values, none larger than Holm's. Ones on the diagonal.
+
+    References
+    ----------
+    .. [1] J. P. Shaffer. Modified sequentially rejective multiple test procedures. Journal of
+       the American Statistical Association 81 (1986), 826-831.
+
+    Examples
+    --------
+    >>> from labelance.study.statistics import shaffer
+    >>> shaffer([[1, 0.01, 0.02], [0.01, 1, 0.3], [0.02, 0.3, 1]])
+    array([[1.  , 0.03, 0.03],
+           [0.03, 1.  , 0.3 ],
+           [0.03, 0.3 , 1.  ]])
+    """
+    return _adjust(p_matrix, lambda p, k: _step_down(p, _still_true(k)))
+
+
+def bergmann_hommel(p_matrix: Table, *, monotone: bool = False) -> Any:
+    """Adjust the p values of all pairs by Bergmann and Hommel's procedure.
+
+    The most powerful of the three. For every exhaustive set, that is every set of pairs that
+    can be equal together, its smallest p value times its size bounds all its members.
+
+    Parameters
+    ----------
+    p_matrix : array or data frame of shape (n_methods, n_methods)
+        Symmetric, unadjusted p values; anything on the diagonal. At most 10 methods, since
+        the number of exhaustive sets explodes.
+    monotone : bool, default=False
+        Make adjusted values follow the order of the unadjusted ones, as the R package scmamp
+        does. The procedure itself does not: a pair with a larger p value may be rejected
+        before one with a smaller.
+
+    Returns
+    -------
+    array or data frame of shape (n_methods, n_methods)
+        Adjusted p values, none larger than Shaffer's. Ones on the diagonal.
+
+    References
+    ----------
+    .. [1] G. Bergmann and G. Hommel. Improvements of general multiple test procedures for
+       redundant systems of hypotheses. In Multiple Hypotheses Testing (1988), 100-115.
+    .. [2] S. García and F. Herrera. An extension on "Statistical comparisons of classifiers
+       over multiple data sets" for all pairwise comparisons. Journal of Machine Learning
+       Research 9 (2008), 2677-2694.
+
+    Examples
+    --------
+    >>> from labelance.study.statistics import bergmann_hommel
+    >>> bergmann_hommel([[1, 0.01, 0.02], [0.01, 1, 0.3], [0.02, 0.3, 1]])
+    array([[1.  , 0.03, 0.03],
+           [0.03, 1.  , 0.3 ],
+           [0.03, 0.3 , 1.  ]])
+    """
+
+    def rule(p: Floats, k: int) -> Floats:
+        adjusted = _largest_bounds(p, k)
+        return _running_maximum(p, adjusted) if monotone else adjusted
+
+    return _adjust(p_matrix, rule)
+
+
+def _adjust(p_matrix: Table, rule: Callable[[Floats, int], Floats]) -> Any:
+    """Apply a rule for the p values of all pairs to a matrix of them."""
+    values, methods = open_p_values(p_matrix)
+    k = len(values)
+    adjusted = np.minimum(rule(pair_values(values), k), 1.0)
+    return methods.matrix(square(adjusted, k, below=adjusted, diagonal=1))
+
+
+def _step_down(p: Floats, factors: Whole) -> Floats:
+    """Multiply ascending p values by falling factors; none may fall below one before it."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(factors * p[order])
+    return adjusted
+
+
+def _still_true(k: int) -> Whole:
+    """Shaffer's t_i, i = 1..m: how many pairs can at most be true after i - 1 rejections."""
+    left = np.arange(k * (k - 1) // 2, 0, -1)
+    counts = np.array(true_counts(k))
+    return np.asarray(counts[np.searchsorted(counts, left, side="right") - 1])
+
+
+def _largest_bounds(p: Floats, k: int) -> Floats:
+    """For every pair the largest |I| min p over the exhaustive sets I that hold it."""
+    if k > MOST_METHODS:
+        raise InputError(
+            f"Bergmann-Hommel goes through all partitions of at most {MOST_METHODS} methods",
+            f"{k} methods came",
+            "Use shaffer, which is nearly as powerful at any number, or compare fewer methods",
+        )
+    sets = exhaustive_sets(k)
+    smallest = np.full(sets.shape[1], np.inf)
+    for value, inside in zip(p, sets):
+        np.minimum(smallest, value, out=smallest, where=inside)
+    bounds = sets.sum(axis=0) * smallest
+    return np.array([bounds[inside].max() for inside in sets])
+
+
+def _running_maximum(p: Floats, adjusted: Floats) -> Floats:
+    """Raise adjusted values to those of smaller or equal p values."""
+    order = np.lexsort((-adjusted, p))
+    raised = np.empty_like(adjusted)
+    raised[order] = np.maximum.accumulate(adjusted[order])
+    return raised

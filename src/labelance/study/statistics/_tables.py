@@ -1,0 +1,164 @@
+"""The door of the statistics: tables of scores and of p values come in, named ones go out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.dependencies import get_pandas, is_pandas_dataframe
+from numpy.typing import ArrayLike, NDArray
+
+from labelance.exceptions import InputError
+
+Floats = NDArray[np.float64]
+# An array, or a data frame of any library that narwhals knows.
+Table = Any
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The names of the compared methods, and the kind of table that they came in."""
+
+    names: tuple[str, ...]
+    _vector: Callable[[NDArray], Any]
+    _matrix: Callable[[NDArray], Any]
+
+    def vector(self, values: NDArray) -> Any:
+        """One value per method: a Series for pandas, else an array."""
+        return self._vector(values)
+
+    def matrix(self, values: NDArray) -> Any:
+        """One value per pair of methods, in the kind of table that came."""
+        return self._matrix(values)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of N data sets (rows) and k methods (columns), higher is better."""
+
+    values: Floats
+    methods: Methods
+
+
+def open_scores(
+    scores: Table, *, methods: Sequence[str] | None = None, higher_is_better: bool = True
+) -> Scores:
+    """Check a table of scores; turn it so that higher is better."""
+    values, columns, rows = _read(scores, "scores")
+    n_datasets, n_methods = values.shape
+    if n_datasets < 2 or n_methods < 2:
+        raise InputError(
+            "A comparison needs scores of at least 2 data sets (rows) and 2 methods (columns)",
+            f"the table has {n_datasets} row(s) and {n_methods} column(s)",
+            "Add data sets or methods, or transpose the table if it lies on its side",
+        )
+    names = _names(columns if methods is None else methods, n_methods, given=methods is not None)
+    bad = np.argwhere(~np.isfinite(values))
+    if bad.size:
+        row, column = bad[0]
+        raise InputError(
+            "A comparison needs the score of every method on every data set",
+            f"row {rows[row]!r} has {values[row, column]} for method {names[column]!r}",
+            "Leave that row out, or compute what is missing in it",
+        )
+    return Scores(values if higher_is_better else -values, _methods(names, scores))
+
+
+def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
+    """Check a symmetric matrix of p values; its diagonal may hold anything."""
+    values, columns, rows = _read(p_matrix, "p values")
+    size = len(values)
+    if size < 2 or values.shape != (size, size):
+        raise InputError(
+            "p values of all pairs of k methods are a k x k matrix with k >= 2",
+            f"a matrix of shape {values.shape} came",
+            "Make it with wilcoxon_matrix, or write each pair's p value on both sides",
+        )
+    if columns is not None and is_pandas_dataframe(p_matrix) and rows != columns:
+        raise InputError(
+            "Rows and columns of the p values name the same methods in the same order",
+            f"the rows are {rows} and the columns {columns}",
+            "Use p_matrix.loc[names, names] with one list of names",
+        )
+    apart = ~np.eye(size, dtype=bool)
+    valid = (values >= 0) & (values <= 1) & (np.abs(values - values.T) <= 1e-12)
+    if not valid[apart].all():
+        a, b = np.argwhere(apart & ~valid)[0]
+        raise InputError(
+            "p values lie in [0, 1] and are the same for (a, b) and (b, a)",
+            f"those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}",
+            "Give a full symmetric matrix of unadjusted two-sided p values",
+        )
+    names = _names(columns, size, given=False)
+    return values, _methods(names, p_matrix)
+
+
+def pair_values(matrix: NDArray) -> NDArray:
+    """The values above the diagonal: pairs (0, 1), (0, 2), ..."""
+    return matrix[np.triu_indices(len(matrix), 1)]
+
+
+def square(above: ArrayLike, n_methods: int, *, below: ArrayLike, diagonal: float) -> NDArray:
+    """Lay out values of pairs (a, b), and those of (b, a), as a matrix; undo `pair_values`."""
+    above = np.asarray(above)
+    matrix = np.full((n_methods, n_methods), diagonal, dtype=above.dtype)
+    a, b = np.triu_indices(n_methods, 1)
+    matrix[a, b] = above
+    matrix[b, a] = below
+    return matrix
+
+
+def _read(table: Table, what: str) -> tuple[Floats, Sequence[Any] | None, Sequence[Any]]:
+    """Values, names of the columns (None for an array) and names of the rows."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    columns = list(frame.columns) if isinstance(frame, nw.DataFrame) else None
+    try:
+        values = np.array(table if columns is None else frame.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"A table of {what} holds numbers only",
+            f"it cannot be read as such ({error})",
+            "Drop columns of words, or make them the index of the frame",
+        ) from error
+    if values.ndim != 2:
+        raise InputError(
+            f"A table of {what} has rows and columns",
+            f"an array with {values.ndim} dimension(s) came",
+            "Give a two-dimensional array or a data frame",
+        )
+    rows = list(table.index) if is_pandas_dataframe(table) else range(len(values))
+    return values, columns, rows
+
+
+def _names(columns: Sequence[Any] | None, n_methods: int, *, given: bool) -> tuple[str, ...]:
+    if columns is None:
+        return tuple(f"method_{column}" for column in range(n_methods))
+    names = tuple(str(column) for column in columns)
+    if len(names) != n_methods or len(set(names)) != n_methods:
+        raise InputError(
+            f"Each of the {n_methods} columns is a method with a name of its own",
+            f"the names are {list(names)}",
+            "Give one name per column in methods=" if given else "Rename equal columns",
+        )
+    return names
+
+
+def _methods(names: tuple[str, ...], table: Table) -> Methods:
+    """Remember how to make tables of the kind of ``table``."""
+    if is_pandas_dataframe(table):
+        pandas = get_pandas()
+        return Methods(
+            names,
+            lambda values: pandas.Series(values, index=list(names)),
+            lambda values: pandas.DataFrame(values, index=list(names), columns=list(names)),
+        )
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        backend = frame.implementation
+        return Methods(
+            names,
+            lambda values: values,
+            lambda values: nw.from_dict(dict(zip(names, values.T)), backend=backend).to_native(),
+        )
+    return Methods(names, lambda values: values, lambda values: values)
