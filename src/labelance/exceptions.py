@@ -25,6 +25,7 @@ __all__ = [
     "MissingDependencyError",
     "MissingValuesError",
     "NothingToSampleError",
+    "StudyError",
     "TooFewRowsError",
     "TooManyRowsError",
     "UndefinedLabelWarning",
@@ -54,6 +55,10 @@ class LabelanceError(Exception):
 
 class InputError(LabelanceError, ValueError):
     """The data or a parameter has a shape or value that the method cannot work with."""
+
+
+class StudyError(InputError):
+    """A study's plan, store or results cannot be worked with."""
 
 
 class LabelFormatError(InputError):

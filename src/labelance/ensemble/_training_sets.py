@@ -40,8 +40,10 @@ class EveryRow:
 class OnePlan:
     """A sampler of ours: one plan, which holds all that is not chance, and a draw a member."""
 
-    def __init__(self, sampler: BaseMultiLabelSampler, X: Any, Y: Any) -> None:
-        self.plan = sampler.plan(X, Y)
+    def __init__(
+        self, sampler: BaseMultiLabelSampler, X: Any, Y: Any, neighborhood: Any = None
+    ) -> None:
+        self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         drawn = self.plan.draw(rng)
@@ -82,12 +84,17 @@ class Bootstrap:
         return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), rows))
 
 
-def make_source(sampler: Any, X: Any, Y: Any, *, bootstrap: bool = False) -> Source:
-    """Choose the source for a sampler: ours, somebody's, or none."""
+def make_source(
+    sampler: Any, X: Any, Y: Any, *, bootstrap: bool = False, neighborhood: Any = None
+) -> Source:
+    """Choose the source for a sampler: ours, somebody's, or none.
+
+    Neighbors of the rows of X found before serve one plan on these rows, and nothing else.
+    """
     if bootstrap:
         return Bootstrap(sampler, X, Y)
     if sampler is None:
         return EveryRow(X, Y)
     if isinstance(sampler, BaseMultiLabelSampler):
-        return OnePlan(sampler, X, Y)
+        return OnePlan(sampler, X, Y, neighborhood)
     return ForeignSampler(sampler, X, Y)

@@ -1,0 +1,135 @@
+"""What is compared on what: datasets, learners and methods."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from labelance.study._component import Component
+
+Threshold = Literal["f1", "gmean", "balanced_accuracy"]
+Bootstrap = Literal[False, True, "beside"]
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A dataset of the catalogue by name, a file, or what a function makes.
+
+    Parameters
+    ----------
+    name : str
+        How tables call it.
+    path : str, optional
+        A file that :func:`labelance.datasets.read_multilabel` reads; without it the name is
+        looked up in the catalogue.
+    labels : str, int or list, optional
+        Which columns of the file are labels, as ``read_multilabel`` takes it.
+    make : Component, optional
+        A function by its import path, with arguments, that returns (X, Y) or a dataset.
+    protocol : {"paper"} or None, default=None
+        Reduce features and labels as the paper does (catalogue only).
+    folds : str, optional
+        A CSV file with the column ``row`` and one column ``rep0, rep1, …`` of fold numbers for
+        each repetition, in place of our own splits.
+    """
+
+    name: str
+    path: str | None = None
+    labels: Any = None
+    make: Component | None = None
+    protocol: str | None = None
+    folds: str | None = None
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A multi-label classifier and its name."""
+
+    name: str
+    component: Component
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is done about imbalance around any learner.
+
+    Parameters
+    ----------
+    name : str
+        How tables call it.
+    sampler : Component, optional
+        Anything with ``fit_resample``; None leaves the rows as they are.
+    n_estimators : int, default=1
+        Members; their scores are averaged.
+    bootstrap : bool or "beside", default=False
+        Whether members see rows drawn with replacement: before sampling, or "beside" the rows
+        that the sampler, which sees all rows, adds.
+    threshold : {"f1", "gmean", "balanced_accuracy"} or None, default=None
+        What the thresholds maximise. None keeps the learner's own rule, or 0.5 for the mean of
+        several members.
+    threshold_search, threshold_data
+        As in :class:`labelance.ensemble.EMLS`.
+    balanced : bool, default=False
+        Weigh the classes of every label, where the base classifier of the learner can.
+    """
+
+    name: str
+    sampler: Component | None = None
+    n_estimators: int = 1
+    bootstrap: Bootstrap = False
+    threshold: Threshold | None = None
+    threshold_search: Literal["exact", "grid", "grid_mulan"] = "exact"
+    threshold_data: Literal["train", "oob", "cv"] = "train"
+    balanced: bool = False
+
+    @property
+    def family(self) -> Family:
+        """Return what decides its training sets; methods of one family share members."""
+        return Family(self.sampler, self.bootstrap, self.balanced)
+
+    @property
+    def shares_members(self) -> bool:
+        """Say whether its thresholds come from scores that the family has anyway."""
+        return self.threshold is None or self.threshold_data == "train"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Methods with the same training sets: a single model is the first member of its ensemble."""
+
+    sampler: Component | None
+    bootstrap: Bootstrap
+    balanced: bool
+
+    @property
+    def seed_key(self) -> int:
+        """Return a number for the random streams, the same in every process and release."""
+        return stable_hash([self.sampler and self.sampler.document(), self.bootstrap])
+
+
+def document(value: Any) -> dict[str, Any]:
+    """Return a part of the design as plain values without what is left at its default."""
+    if isinstance(value, Learner):
+        return {"name": value.name, **value.component.document()}
+    plain = asdict(value)
+    if isinstance(value, Method):
+        plain["sampler"] = value.sampler and value.sampler.document()
+    if isinstance(value, DataSource):
+        plain["make"] = value.make and value.make.document()
+    usual = type(value)(value.name)
+    return {
+        key: item for key, item in plain.items() if key == "name" or item != getattr(usual, key)
+    }
+
+
+def digest(value: Any) -> str:
+    """Return twelve hexadecimal digits that stand for plain values."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def stable_hash(value: Any) -> int:
+    """Return a number below 2**32 that is the same in every process."""
+    return int(digest(value)[:8], 16)

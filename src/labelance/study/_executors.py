@@ -1,0 +1,90 @@
+"""Where the work of a study is done: here, in processes, or on a Dask cluster."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from labelance._optional import optional_import
+from labelance.study._cells import Task
+from labelance.study._folds import StudyData
+from labelance.study._job import Bench, Job, signed
+from labelance.study._study import Study
+from labelance.study._work import Row, do_task
+
+
+class Executor(ABC):
+    """Does the tasks of a job; ``run`` says how many cells it finished."""
+
+    def __init__(self, *, n_jobs: int | None = None, address: str | None = None) -> None:
+        self.n_jobs, self.address = n_jobs, address
+
+    @abstractmethod
+    def run(self, job: Job) -> int:
+        """Do all the work that can be claimed."""
+
+
+class Serial(Executor):
+    """One fold after the other, in this process."""
+
+    def run(self, job: Job) -> int:
+        """Do all the work that can be claimed."""
+        bench = Bench.of(job)
+        return sum(bench.do(task) for task in job.claimed())
+
+
+class Processes(Executor):
+    """A process for each core; they write to the store themselves."""
+
+    def run(self, job: Job) -> int:
+        """Do all the work that can be claimed."""
+        bench = Bench.of(job)
+        # A fold is claimed when a process is free for it, so that other runners find work too.
+        pool = Parallel(
+            n_jobs=-1 if self.n_jobs is None else self.n_jobs,
+            return_as="generator_unordered",
+            pre_dispatch="n_jobs",
+            batch_size=1,
+        )
+        return sum(pool(delayed(bench.do)(task) for task in job.claimed()))
+
+
+class Dask(Executor):
+    """Any Dask cluster: data are scattered, rows come back and are written here."""
+
+    def run(self, job: Job) -> int:
+        """Do all the work that can be claimed."""
+        distributed = optional_import("distributed", extra="dask", purpose="The Dask executor")
+        with self._client(distributed) as client:
+            waiting, count = distributed.as_completed(), 0
+            tasks, at_once = job.claimed(by_learner=True), 2 * sum(client.ncores().values())
+            data: dict[str, Any] = {}
+            for task in tasks:
+                if task.dataset not in data:
+                    data = {task.dataset: client.scatter(job.shelf.get(task.dataset))}
+                waiting.add(client.submit(_do_all, job.study, task, data[task.dataset], pure=False))
+                if waiting.count() >= at_once:
+                    count += _write(job, next(waiting))
+            return count + sum(_write(job, future) for future in waiting)
+
+    def _client(self, distributed: Any) -> Any:
+        if self.address is not None:
+            return distributed.Client(self.address)
+        return distributed.Client(
+            n_workers=self.n_jobs, threads_per_worker=1, dashboard_address=None
+        )
+
+
+def _do_all(study: Study, task: Task, data: StudyData) -> list[Row]:
+    return [row for rows in do_task(study, task, data) for row in rows]
+
+
+def _write(job: Job, future: Any) -> int:
+    rows = signed(future.result(), job.runner)
+    job.store.add(rows)
+    return len(rows)
+
+
+EXECUTORS: dict[str, type[Executor]] = {"serial": Serial, "processes": Processes, "dask": Dask}

@@ -1,0 +1,124 @@
+"""Data of a fold: loaded once, memory-mapped by workers, with one neighbor search for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import joblib
+import numpy as np
+
+from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel
+from labelance.exceptions import StudyError
+from labelance.model_selection import IterativeStratifiedKFold
+from labelance.neighbors import Neighborhood, find_neighbors
+from labelance.study._cells import Task
+from labelance.study._design import DataSource
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """What a worker needs of a dataset: rows, labels, which features are nominal, and folds."""
+
+    X: Any
+    Y: Any
+    nominal: np.ndarray
+    folds: np.ndarray | None = None
+
+    def split(self, repeat: int, fold: int, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the training and the test rows; the same for all methods and learners."""
+        if self.folds is not None:
+            held = self.folds[:, repeat] == fold
+            return np.flatnonzero(~held), np.flatnonzero(held)
+        splitter = IterativeStratifiedKFold(n_folds, random_state=repeat)
+        return list(splitter.split(self.X, self.Y))[fold]
+
+
+class FoldData:
+    """The rows of a fold, and neighbors of its training rows, searched when first asked for."""
+
+    def __init__(self, data: StudyData, task: Task, n_folds: int) -> None:
+        train, test = data.split(task.repeat, task.fold, n_folds)
+        self.X, self.Y = data.X[train], data.Y[train]
+        self.X_test, self.Y_test = data.X[test], data.Y[test]
+        self.nominal = data.nominal
+        self._found: dict[Any, Neighborhood] = {}
+
+    def neighborhood(self, k: int, at_least: int, **space: Any) -> Neighborhood:
+        """Return k neighbors of every training row, from one search of the most ever needed."""
+        key = tuple(sorted(space.items()))
+        if key not in self._found or self._found[key].k < k:
+            self._found[key] = find_neighbors(
+                self.X,
+                min(max(k, at_least), self.X.shape[0] - 1),
+                categorical_features=self.nominal,
+                n_jobs=1,
+                **space,
+            )
+        return self._found[key].truncate(k)
+
+
+def load(source: DataSource) -> StudyData:
+    """Load the data that a source names."""
+    data = _read(source)
+    folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
+    return StudyData(data.X, data.Y, data.categorical_features, folds)
+
+
+def _read(source: DataSource) -> MultiLabelDataset:
+    if source.path is not None:
+        return read_multilabel(source.path, labels=source.labels)
+    if source.make is not None:
+        made = source.make.build()
+        return made if isinstance(made, MultiLabelDataset) else MultiLabelDataset(*made)
+    return load_dataset(source.name, protocol=source.protocol)  # type: ignore[arg-type]
+
+
+def _read_folds(source: DataSource, n: int) -> np.ndarray:
+    assert source.folds is not None
+    table = np.loadtxt(source.folds, delimiter=",", skiprows=1, dtype=int, ndmin=2)
+    if table.shape[0] != n or not np.array_equal(table[:, 0], np.arange(n)):
+        raise StudyError(
+            f"The folds of {source.name} name each of its {n} rows once, in order",
+            f"{source.folds} has {table.shape[0]} lines, or rows in another order",
+            "Give a CSV file with the columns row, rep0, rep1, …",
+        )
+    return table[:, 1:]
+
+
+class Shelf:
+    """Datasets in a folder, from which any number of processes map the same memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, source: DataSource) -> None:
+        """Load a dataset and lay it in the folder, unless it is there."""
+        path = self._path(source.name)
+        if not path.exists():
+            joblib.dump(load(source), path)
+
+    def get(self, name: str) -> StudyData:
+        """Map a dataset."""
+        return _map(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name.encode().hex()}.joblib"
+
+
+@lru_cache(maxsize=2)
+def _map(path: Path) -> StudyData:
+    return joblib.load(path, mmap_mode="r")
+
+
+@contextmanager
+def open_shelf() -> Iterator[Shelf]:
+    """Yield a shelf in a temporary folder."""
+    with TemporaryDirectory(prefix="labelance-study-") as folder:
+        yield Shelf(Path(folder))
+        _map.cache_clear()

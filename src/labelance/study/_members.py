@@ -1,0 +1,141 @@
+"""Members: fitted once, they serve the single model and every ensemble of their family."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from labelance.ensemble import EMLS, LabelThresholds
+from labelance.ensemble._tuned import relevance
+from labelance.learners._thresholds import best_thresholds
+from labelance.study._design import Learner, Method
+from labelance.study._folds import FoldData
+from labelance.study._measures import disagreement
+from labelance.study._meter import Cost, total
+from labelance.study._prepare import build_learner, prepare, search_of
+from labelance.study._training import TrainingSets
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a method says about the test rows, and what that cost."""
+
+    scores: np.ndarray
+    predicted: Any
+    sampling: Cost
+    fitting: Cost
+    predicting: Cost
+    n_resampled: int
+    disagreement: float
+
+
+class Members:
+    """A learner fitted on each training set of a family."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        methods: Sequence[Method],
+        fold: FoldData,
+        rows: TrainingSets,
+        most: int,
+    ) -> None:
+        self.rows, self.fold = rows, fold
+        needed = max(method.n_estimators for method in methods)
+        tuned = any(method.threshold is not None for method in methods)
+        alone = any(method.threshold is None and method.n_estimators == 1 for method in methods)
+        balanced = methods[0].balanced
+        self.fitting, self.tuning, self.predicting = [], [], []
+        self.scores: list[np.ndarray] = []
+        self.train_scores: list[np.ndarray] = []
+        for number, drawn in enumerate(rows.sets[:needed]):
+            fitting, tuning, predicting = Cost(), Cost(), Cost()
+            with fitting.spent():
+                member = build_learner(learner, fold.nominal, balanced=balanced)
+                member = _fit(member, drawn.X, drawn.Y, fold, most)
+            with predicting.spent():
+                self.scores.append(relevance(member, fold.X_test))
+            if tuned:
+                with tuning.spent():
+                    self.train_scores.append(relevance(member, fold.X))
+            if alone and number == 0:
+                self.own_predictions = member.predict(fold.X_test)
+            self.fitting.append(fitting)
+            self.tuning.append(tuning)
+            self.predicting.append(predicting)
+
+    def judge(self, method: Method) -> Verdict:
+        """Return what the first members say together, by the rule of a method."""
+        m, finding = method.n_estimators, Cost()
+        scores = _mean(self.scores[:m])
+        if method.threshold is not None:
+            with finding.spent():
+                thresholds = best_thresholds(
+                    self.fold.Y,
+                    _mean(self.train_scores[:m]),
+                    objective=method.threshold,
+                    search="exact" if method.threshold_search == "exact" else "grid",
+                    grid_mulan=method.threshold_search == "grid_mulan",
+                )
+            predicted = (scores >= thresholds).astype(np.int8)
+            finding += total(self.tuning[:m])
+        else:
+            predicted = self.own_predictions if m == 1 else (scores >= 0.5).astype(np.int8)
+        return Verdict(
+            scores,
+            predicted,
+            self.rows.cost(m),
+            total(self.fitting[:m]) + finding,
+            total(self.predicting[:m]),
+            self.rows.sets[0].Y.shape[0],
+            disagreement(self.scores[:m]),
+        )
+
+
+def judge_alone(
+    learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator
+) -> Verdict:
+    """Fit a method whose thresholds need models of their own, through the public ensemble."""
+    built = build_learner(learner, fold.nominal, balanced=method.balanced)
+    options = {
+        "threshold": method.threshold,
+        "threshold_search": method.threshold_search,
+        "threshold_data": method.threshold_data,
+        "random_state": stream,
+    }
+    if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
+        model: Any = LabelThresholds(built, **options)
+    else:
+        sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
+        model = EMLS(
+            built,
+            sampler,
+            n_estimators=method.n_estimators,
+            bootstrap=bool(method.bootstrap),
+            **options,
+        )
+    fitting, predicting = Cost(), Cost()
+    with fitting.spent():
+        model.fit(fold.X, fold.Y)
+    with predicting.spent():
+        scores = model.predict_proba(fold.X_test)
+    predicted = (scores >= model.thresholds_).astype(np.int8)
+    return Verdict(scores, predicted, Cost(), fitting, predicting, fold.Y.shape[0], float("nan"))
+
+
+def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
+    """Fit a member, with the fold's neighbors where it looks at the rows of the fold itself."""
+    if X is fold.X and "neighborhood" in inspect.signature(member.fit).parameters:
+        wanted = search_of(member)
+        if wanted is not None:
+            k, space = wanted
+            return member.fit(X, Y, neighborhood=fold.neighborhood(k, most, **space))
+    return member.fit(X, Y)
+
+
+def _mean(scores: list[np.ndarray]) -> np.ndarray:
+    return scores[0] if len(scores) == 1 else sum(scores[1:], scores[0]) / len(scores)

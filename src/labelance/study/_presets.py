@@ -1,0 +1,138 @@
+"""Studies by name: the paper's, and what it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labelance.study._component import Component
+from labelance.study._design import DataSource, Learner, Method
+from labelance.study._study import Study
+
+PAPER_DATASETS = (
+    "bibtex",
+    "cal500",
+    "corel5k",
+    "enron",
+    "flags",
+    "genbase",
+    "medical",
+    "rcv1subset1",
+    "rcv1subset2",
+    "scene",
+    "yahoo-Arts1",
+    "yahoo-Business1",
+    "yeast",
+)
+SMALL_DATASETS = ("flags", "genbase", "medical", "cal500", "scene", "yeast", "enron")
+
+# The program's MLSMOTE; range-scaled Euclidean distance is its distance everywhere.
+_MLSMOTE = {
+    "k_neighbors": 5,
+    "scale": "range",
+    "grow_bags": True,
+    "at_least_mean": True,
+    "vote_includes_seed": True,
+}
+
+
+def paper_learners(*, mulan: bool = False) -> tuple[Learner, ...]:
+    """Return the paper's six learners; ``mulan`` keeps every rule of the authors' program."""
+    search = "grid_mulan" if mulan else "grid"
+    cocoa = {"threshold_search": search, "random_state": 1}
+    eccru = {"threshold_search": search, "random_state": 1}
+    clr = {}
+    if mulan:
+        cocoa["strict"] = True
+        eccru["bootstrap_seed"] = "shared"
+        clr["silent_after_empty"] = True
+    return (
+        Learner("BR", Component("BinaryRelevance")),
+        Learner("MLkNN", Component("MLkNN", {"k": 10, "s": 1, "scale": "range"})),
+        Learner("CLR", Component("CalibratedLabelRanking", clr)),
+        Learner("RAkEL", Component("RAkEL", {"labelset_size": 3, "random_state": 0})),
+        Learner("COCOA", Component("COCOA", {"n_couples": 10, **cocoa})),
+        Learner("ECCRU3", Component("ECCRU3", {"n_chains": 10, **eccru})),
+    )
+
+
+def paper_methods(*, mulan: bool = False) -> tuple[Method, ...]:
+    """Return the paper's seven methods: four single ones and three ensembles of five."""
+    rule = "mulan" if mulan else "paper"
+    samplers = {
+        "MLSMOTE": Component("MLSMOTE", _MLSMOTE),
+        "RHwRSMT": Component("RHwRSMT", {"resampler": {"class": "MLSMOTE", **_MLSMOTE}}),
+        "MLSOL": Component(
+            "MLSOL",
+            {"sampling_ratio": 0.3, "k_neighbors": 5, "scale": "range", "rare_rule": rule},
+        ),
+    }
+    singles = [Method(name, sampler) for name, sampler in samplers.items()]
+    search = "grid_mulan" if mulan else "grid"
+    ensembles = [
+        Method(name, samplers[of], n_estimators=5, threshold="f1", threshold_search=search)
+        for name, of in {"EMLSMOTE": "MLSMOTE", "ERHwRSMT": "RHwRSMT", "EMLSOL": "MLSOL"}.items()
+    ]
+    return (Method("Default"), *singles, *ensembles)
+
+
+def _paper() -> Study:
+    return Study("paper", _sources(PAPER_DATASETS), paper_learners(), paper_methods())
+
+
+def _paper_small() -> Study:
+    return Study("paper-small", _sources(SMALL_DATASETS), paper_learners(), paper_methods())
+
+
+def _mulan_small() -> Study:
+    return Study(
+        "mulan-small",
+        _sources(SMALL_DATASETS),
+        paper_learners(mulan=True),
+        paper_methods(mulan=True),
+    )
+
+
+def _fair() -> Study:
+    """Add what an ensemble with tuned thresholds must be held against."""
+    paper = paper_methods()
+    mlsol = paper[3].sampler
+    five = {"n_estimators": 5, "threshold": "f1", "threshold_search": "grid"}
+    return Study(
+        "fair",
+        _sources(SMALL_DATASETS),
+        paper_learners(),
+        (
+            *paper,
+            Method("Tuned", threshold="f1", threshold_search="grid"),
+            Method("TunedCV", threshold="f1", threshold_search="grid", threshold_data="cv"),
+            Method("Weights", balanced=True),
+            Method("Bagging", bootstrap=True, **five),  # type: ignore[arg-type]
+            Method("BaggingMLSOL", mlsol, bootstrap="beside", **five),  # type: ignore[arg-type]
+            Method("EMLSOL-CV", mlsol, threshold_data="cv", **five),  # type: ignore[arg-type]
+        ),
+    )
+
+
+def _quick() -> Study:
+    """A few minutes' worth on data that come with the package."""
+    make = "labelance.datasets.make_multilabel_imbalanced"
+    sizes = {"rare": (300, 0), "small": (200, 1), "broad": (400, 2)}
+    sources = [
+        DataSource(name, make=Component(make, {"n_samples": n, "random_state": seed}))
+        for name, (n, seed) in sizes.items()
+    ]
+    learners = [learner for learner in paper_learners() if learner.name in ("BR", "MLkNN")]
+    return Study("quick", tuple(sources), tuple(learners), paper_methods(), repeats=2)
+
+
+def _sources(names: tuple[str, ...]) -> tuple[DataSource, ...]:
+    return tuple(DataSource(name, protocol="paper") for name in names)
+
+
+PRESETS: dict[str, Callable[[], Study]] = {
+    "paper": _paper,
+    "paper-small": _paper_small,
+    "mulan-small": _mulan_small,
+    "fair": _fair,
+    "quick": _quick,
+}

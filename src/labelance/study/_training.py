@@ -1,0 +1,75 @@
+"""The training sets that the methods of a family share, whoever learns from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labelance._arrays import stack_rows, take_rows
+from labelance.ensemble._training_sets import EveryRow, Source, TrainingSet, make_source
+from labelance.exceptions import NothingToSampleError
+from labelance.sampling import BaseMultiLabelSampler
+from labelance.study._design import Family
+from labelance.study._folds import FoldData
+from labelance.study._meter import Cost
+from labelance.study._prepare import prepare, search_of
+
+
+class TrainingSets:
+    """One plan and as many draws as the largest ensemble of the family has members."""
+
+    def __init__(
+        self, family: Family, fold: FoldData, streams: list[np.random.Generator], at_least: int
+    ) -> None:
+        self.planning, self.drawing = Cost(), []
+        with self.planning.spent():
+            source = _source(family, fold, at_least)
+        self.sets: list[TrainingSet] = []
+        for stream in streams:
+            cost = Cost()
+            with cost.spent():
+                self.sets.append(source.draw(stream))
+            self.drawing.append(cost)
+
+    def cost(self, n_members: int) -> Cost:
+        """Return what the plan and the first draws cost."""
+        return sum(self.drawing[:n_members], self.planning)
+
+
+class Beside:
+    """A bag of the original rows, beside the rows that a sampler adds to all of them."""
+
+    def __init__(self, source: Source, X: Any, Y: Any) -> None:
+        self.source, self.X, self.Y = source, X, Y
+
+    def draw(self, rng: np.random.Generator) -> TrainingSet:
+        """Draw the new rows, then the bag."""
+        drawn, n = self.source.draw(rng), self.Y.shape[0]
+        rows = np.sort(rng.integers(n, size=n))
+        new = np.arange(n, drawn.Y.shape[0])
+        X = stack_rows(take_rows(self.X, rows), take_rows(drawn.X, new))
+        Y = stack_rows(take_rows(self.Y, rows), take_rows(drawn.Y, new))
+        return TrainingSet(X, Y, np.setdiff1d(np.arange(n), rows))
+
+
+def _source(family: Family, fold: FoldData, at_least: int) -> Source:
+    sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
+    neighborhood = None
+    if isinstance(sampler, BaseMultiLabelSampler) and family.bootstrap is not True:
+        neighborhood = _shared_neighborhood(sampler, fold, at_least)
+    try:
+        source = make_source(
+            sampler, fold.X, fold.Y, bootstrap=family.bootstrap is True, neighborhood=neighborhood
+        )
+    except NothingToSampleError:
+        source = EveryRow(fold.X, fold.Y)  # nothing to do about these labels, so it does nothing
+    return Beside(source, fold.X, fold.Y) if family.bootstrap == "beside" else source
+
+
+def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
+    wanted = search_of(sampler)
+    if wanted is None or not sampler.traits.finds_neighbors:
+        return None
+    k, space = wanted
+    return fold.neighborhood(k, at_least, **space)
