@@ -1,5 +1,20 @@
 """Pictures and tables of what was computed elsewhere."""
 
 from labelance.report._before_after import plot_before_after, save_before_after
+from labelance.report._critical_difference import plot_critical_difference
+from labelance.report._gather import study_tables
+from labelance.report._paper import paper_table2
+from labelance.report._score_figure import plot_scores
+from labelance.report._time_figure import plot_time_quality
+from labelance.report._write import write_report
 
-__all__ = ["plot_before_after", "save_before_after"]
+__all__ = [
+    "paper_table2",
+    "plot_before_after",
+    "plot_critical_difference",
+    "plot_scores",
+    "plot_time_quality",
+    "save_before_after",
+    "study_tables",
+    "write_report",
+]

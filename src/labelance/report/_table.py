@@ -1,0 +1,127 @@
+"""A table ready to be written: text in cells, and where the best stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from labelance._optional import optional_import
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: the words that name it, its cells, and which of them are in bold."""
+
+    heads: tuple[str, ...]
+    cells: tuple[str, ...]
+    best: frozenset[int] = frozenset()
+    is_total: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table of text, the same for every format.
+
+    Attributes
+    ----------
+    name : str
+        For file names and anchors: small letters and hyphens.
+    title : str
+        What the table shows, in a few words.
+    heads, columns : tuple of str
+        Headings of the words that name a row, and of its cells. With more than one, the first
+        names a group of rows.
+    rows : list of Row
+        The lines.
+    note : str
+        How to read it, or what is missing.
+    """
+
+    name: str
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def groups(self) -> list[list[Row]]:
+        """The rows in runs of equal first word; one run where a row has one word only."""
+        if not self.is_grouped:
+            return [self.rows]
+        return [list(run) for _, run in groupby(self.rows, key=lambda row: row.heads[0])]
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the first word of a row names its group."""
+        return len(self.heads) > 1
+
+    def to_frame(self) -> Any:
+        """Return the cells as they are shown, without emphasis, as a data frame."""
+        pd = optional_import("pandas", extra="report", purpose="A table")
+        lines = [(*row.heads, *row.cells) for row in self.rows]
+        return pd.DataFrame(lines, columns=[*self.heads, *self.columns])
+
+
+def where_least(values: Sequence[float], *, digits: int) -> frozenset[int]:
+    """Return the places of the least value, as far as ``digits`` decimals show it."""
+    shown = [round(value, digits) for value in values]
+    least = min((value for value in shown if not math.isnan(value)), default=math.nan)
+    return frozenset(place for place, value in enumerate(shown) if value == least)
+
+
+def decimals(value: float, digits: int) -> str:
+    """Write a number with so many decimals, a dash for what is not a number.
+
+    Examples
+    --------
+    >>> from labelance.report._table import decimals
+    >>> decimals(1.3846, 2), decimals(float("nan"), 2)
+    ('1.38', '–')
+    """
+    return NOTHING if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def p_text(p: float) -> str:
+    """Write a p-value, the very small ones as a bound.
+
+    Examples
+    --------
+    >>> from labelance.report._table import p_text
+    >>> p_text(0.0312), p_text(1e-9)
+    ('0.031', '<0.001')
+    """
+    return "<0.001" if p < 0.001 else decimals(p, 3)
+
+
+def seconds_text(seconds: float) -> str:
+    """Write seconds with about three figures.
+
+    Examples
+    --------
+    >>> from labelance.report._table import seconds_text
+    >>> seconds_text(0.01234), seconds_text(12.34), seconds_text(12345.6)
+    ('0.012', '12.3', '12,346')
+    """
+    if math.isnan(seconds):
+        return NOTHING
+    digits = 3 if seconds < 1 else 2 if seconds < 10 else 1 if seconds < 100 else 0
+    return f"{seconds:,.{digits}f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    Examples
+    --------
+    >>> from labelance.report._table import listed
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
