@@ -1,6 +1,6 @@
 """Learners over C4.5 trees: whole fits through the public API, warm, on one core.
 
-    LABELANCE_DATA=... python benchmarks/learners.py [--repeats 3] [--only BR CLR RAkEL cold]
+    LABELANCE_DATA=... python benchmarks/learners.py [--repeats 3] [--only BR CLR bibtex MLkNN cold]
 
 BR        fit against one ``DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2)`` per
           label, the faster of dense and CSC, and against the authors' program where its timing
@@ -8,7 +8,10 @@ BR        fit against one ``DecisionTreeClassifier(criterion="entropy", min_samp
           corel5k; 15x of the authors' J48.
 CLR       fit one half of corel5k (60,031 pairs) in under 10 s, predict the other in under 20 s,
           within 2 GB.
-RAkEL     fit one half of bibtex: seconds, and the share spent in trees.
+bibtex    RAkEL, COCOA and ECCRU3, fit on one half of bibtex: seconds, the share spent in trees,
+          memory.
+MLkNN     fit on one half of bibtex and predict the other, against scikit-multilearn-ng where it
+          is installed. Target: 20x.
 cold      the first fit of a fresh install, everything still to be compiled: under 30 s.
 
 All data are prepared as in the paper. Processor seconds, the least of the repeats.
@@ -25,7 +28,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -33,10 +39,20 @@ from unittest import mock
 import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from _measure import peak_extra_bytes
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.learners import BinaryRelevance, CalibratedLabelRanking, RAkEL, _tree_models
+from labelance.learners import (
+    COCOA,
+    ECCRU3,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    MLkNN,
+    RAkEL,
+    _chain_trees,
+    _tree_models,
+)
 
 BR_CASES = {"yeast": 10, "enron": 15, "bibtex": 30, "corel5k": 20}  # how many times faster
 
@@ -54,10 +70,13 @@ def cpu_seconds(call: Callable[[], Any], repeats: int) -> float:
     return min(times)
 
 
+def dense(X: Any) -> Any:
+    return X.toarray() if sp.issparse(X) else X
+
+
 def scikit_seconds(data: MultiLabelDataset, repeats: int) -> dict[str, float]:
     """Processor time of one scikit-learn tree per label, on X in its own favorite forms."""
-    X: Any = data.X
-    X = X.toarray() if sp.issparse(X) else X
+    X = dense(data.X)
     forms = {"dense": X.astype(np.float32), "csc": sp.csc_matrix(X.astype(np.float32))}
     columns = data.Y.toarray().T
 
@@ -103,15 +122,20 @@ def binary_relevance(repeats: int) -> None:
         )
 
 
+def halves(name: str) -> tuple[MultiLabelDataset, MultiLabelDataset]:
+    """Return every second row, and the others."""
+    data = load_dataset(name, protocol="paper")
+    first = np.arange(data.n_samples) % 2 == 0
+    return data.take(first), data.take(~first)
+
+
 def on_one_half(name: str, make: Learner, repeats: int, **options: Any) -> None:
     """Fit a learner on every second row, predict the others, and print what it took.
 
     The share in trees is the time inside the growing of forests.
     """
-    data = load_dataset(name, protocol="paper")
-    first = np.arange(data.n_samples) % 2 == 0
-    even, odd = data.take(first), data.take(~first)
-    learner = make(categorical_features=data.categorical_features, **options)
+    even, odd = halves(name)
+    learner = make(categorical_features=even.categorical_features, **options)
     few = even.take(np.arange(200))
     learner.fit(few.X, few.Y).predict_proba(few.X)  # compiles
     # Memory first: what a later run needs may still be there from an earlier one.
@@ -126,6 +150,7 @@ def _fit_and_growing_seconds(
     learner: Any, data: MultiLabelDataset, repeats: int
 ) -> tuple[float, float]:
     """Return the processor time of the fastest fit, and its part inside ``grow_forest``."""
+    users = (_tree_models, _chain_trees)
     grow, spent = vars(_tree_models)["grow_forest"], [0.0]
 
     def timed(*args: Any, **kwargs: Any) -> Any:
@@ -135,7 +160,9 @@ def _fit_and_growing_seconds(
         return forest
 
     runs = []
-    with mock.patch.object(_tree_models, "grow_forest", timed):
+    with ExitStack() as patches:
+        for module in users:
+            patches.enter_context(mock.patch.object(module, "grow_forest", timed))
         for _ in range(repeats):
             spent[0] = 0.0
             whole = cpu_seconds(lambda: learner.fit(data.X, data.Y), 1)
@@ -152,9 +179,33 @@ def calibrated_label_ranking(repeats: int) -> None:
     on_one_half("corel5k", CalibratedLabelRanking, repeats)
 
 
-def rakel(repeats: int) -> None:
+def on_bibtex(repeats: int) -> None:
     halves_heading()
-    on_one_half("bibtex", RAkEL, repeats, random_state=0)
+    for make in (RAkEL, COCOA, ECCRU3):
+        on_one_half("bibtex", make, repeats, random_state=0)
+
+
+def nearest_neighbors(repeats: int) -> None:
+    """Fit and predict with MLkNN, ours and theirs, in one run and on one core."""
+    even, odd = halves("bibtex")
+    calls: dict[str, Callable[[], Any]] = {
+        "ours": lambda: MLkNN().fit(even.X, even.Y).predict_proba(odd.X)
+    }
+    if find_spec("skmultilearn"):
+        their = import_module("skmultilearn.adapt").MLkNN
+        rows, new = dense(even.X), dense(odd.X)  # sparse rows take as long
+        labels = sp.lil_matrix(even.Y)
+        calls["theirs"] = lambda: their(k=10).fit(rows, labels).predict_proba(new)
+    else:
+        print("\nMLkNN: scikit-multilearn-ng is not installed, and left out")
+    calls["ours"]()  # compiles
+    with threadpool_limits(1):
+        seconds = {
+            who: cpu_seconds(call, repeats if who == "ours" else 1) for who, call in calls.items()
+        }
+    ratio = f"{seconds['theirs'] / seconds['ours']:8.1f}x" if "theirs" in seconds else ""
+    told = "".join(f"  {who} {value:.2f} s" for who, value in seconds.items())
+    print(f"\nMLkNN, fit on one half of bibtex and predict the other:{told}{ratio}", flush=True)
 
 
 def cold(repeats: int) -> None:
@@ -174,11 +225,11 @@ def cold(repeats: int) -> None:
             print(f"\nfirst fit, {state}: {fit:.1f} s; first prediction after it: {predict:.1f} s")
 
 
-# A new learner adds a function here; most need one line, like RAkEL's.
 PARTS: dict[str, Callable[[int], None]] = {
     "BR": binary_relevance,
     "CLR": calibrated_label_ranking,
-    "RAkEL": rakel,
+    "bibtex": on_bibtex,
+    "MLkNN": nearest_neighbors,
     "cold": cold,
 }
 
