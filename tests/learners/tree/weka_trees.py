@@ -135,23 +135,32 @@ def read_trees(path, case):
     return trees
 
 
+def fit_alone(case):
+    """Return a classifier for every target."""
+    return [
+        C45Classifier(**_nominal(case), **case.keywords).fit(case.X, y, sample_weight=case.weight)
+        for y in case.y.T
+    ]
+
+
+def fit_together(case):
+    """Return a forest of all targets."""
+    problems = class_problems(case.y, case.n_classes)
+    return fit_many(case.X, problems, sample_weight=case.weight, **_nominal(case), **case.keywords)
+
+
 def grown_alone(case):
     """Return our tree of every target, each from a classifier of its own."""
-    trees = []
-    for y in case.y.T:
-        model = C45Classifier(**_nominal(case), **case.keywords)
-        model.fit(case.X, y, sample_weight=case.weight)
-        trees.append(in_preorder(model.forest_, model.predict_proba(case.X), model.classes_, case))
-    return trees
+    return [
+        in_preorder(model.forest_, model.predict_proba(case.X), model.classes_, case)
+        for model in fit_alone(case)
+    ]
 
 
 def grown_together(case):
     """Return our tree of every target, all from one call."""
-    problems = class_problems(case.y, case.n_classes)
-    forest = fit_many(
-        case.X, problems, sample_weight=case.weight, **_nominal(case), **case.keywords
-    )
-    proba, at, classes = forest.predict_proba(case.X), forest.slot_start, np.arange(case.n_classes)
+    forest, classes = fit_together(case), np.arange(case.n_classes)
+    proba, at = forest.predict_proba(case.X), forest.slot_start
     return [
         in_preorder(forest.take(t, t + 1), proba[:, at[t] : at[t + 1]], classes, case)
         for t in range(len(forest))
