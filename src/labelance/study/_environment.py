@@ -18,11 +18,12 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "numba", "job
 @cache
 def environment() -> dict[str, Any]:
     """Return the columns that say it, the same for all cells of a process."""
+    cores = f"{os.cpu_count()} cores"
     return {
         "version": __version__,
         "commit_id": _commit(),
         "versions": {"python": platform.python_version(), **_versions()},
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {_processor()}",
+        "machine": f"{platform.system()} {platform.machine()}, {cores}, {_processor()}",
     }
 
 

@@ -58,8 +58,7 @@ def disagreement(scores: list[np.ndarray]) -> float:
     if not varied.any():
         return float("nan")
     units = [
-        (member / np.where(varied, length, 1))[:, varied]
-        for member, length in zip(centred, lengths)
+        member[:, varied] / length[varied] for member, length in zip(centred, lengths, strict=True)
     ]
     pairs = [(a * b).sum(axis=0).mean() for a, b in combinations(units, 2)]
     return float(1 - np.mean(pairs))

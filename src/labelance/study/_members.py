@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from labelance.ensemble import EMLS, LabelThresholds
+from labelance.ensemble._training_sets import TrainingSet
 from labelance.ensemble._tuned import relevance
+from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._thresholds import best_thresholds
 from labelance.study._design import Learner, Method
 from labelance.study._folds import FoldData
@@ -34,7 +37,7 @@ class Verdict:
 
 
 class Members:
-    """A learner fitted on each training set of a family."""
+    """A learner fitted on each training set of a family, for some methods of the family."""
 
     def __init__(
         self,
@@ -44,29 +47,35 @@ class Members:
         rows: TrainingSets,
         most: int,
     ) -> None:
-        self.rows, self.fold = rows, fold
-        needed = max(method.n_estimators for method in methods)
-        tuned = any(method.threshold is not None for method in methods)
-        alone = any(method.threshold is None and method.n_estimators == 1 for method in methods)
-        balanced = methods[0].balanced
-        self.fitting, self.tuning, self.predicting = [], [], []
+        self.rows, self.fold, self.most = rows, fold, most
+        self.tuned = any(method.threshold is not None for method in methods)
+        self.alone = any(
+            method.threshold is None and method.n_estimators == 1 for method in methods
+        )
+        self.fitting: list[Cost] = []
+        self.tuning: list[Cost] = []
+        self.predicting: list[Cost] = []
         self.scores: list[np.ndarray] = []
         self.train_scores: list[np.ndarray] = []
-        for number, drawn in enumerate(rows.sets[:needed]):
-            fitting, tuning, predicting = Cost(), Cost(), Cost()
-            with fitting.spent():
-                member = build_learner(learner, fold.nominal, balanced=balanced)
-                member = _fit(member, drawn.X, drawn.Y, fold, most)
-            with predicting.spent():
-                self.scores.append(relevance(member, fold.X_test))
-            if tuned:
-                with tuning.spent():
-                    self.train_scores.append(relevance(member, fold.X))
-            if alone and number == 0:
-                self.own_predictions = member.predict(fold.X_test)
-            self.fitting.append(fitting)
-            self.tuning.append(tuning)
-            self.predicting.append(predicting)
+        self.own_predictions: Any = None
+        for drawn in rows.sets[: max(method.n_estimators for method in methods)]:
+            self._add(build_learner(learner, fold.nominal, balanced=methods[0].balanced), drawn)
+
+    def _add(self, member: Any, drawn: TrainingSet) -> None:
+        """Fit one more member, and ask it all that the methods need."""
+        fitting, tuning, predicting = Cost(), Cost(), Cost()
+        with fitting.spent():
+            _fit(member, drawn.X, drawn.Y, self.fold, self.most)
+        with predicting.spent():
+            self.scores.append(relevance(member, self.fold.X_test))
+        if self.tuned:
+            with tuning.spent():
+                self.train_scores.append(relevance(member, self.fold.X))
+        if self.alone and self.own_predictions is None:
+            self.own_predictions = member.predict(self.fold.X_test)
+        self.fitting.append(fitting)
+        self.tuning.append(tuning)
+        self.predicting.append(predicting)
 
     def judge(self, method: Method) -> Verdict:
         """Return what the first members say together, by the rule of a method."""
@@ -101,7 +110,7 @@ def judge_alone(
 ) -> Verdict:
     """Fit a method whose thresholds need models of their own, through the public ensemble."""
     built = build_learner(learner, fold.nominal, balanced=method.balanced)
-    options = {
+    options: dict[str, Any] = {
         "threshold": method.threshold,
         "threshold_search": method.threshold_search,
         "threshold_data": method.threshold_data,
@@ -134,7 +143,9 @@ def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
         if wanted is not None:
             k, space = wanted
             return member.fit(X, Y, neighborhood=fold.neighborhood(k, most, **space))
-    return member.fit(X, Y)
+    # Most classifiers of scikit-learn want their labels dense; ours take them as they are.
+    ours = isinstance(member, BaseMultiLabelClassifier)
+    return member.fit(X, Y.toarray() if sp.issparse(Y) and not ours else Y)
 
 
 def _mean(scores: list[np.ndarray]) -> np.ndarray:

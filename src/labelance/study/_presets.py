@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from labelance.study._component import Component
 from labelance.study._design import DataSource, Learner, Method
@@ -67,12 +68,17 @@ def paper_methods(*, mulan: bool = False) -> tuple[Method, ...]:
         ),
     }
     singles = [Method(name, sampler) for name, sampler in samplers.items()]
-    search = "grid_mulan" if mulan else "grid"
+    five = _five("grid_mulan" if mulan else "grid")
     ensembles = [
-        Method(name, samplers[of], n_estimators=5, threshold="f1", threshold_search=search)
+        Method(name, samplers[of], **five)
         for name, of in {"EMLSMOTE": "MLSMOTE", "ERHwRSMT": "RHwRSMT", "EMLSOL": "MLSOL"}.items()
     ]
     return (Method("Default"), *singles, *ensembles)
+
+
+def _five(search: str) -> dict[str, Any]:
+    """Return what the paper's ensembles share: five members, F thresholds on a grid."""
+    return {"n_estimators": 5, "threshold": "f1", "threshold_search": search}
 
 
 def _paper() -> Study:
@@ -96,19 +102,20 @@ def _fair() -> Study:
     """Add what an ensemble with tuned thresholds must be held against."""
     paper = paper_methods()
     mlsol = paper[3].sampler
-    five = {"n_estimators": 5, "threshold": "f1", "threshold_search": "grid"}
+    five = _five("grid")
+    tuned = {**five, "n_estimators": 1}
     return Study(
         "fair",
         _sources(SMALL_DATASETS),
         paper_learners(),
         (
             *paper,
-            Method("Tuned", threshold="f1", threshold_search="grid"),
-            Method("TunedCV", threshold="f1", threshold_search="grid", threshold_data="cv"),
+            Method("Tuned", **tuned),
+            Method("TunedCV", threshold_data="cv", **tuned),
             Method("Weights", balanced=True),
-            Method("Bagging", bootstrap=True, **five),  # type: ignore[arg-type]
-            Method("BaggingMLSOL", mlsol, bootstrap="beside", **five),  # type: ignore[arg-type]
-            Method("EMLSOL-CV", mlsol, threshold_data="cv", **five),  # type: ignore[arg-type]
+            Method("Bagging", bootstrap=True, **five),
+            Method("BaggingMLSOL", mlsol, bootstrap="beside", **five),
+            Method("EMLSOL-CV", mlsol, threshold_data="cv", **five),
         ),
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
+from labelance.study._agreement import METRICS, refuse_conflict
 from labelance.study._cells import Cell, Task
 from labelance.study._study import Study
 
@@ -95,7 +96,7 @@ class Store:
     def _refuse_other_files(self) -> None:
         if not self.path.exists() or self.path.stat().st_size == 0:
             return
-        if self.path.is_dir() or self.path.open("rb").read(15) != b"SQLite format 3":
+        if self.path.is_dir() or _beginning(self.path) != b"SQLite format 3":
             raise StudyError(
                 "A store is an SQLite file", f"{self.path} is something else", "Choose another path"
             )
@@ -131,10 +132,16 @@ class Store:
         wanted = ((cell, (cell, study.config(cell))) for cell in study.cells())
         return {cell: here[key] for cell, key in wanted if key in here}
 
-    def rows(self, study: Study | None = None) -> list[dict[str, Any]]:
-        """Return rows as dictionaries: all, or those of a study in the order of its cells."""
+    def rows(
+        self, study: Study | None = None, *, columns: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return rows as dictionaries: all, or those of a study in the order of its cells.
+
+        Every row has its identity and status, and these columns of the others, or all.
+        """
+        names = ", ".join(COLUMNS if columns is None else (*_IDENTITY, "status", *columns))
         with self._open() as db:
-            found = [dict(row) for row in db.execute("SELECT * FROM cells")]
+            found = [dict(row) for row in db.execute(f"SELECT {names} FROM cells")]
         if study is None:
             return found
         wanted = {(cell, study.config(cell)): place for place, cell in enumerate(study.cells())}
@@ -198,13 +205,26 @@ class Store:
         with self._open() as db:
             db.execute("UPDATE claims SET beat=? WHERE runner=?", (time.time(), runner))
 
+    def claims(self) -> list[dict[str, Any]]:
+        """Return the folds that runners hold, and whether these are alive."""
+        with self._open() as db:
+            held = db.execute("SELECT * FROM claims ORDER BY dataset, repeat, fold").fetchall()
+        return [{**dict(claim), "alive": _alive(claim)} for claim in held]
+
+    def plan_rows(self) -> list[tuple[Any, ...]]:
+        """Return the plans as they are kept, for another store."""
+        with self._open() as db:
+            return [tuple(row) for row in db.execute("SELECT * FROM studies")]
+
     def merge(self, other: Store) -> int:
         """Take over the rows and plans of another store; return how many cells are new."""
-        rows = other.rows()
+        return self.take(other.rows(), other.plan_rows())
+
+    def take(self, rows: list[dict[str, Any]], plans: Iterable[tuple[Any, ...]]) -> int:
+        """Take over rows and plans, none of which it knows otherwise; return how many are new."""
+        refuse_conflict(self.rows(columns=METRICS), rows)
         before = self._count()
         self.add(rows)
-        with other._open() as db:
-            plans = [tuple(row) for row in db.execute("SELECT * FROM studies")]
         with self._open() as db:
             db.executemany("INSERT OR IGNORE INTO studies VALUES (?, ?, ?, ?, ?)", plans)
         return self._count() - before
@@ -234,3 +254,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(15)

@@ -55,21 +55,23 @@ class Beside:
 
 def _source(family: Family, fold: FoldData, at_least: int) -> Source:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
+    ours = sampler is None or isinstance(sampler, BaseMultiLabelSampler)
+    X, Y = fold.X, fold.Y if ours else fold.Y.toarray()  # few others take sparse labels
     neighborhood = None
-    if isinstance(sampler, BaseMultiLabelSampler) and family.bootstrap is not True:
+    if ours and family.bootstrap is not True:
         neighborhood = _shared_neighborhood(sampler, fold, at_least)
     try:
         source = make_source(
-            sampler, fold.X, fold.Y, bootstrap=family.bootstrap is True, neighborhood=neighborhood
+            sampler, X, Y, bootstrap=family.bootstrap is True, neighborhood=neighborhood
         )
     except NothingToSampleError:
-        source = EveryRow(fold.X, fold.Y)  # nothing to do about these labels, so it does nothing
-    return Beside(source, fold.X, fold.Y) if family.bootstrap == "beside" else source
+        source = EveryRow(X, Y)  # nothing to do about these labels, so it does nothing
+    return Beside(source, X, Y) if family.bootstrap == "beside" else source
 
 
 def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
     wanted = search_of(sampler)
-    if wanted is None or not sampler.traits.finds_neighbors:
+    if sampler is None or wanted is None or not sampler.traits.finds_neighbors:
         return None
     k, space = wanted
     return fold.neighborhood(k, at_least, **space)

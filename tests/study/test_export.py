@@ -1,0 +1,233 @@
+"""Plans as text, results as files: what is written is read back, and stores come together."""
+
+import json
+import math
+import shutil
+import sqlite3
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from labelance.exceptions import StudyError
+from labelance.study import (
+    Component,
+    DataSource,
+    Learner,
+    Store,
+    export_results,
+    import_results,
+    load_study,
+    merge_results,
+    to_toml,
+)
+from labelance.study._presets import PRESETS
+
+
+def written(study, folder, name="plan.toml"):
+    """Write a plan and read it back."""
+    path = folder / name
+    path.write_text(to_toml(study, folder=folder), encoding="utf-8")
+    return load_study(path)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_survives_toml(preset, tmp_path):
+    study = load_study(preset)
+    again = written(study, tmp_path)
+    assert again == study
+    assert again.hash == study.hash
+    assert [again.config(c) for c in again.cells()] == [study.config(c) for c in study.cells()]
+
+
+VALUES = st.recursive(
+    st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("ab é.\"'\\", min_size=1), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@given(name=st.text(st.characters(codec="utf-8"), min_size=1), value=VALUES)
+@settings(max_examples=60)
+def test_any_name_and_parameter_survives_toml(tmp_path_factory, name, value):
+    study = replace(
+        load_study("quick"), name=name, learners=[Learner(name, Component("X", {"p": value}))]
+    )
+    again = written(study, tmp_path_factory.mktemp("toml"))
+    assert again == study
+    assert json.dumps(again.learners[0].component.document()) == json.dumps(
+        study.learners[0].component.document()
+    )
+
+
+def test_files_are_named_from_the_folder_of_the_plan(tmp_path, monkeypatch):
+    for name in ("tags.csv", "tags.xml", "folds.csv"):
+        (tmp_path / name).write_text("")
+    source = DataSource(
+        "mine",
+        path=str(tmp_path / "tags.csv"),
+        labels=str(tmp_path / "tags.xml"),
+        folds=str(tmp_path / "folds.csv"),
+    )
+    study = replace(load_study("quick"), datasets=[source])
+    (tmp_path / "below").mkdir()
+    assert written(study, tmp_path / "below") == study
+    assert 'path = "../tags.csv"' in to_toml(study, folder=tmp_path / "below")
+    monkeypatch.chdir(tmp_path)  # the same plan, whoever reads it from wherever
+    assert load_study("below/plan.toml") == study
+
+
+def test_toml_has_no_none():
+    learner = Learner("A", Component("X", {"p": None}))
+    with pytest.raises(StudyError, match=r"numbers, words.*None came.*Leave the parameter out"):
+        to_toml(replace(load_study("quick"), learners=[learner]))
+
+
+def test_a_folder_gives_back_what_the_store_has(tiny, tiny_store, tmp_path, figures):
+    export_results(tiny_store, tmp_path / "out")
+    found = import_results(tmp_path / "out")
+    assert found.study == tiny
+    assert found.about == import_results(tiny_store).about
+    exact = [
+        name
+        for name in figures(tiny, tiny_store)
+        if name not in ("member_disagreement",)  # six digits of it are kept
+    ]
+    assert_frame_equal(found.frame()[exact], figures(tiny, tiny_store)[exact], check_exact=True)
+    assert_frame_equal(tiny.results(tmp_path / "out")[exact], found.frame()[exact])
+    small = tiny.only(datasets=["two"], methods=["MLSOL"])
+    assert len(small.results(tmp_path / "out")) == len(small.cells())
+
+
+def test_what_about_says(tiny, tiny_store, tmp_path):
+    export_results(tiny_store, tmp_path)
+    about = json.loads((tmp_path / "about.json").read_text())
+    assert about["config"] == tiny.hash
+    assert (about["cells"], about["done"], about["failed"]) == (56, 56, 0)
+    assert len(about["machines"]) == 1
+    assert "numpy" in about["versions"]
+
+
+def test_five_thousand_rows_are_less_than_a_megabyte(tiny_store, tmp_path):
+    export_results(tiny_store, tmp_path)
+    size = (tmp_path / "results.csv").stat().st_size
+    assert size / 56 * 5460 < 1e6
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_one_file_for_other_programs(tiny, tiny_store, tmp_path, ending):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / f"results.{ending}"
+    export_results(tiny_store, path)
+    if ending == "json":
+        rows = pandas.DataFrame(json.loads(path.read_text())["results"])
+    else:
+        rows = getattr(pandas, f"read_{ending}")(path)
+    assert list(rows["macro_f1"]) == list(tiny.results(tiny_store)["macro_f1"])
+
+
+def test_other_endings_and_empty_stores_are_refused(tiny, tiny_store, tmp_path):
+    with pytest.raises(StudyError, match=r"\.csv, \.parquet or \.json.*out\.xls"):
+        export_results(tiny_store, tmp_path / "out.xls")
+    Store(tmp_path / "s.db").remember(tiny, {**_plan(tiny)})
+    with pytest.raises(StudyError, match="none is finished"):
+        export_results(tmp_path / "s.db", tmp_path / "out")
+    with pytest.raises(StudyError, match=r"no results\.csv"):
+        import_results(tmp_path)
+
+
+def test_runs_of_parts_are_one_study(tiny, tmp_path):
+    store = tmp_path / "s.db"
+    parts = [
+        tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"]),
+        tiny.only(datasets=["one"], learners=["MLkNN"], methods=["MLSOL", "Default"]),
+    ]
+    for part in parts:
+        part.run(store, executor="serial")
+    found = import_results(store)
+    assert {source.name for source in found.study.datasets} == {"one", "two"}
+    assert len(found.rows) == sum(len(part.cells()) for part in parts)
+
+
+def test_different_studies_do_not_mix(tiny, tmp_path):
+    store = tmp_path / "s.db"
+    small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default", "MLSOL"])
+    other = replace(small, seed=7)
+    for study in (small, other):
+        study.run(store, executor="serial")
+    with pytest.raises(StudyError, match=f"One study.*{small.hash}.*{other.hash}.*--study"):
+        import_results(store)
+    with pytest.raises(StudyError, match="'tiny' fits 2"):
+        import_results(store, study="tiny")
+    for study in (small, other):
+        assert import_results(store, study=study.hash[:6]).study == study
+    with pytest.raises(StudyError, match="'nonsense' fits 0"):
+        import_results(store, study="nonsense")
+
+
+def test_stores_of_two_machines_come_together(tiny, tiny_store, tmp_path, figures):
+    halves = [tiny.only(datasets=["one"]), tiny.only(datasets=["two"])]
+    for number, half in enumerate(halves):
+        _copy_part(tiny_store, tmp_path / f"{number}.db", half)
+    merged = merge_results([tmp_path / "0.db", tmp_path / "1.db"], tmp_path / "all.db")
+    assert (merged.new, merged.total) == (56, 56)
+    assert_frame_equal(figures(tiny, tmp_path / "all.db"), figures(tiny, tiny_store))
+    again = merge_results([tmp_path / "0.db"], tmp_path / "all.db")
+    assert (again.new, again.total) == (0, 56)
+
+
+def test_a_study_goes_on_from_an_exported_folder(tiny, tiny_store, tmp_path):
+    half = tiny.only(datasets=["one"])
+    _copy_part(tiny_store, tmp_path / "half.db", half)
+    export_results(tmp_path / "half.db", tmp_path / "half")
+    assert merge_results([tmp_path / "half"], tmp_path / "new.db").new == len(half.cells())
+    outcome = half.run(tmp_path / "new.db", executor="serial")
+    assert (outcome.done, outcome.left) == (28, 0)
+    assert import_results(tmp_path / "new.db").study == half
+
+
+def test_a_folder_of_other_rules_stays_out_of_stores(tiny_store, tmp_path):
+    export_results(tiny_store, tmp_path / "old")
+    about = json.loads((tmp_path / "old/about.json").read_text())
+    (tmp_path / "old/about.json").write_text(json.dumps({**about, "config": "0ther0rules0"}))
+    assert len(import_results(tmp_path / "old").rows) == 56  # a report may still be made
+    with pytest.raises(StudyError, match="rules they were computed by.*0ther0rules0"):
+        merge_results([tmp_path / "old"], tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(("change", "differs"), [(1e-15, False), (1e-6, True), (math.nan, True)])
+def test_a_conflict_is_found_before_anything_is_written(tiny_store, tmp_path, change, differs):
+    other = tmp_path / "other.db"
+    shutil.copy(tiny_store, other)
+    with sqlite3.connect(other) as db:
+        db.execute(
+            "UPDATE cells SET macro_f1 = macro_f1 + ? "
+            "WHERE dataset='two' AND learner='BR' AND method='MLSOL' AND fold=1",
+            (None if math.isnan(change) else change,),
+        )
+    db.close()
+    if not differs:
+        assert merge_results([tiny_store, other], tmp_path / "all.db").total == 56
+        return
+    with pytest.raises(StudyError, match="macro_f1 of two/BR/MLSOL/0/1 is .* in one and .*verify"):
+        merge_results([tiny_store, other], tmp_path / "all.db")
+    assert not (tmp_path / "all.db").exists()
+
+
+def _copy_part(store, path, study):
+    Store(path).remember(study, _plan(study))
+    Store(path).add(Store(store).rows(study))
+
+
+def _plan(study):
+    from labelance.study._plan_file import plan_of
+
+    return plan_of(study)

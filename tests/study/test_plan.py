@@ -1,0 +1,151 @@
+"""A plan is read strictly and written back the same."""
+
+from dataclasses import replace
+
+import pytest
+
+from labelance.exceptions import LabelanceError, StudyError
+from labelance.study import Component, DataSource, Learner, Method, load_study
+from labelance.study._plan_file import plan_of, study_of
+from labelance.study._presets import PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_sound_and_survive_as_plain_values(name):
+    study = load_study(name)
+    study.check()
+    again = study_of(plan_of(study))
+    assert again == study
+    assert again.hash == study.hash
+    assert [again.config(c) for c in again.cells()] == [study.config(c) for c in study.cells()]
+
+
+def test_sizes_of_the_presets():
+    sizes = {name: len(load_study(name).cells()) for name in PRESETS}
+    assert sizes["paper"] == 5460
+    assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
+    assert sizes["fair"] == 7 * (6 * 12 + 5) * 10  # no class weights for MLkNN
+
+
+def test_the_program_has_other_rules_than_the_paper():
+    paper, mulan = load_study("paper-small"), load_study("mulan-small")
+    assert paper.hash != mulan.hash
+    assert mulan.method("MLSOL").sampler.params["rare_rule"] == "mulan"
+    assert mulan.method("EMLSOL").threshold_search == "grid_mulan"
+    assert mulan.learner("COCOA").component.params["strict"] is True
+    assert mulan.learner("ECCRU3").component.params["bootstrap_seed"] == "shared"
+
+
+def test_a_file_of_ones_own(tmp_path):
+    (tmp_path / "tags.csv").write_text("a,b,x,y\n" + "1,2,0,1\n3,4,1,0\n" * 10)
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        """
+        repeats = 2
+        datasets = [{name = "tags", path = "tags.csv", labels = ["x", "y"]}, "flags"]
+        learners = [
+          "BR",
+          {name = "Trees", class = "sklearn.ensemble.ExtraTreesClassifier", n_estimators = 7},
+        ]
+        [[methods]]
+        name = "Default"
+        [[methods]]
+        name = "Mine"
+        sampler = {class = "labelance.sampling.MLROS", sampling_ratio = 0.5}
+        n_estimators = 3
+        threshold = "f1"
+        """
+    )
+    study = load_study(file)
+    study.check()
+    assert study.name == "mine"
+    assert study.dataset("tags").path == str(tmp_path / "tags.csv")
+    assert study.learner("Trees").component.build().n_estimators == 7
+    assert study.method("Mine").sampler.build().sampling_ratio == 0.5
+    assert len(study.cells()) == 2 * 2 * 2 * 2 * 2
+
+
+def test_ones_own_study_runs(tmp_path):
+    lines = [f"{i % 7},{(i * i) % 11},{int(i % 3 == 0)},{int(i % 4 == 0)}" for i in range(60)]
+    (tmp_path / "tags.csv").write_text("\n".join(["a,b,x,y", *lines]))
+    study = replace(
+        load_study("quick"),
+        datasets=(DataSource("tags", str(tmp_path / "tags.csv"), labels=["x", "y"]),),
+        learners=(Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier")),),
+        repeats=1,
+    )
+    assert study.run(tmp_path / "r.db", executor="serial").done == 14
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("datasets = [", "TOML"),
+        ("datasets = ['flags']\nlearners = ['BR']", "list of methods"),
+        ("datasets = 'flags'\nlearners = ['BR']\nmethods = ['Default']", "list of datasets"),
+        ("datasets = ['flags']\nlearners = ['BRR']\nmethods = ['Default']", "one of the paper's"),
+        ("datasets = ['flags']\nlearners = ['BR']\nmethods = ['Default']\nfold = 3", "'fold' came"),
+        ("datasets = ['flags']\nlearners = ['BR']\nmethods = ['Default']\nfolds = 2.5", "whole"),
+        ("datasets = ['flags']\nlearners = [{class = 'BR'}]\nmethods = ['Default']", "with a name"),
+        ("datasets = ['flags']\nlearners = [{name = 'A'}]\nmethods = ['Default']", "key class"),
+        (
+            "datasets = ['flags']\nlearners = ['BR']\nmethods = [{name = 'A', sampling = 'MLSOL'}]",
+            "'sampling' came",
+        ),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path, text, words):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(StudyError, match=words):
+        load_study(file)
+
+
+def test_what_is_neither_preset_nor_file():
+    with pytest.raises(StudyError, match="paper-small"):
+        load_study("papr")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"datasets": (DataSource("nosuch"),)}, "nosuch"),
+        ({"datasets": (DataSource("a", path="nowhere.arff"),)}, "nowhere.arff is not there"),
+        ({"datasets": (DataSource("flags"), DataSource("flags"))}, "2 times"),
+        ({"datasets": ()}, "there are none"),
+        ({"learners": (Learner("A", Component("no.such.Thing")),)}, "no.such.Thing"),
+        ({"learners": (Learner("A", Component("MLkNN", {"kk": 3})),)}, "kk"),
+        ({"learners": (Learner("A", Component("MLSOL")),)}, "fit and predict"),
+        ({"learners": (Learner("A", Component("sklearn.svm.LinearSVR")),)}, "scores"),
+        ({"methods": (Method("A", Component("MLkNN")),)}, "fit_resample"),
+        ({"methods": (Method("A", n_estimators=0),)}, "at least 1"),
+        ({"methods": (Method("A", threshold="f2"),)}, "f2"),
+        ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
+        ({"methods": (Method("A", threshold_data="oob", threshold="f1"),)}, "without bootstrap"),
+        ({"folds": 1}, "at least two folds"),
+    ],
+)
+def test_a_plan_is_checked_before_any_work(tmp_path, change, words):
+    study = replace(load_study("quick"), **change)
+    store = tmp_path / "none.db"
+    with pytest.raises(LabelanceError, match=words):
+        study.run(store)
+    assert not store.exists()
+
+
+def test_folds_of_others(tmp_path):
+    folds = tmp_path / "folds.csv"
+    folds.write_text("row,rep0\n" + "\n".join(f"{i},{i % 2}" for i in range(40)))
+    make = Component(
+        "labelance.datasets.make_multilabel_imbalanced", {"n_samples": 40, "random_state": 0}
+    )
+    source = DataSource("a", make=make, folds=str(folds))
+    study = replace(load_study("quick"), datasets=(source,), repeats=1)
+    study.check()
+    from labelance.study._folds import load
+
+    train, test = load(source).split(0, 1, 2)
+    assert list(test) == list(range(1, 40, 2))
+    assert list(train) == list(range(0, 40, 2))
+    with pytest.raises(StudyError, match="a column for each of 2"):
+        replace(study, repeats=2).check()
