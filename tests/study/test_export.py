@@ -198,7 +198,7 @@ def test_a_folder_of_other_rules_stays_out_of_stores(tiny_store, tmp_path):
     about = json.loads((tmp_path / "old/about.json").read_text())
     (tmp_path / "old/about.json").write_text(json.dumps({**about, "config": "0ther0rules0"}))
     assert len(import_results(tmp_path / "old").rows) == 56  # a report may still be made
-    with pytest.raises(StudyError, match="rules they were computed by.*0ther0rules0"):
+    with pytest.raises(StudyError, match=r"rules they were computed by.*0ther0rules0"):
         merge_results([tmp_path / "old"], tmp_path / "new.db")
     assert not (tmp_path / "new.db").exists()
 
@@ -217,7 +217,7 @@ def test_a_conflict_is_found_before_anything_is_written(tiny_store, tmp_path, ch
     if not differs:
         assert merge_results([tiny_store, other], tmp_path / "all.db").total == 56
         return
-    with pytest.raises(StudyError, match="macro_f1 of two/BR/MLSOL/0/1 is .* in one and .*verify"):
+    with pytest.raises(StudyError, match=r"macro_f1 of two/BR/MLSOL/0/1 is .* in one and .*verify"):
         merge_results([tiny_store, other], tmp_path / "all.db")
     assert not (tmp_path / "all.db").exists()
 

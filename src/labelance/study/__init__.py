@@ -3,21 +3,31 @@
 from labelance.study._cells import Cell
 from labelance.study._component import Component
 from labelance.study._design import DataSource, Learner, Method
+from labelance.study._export import export_results
+from labelance.study._merge import Merged, merge_results
+from labelance.study._opened import StudyResults, import_results
 from labelance.study._plan_file import load_study
 from labelance.study._run import Outcome, Tally, run_study
 from labelance.study._store import Store
 from labelance.study._study import Study
+from labelance.study._toml import to_toml
 
 __all__ = [
     "Cell",
     "Component",
     "DataSource",
     "Learner",
+    "Merged",
     "Method",
     "Outcome",
     "Store",
     "Study",
+    "StudyResults",
     "Tally",
+    "export_results",
+    "import_results",
     "load_study",
+    "merge_results",
     "run_study",
+    "to_toml",
 ]

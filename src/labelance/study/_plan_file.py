@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -74,7 +75,7 @@ def study_of(plan: Mapping[str, Any], *, folder: Path | None = None, name: str =
     protocol = plan.get("protocol")
     return Study(
         str(plan.get("name", name)),
-        tuple(_source(item, folder or Path(), protocol) for item in plan["datasets"]),
+        tuple(_source(item, folder, protocol) for item in plan["datasets"]),
         tuple(map(_learner, plan["learners"])),
         tuple(map(_method, plan["methods"])),
         **{key: _whole(plan[key], key) for key in ("repeats", "folds", "seed") if key in plan},
@@ -94,20 +95,25 @@ def plan_of(study: Study) -> dict[str, Any]:
     }
 
 
-def _source(item: Any, folder: Path, protocol: str | None) -> DataSource:
+def _source(item: Any, folder: Path | None, protocol: str | None) -> DataSource:
     if isinstance(item, str):
         return DataSource(item, protocol=protocol)
     options = _table(item, "A dataset", [field.name for field in fields(DataSource)])
     options.setdefault("protocol", None if "path" in options or "make" in options else protocol)
-    for key in ("path", "folds"):
-        if key in options:
-            options[key] = str(folder / options[key])
-    labels = options.get("labels")
-    if isinstance(labels, str) and (folder / labels).is_file():
-        options["labels"] = str(folder / labels)
+    if folder is not None:
+        options.update(_files_of(options, folder))
     if "make" in options:
         options["make"] = Component.of(options["make"])
     return DataSource(**options)
+
+
+def _files_of(options: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Return the files that a table names, from the root, so that any caller means the same."""
+    named = {key: options.get(key) for key in ("path", "folds", "labels")}
+    found = {
+        key: os.path.abspath(folder / name) for key, name in named.items() if isinstance(name, str)
+    }
+    return {key: path for key, path in found.items() if key != "labels" or Path(path).is_file()}
 
 
 def _learner(item: Any) -> Learner:

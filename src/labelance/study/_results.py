@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from labelance._optional import optional_import
 from labelance.study._store import COLUMNS, Store
@@ -19,14 +20,17 @@ _NOT_SHOWN = ("labels", "config", "runner")
 
 def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the cells of a study, one row each, in the order of its plan."""
+    if Path(store).is_dir():
+        from labelance.study._export import rows_of_folder
+
+        return frame_of(rows_of_folder(study, Path(store)), config=study.hash)
+    return frame_of(Store(store, must_exist=True).rows(study), config=study.hash)
+
+
+def frame_of(rows: Iterable[dict[str, Any]], *, config: str) -> pd.DataFrame:
+    """Return rows of one configuration as a DataFrame."""
     pandas = optional_import("pandas", extra="data", purpose="A table of results")
-    rows = Store(store, must_exist=True).rows(study)
     names = [name for name in COLUMNS if name not in _NOT_SHOWN]
-    frame = pandas.DataFrame([[row[name] for name in names] for row in rows], columns=names)
-    frame["config"] = study.hash
+    frame = pandas.DataFrame([[row.get(name) for name in names] for row in rows], columns=names)
+    frame["config"] = config
     return frame.rename(columns={"commit_id": "commit"})
-
-
-def versions_of(row: dict[str, str]) -> dict[str, str]:
-    """Return the versions of the packages that computed a row."""
-    return json.loads(row["versions"])

@@ -1,0 +1,71 @@
+"""Several stores, from several machines, as one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labelance.exceptions import StudyError
+from labelance.study._agreement import refuse_conflict
+from labelance.study._export import read_folder
+from labelance.study._plan_file import plan_of
+from labelance.study._store import Store
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How many cells came into a store, and how many it has now."""
+
+    new: int
+    total: int
+
+
+def merge_results(
+    sources: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str]
+) -> Merged:
+    """Bring the cells of stores and exported folders together in one store.
+
+    What the store has is kept, and a cell that failed gives way to the same cell done. Two
+    sources that disagree on a cell are an error, found before anything is written.
+
+    Parameters
+    ----------
+    sources : sequence of paths
+        Stores, or folders that :func:`export_results` wrote: a study goes on from there.
+    into : path
+        The store; made if absent.
+
+    Returns
+    -------
+    Merged
+        ``new`` and ``total`` cells.
+    """
+    stores = [_opened(Path(source)) for source in sources]
+    seen = Store(into).rows() if Path(into).exists() else []
+    for rows, _ in stores:
+        refuse_conflict(seen, rows)
+        seen = seen + rows
+    target = Store(into)
+    new = sum(target.take(rows, plans) for rows, plans in stores)
+    return Merged(new, len(target.rows(columns=())))
+
+
+def _opened(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    if not path.is_dir():
+        store = Store(path, must_exist=True)
+        return store.rows(), store.plan_rows()
+    results = read_folder(path)
+    if results.about["config"] != results.study.hash:
+        raise StudyError(
+            "Exported results go on under the rules they were computed by",
+            f"{path} has the configuration {results.about['config']}, and this version makes it "
+            f"{results.study.hash}",
+            "Use the version that wrote them, or run the study anew",
+        )
+    study, begun = results.study, results.about["first_finished"]
+    datasets = ",".join(part.name for part in study.datasets)
+    return results.rows, [(study.hash, datasets, study.name, json.dumps(plan_of(study)), begun)]

@@ -1,0 +1,167 @@
+"""Results wherever they lie: in a store, or in a folder that was exported and committed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labelance.exceptions import StudyError
+from labelance.study._design import document
+from labelance.study._plan_file import study_of
+from labelance.study._results import frame_of
+from labelance.study._store import Store
+from labelance.study._study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """The cells of one study that are finished.
+
+    Parameters
+    ----------
+    study : Study
+        The plan.
+    rows : list of dict
+        A row for each cell that is done or failed, in the order of the plan.
+    about : dict
+        The configuration, commits, versions and machines of the rows, and counts of cells.
+    """
+
+    study: Study
+    rows: list[dict[str, Any]] = field(repr=False)
+    about: dict[str, Any] = field(repr=False)
+
+    @property
+    def done(self) -> list[dict[str, Any]]:
+        """Return the rows with figures."""
+        return [row for row in self.rows if row["status"] == "done"]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows as a tidy DataFrame."""
+        return frame_of(self.rows, config=self.about["config"])
+
+
+def import_results(path: str | os.PathLike[str], *, study: str | None = None) -> StudyResults:
+    """Read the results of a study from a store, or from a folder that was exported.
+
+    Parameters
+    ----------
+    path : path
+        An SQLite file, or a folder that :func:`export_results` wrote.
+    study : str, optional
+        Which study, by its name or the beginning of its configuration hash; needed where a
+        store holds several.
+
+    Returns
+    -------
+    StudyResults
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.study import export_results, import_results, load_study
+    >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = study.run(f"{folder}/results.db", executor="serial")
+    ...     _ = export_results(f"{folder}/results.db", f"{folder}/results")
+    ...     results = import_results(f"{folder}/results")
+    >>> len(results.rows), results.study == study
+    (14, True)
+    """
+    from labelance.study._export import about_rows, read_folder
+
+    if Path(path).is_dir():
+        found = read_folder(Path(path))
+        return found if study is None else _require(found, study)
+    store = Store(path, must_exist=True)
+    chosen = choose_study(store, study)
+    rows = store.rows(chosen)
+    return StudyResults(chosen, rows, about_rows(chosen, rows))
+
+
+def choose_study(store: Store, name: str | None = None) -> Study:
+    """Return the one study of a store, or the one with this name or configuration hash."""
+    found = studies_of(store)
+    if not found:
+        raise StudyError(
+            "A store holds the plan of its study",
+            f"{store.path} has none",
+            "Run one into it: labelance study run quick --store " + store.path.name,
+        )
+    chosen = found if name is None else [one for one in found if _is_called(one, name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = ", ".join(f"{one.name} ({one.hash})" for one in found)
+    raise StudyError(
+        "One study is looked at at a time, since configurations do not mix",
+        f"{store.path} holds {listed}" + (f"; {name!r} fits {len(chosen)}" if name else ""),
+        "Choose one by its name or hash, on the command line with --study",
+    )
+
+
+def studies_of(store: Store) -> list[Study]:
+    """Return the studies of a store; runs of parts of one study are taken together.
+
+    A run of some datasets, learners or repetitions is a plan of its own. Where the plans of
+    one name agree on everything they share, they are one study.
+    """
+    plans = sorted(map(study_of, store.plans()), key=lambda study: -len(study.cells()))
+    found: list[Study] = []
+    for plan in plans:
+        for place, study in enumerate(found):
+            if _agree(study, plan):
+                found[place] = _together(study, plan)
+                break
+        else:
+            found.append(plan)
+    return found
+
+
+def _agree(one: Study, other: Study) -> bool:
+    if (one.name, one.folds, one.seed) != (other.name, other.folds, other.seed):
+        return False
+    known = {(kind, part.name): document(part) for kind, part in _parts(one)}
+    return all(
+        known.get((kind, part.name), document(part)) == document(part)
+        for kind, part in _parts(other)
+    )
+
+
+def _together(one: Study, other: Study) -> Study:
+    return replace(
+        one,
+        datasets=_union(one.datasets, other.datasets),
+        learners=_union(one.learners, other.learners),
+        methods=_union(one.methods, other.methods),
+        repeats=max(one.repeats, other.repeats),
+    )
+
+
+def _parts(study: Study) -> Iterator[tuple[str, Any]]:
+    for kind in ("datasets", "learners", "methods"):
+        yield from ((kind, part) for part in getattr(study, kind))
+
+
+def _union(some: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+    names = {part.name for part in some}
+    return (*some, *(part for part in more if part.name not in names))
+
+
+def _is_called(study: Study, name: str) -> bool:
+    return study.name == name or (len(name) >= 4 and study.hash.startswith(name))
+
+
+def _require(results: StudyResults, name: str) -> StudyResults:
+    if _is_called(results.study, name):
+        return results
+    raise StudyError(
+        f"The study {name!r} is asked for",
+        f"the folder holds {results.study.name} ({results.study.hash})",
+        "Leave the name out, or choose another folder",
+    )
