@@ -52,8 +52,8 @@ def plot_critical_difference(comparison: Comparison, *, title: str = "") -> Any:
     below = _BAR * (len(bars) + 1)
     lines = math.ceil(k / 2)
     height = _AXIS + below + _LINE * lines + _FOOT
-    margin = _LETTER * (7 + max(len(short(name)) for name in names))
-    width = max(WIDTH, 2 * margin + 1.6)
+    margin = _LETTER * (7 + max(len(short(name, 15)) for name in names))
+    width = max(WIDTH, 2 * margin + 1.1)
     with drawing() as figures:
         figure = figures.Figure(figsize=(width, height))
         figure.suptitle(title, fontsize=11, fontweight="bold", x=0.02, y=1 - 0.05 / height,
@@ -89,5 +89,8 @@ def _draw_names(ax: Any, names: list[str], ranks: np.ndarray, *, top: float, k: 
         end = 1 - reach if left else k + reach
         ax.plot((rank, rank, end), (0, y, y), color=FAINT, linewidth=0.8, clip_on=False)
         ax.plot(rank, 0, marker="o", markersize=4, color=BLUE, clip_on=False, zorder=4)
-        text = f"{short(name)}  {rank:.2f} " if left else f" {rank:.2f}  {short(name)}"
-        ax.text(end, y, text, ha="right" if left else "left", va="center", fontsize=9.5)
+        text = f"{short(name, 15)}  {rank:.2f}" if left else f"{rank:.2f}  {short(name, 15)}"
+        ax.annotate(
+            text, (end, y), (-4 if left else 4, 0), textcoords="offset points",
+            ha="right" if left else "left", va="center", fontsize=9.5, annotation_clip=False,
+        )  # fmt: skip

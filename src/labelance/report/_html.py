@@ -79,7 +79,7 @@ def _comparison(block: Block, table: Table, markup: Any) -> Detail:
     if block.comparison is not None:
         figures.append(
             to_svg(
-                plot_critical_difference(block.comparison, title=f"{title}: average ranks"),
+                plot_critical_difference(block.comparison, title="Average ranks"),
                 name=f"cd-{name}",
                 title=f"Critical-difference diagram: {title}",
                 description=_describe_ranks(block),
@@ -87,7 +87,7 @@ def _comparison(block: Block, table: Table, markup: Any) -> Detail:
         )
         figures.append(
             to_svg(
-                plot_scores(block.scores, title=title, measure=block.metric_name),
+                plot_scores(block.scores, title="Scores", measure=block.metric_name),
                 name=f"box-{name}",
                 title=f"Box plots: {title}",
                 description=f"One box per method over {len(block.scores)} datasets. Medians: "
@@ -139,7 +139,7 @@ def _time_quality(report: Report, learner: str, blocks: list[Block], markup: Any
     title = f"{learner}: time against quality"
     pairs = (f"{name} {seconds[name]:.3g} s, rank {ranks[name]:.2f}" for name in methods)
     svg = to_svg(
-        plot_time_quality(seconds[methods], ranks[methods], title=title),
+        plot_time_quality(seconds[methods], ranks[methods], title="Rank over time"),
         name=f"time-{slug(learner)}",
         title=title,
         description="CPU seconds per fold and average rank. " + "; ".join(pairs),
