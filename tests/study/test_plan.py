@@ -24,7 +24,7 @@ def test_sizes_of_the_presets():
     sizes = {name: len(load_study(name).cells()) for name in PRESETS}
     assert sizes["paper"] == 5460
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
-    assert sizes["fair"] == 7 * (6 * 12 + 5) * 10  # no class weights for MLkNN
+    assert sizes["fair"] == 7 * (6 * 12 + 1) * 10  # class weights for BR alone
 
 
 def test_the_program_has_other_rules_than_the_paper():
@@ -122,6 +122,7 @@ def test_what_is_neither_preset_nor_file():
         ({"methods": (Method("A", threshold="f2"),)}, "f2"),
         ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
         ({"methods": (Method("A", threshold_data="oob", threshold="f1"),)}, "without bootstrap"),
+        ({"methods": (Method("A", learners=("Nobody",)),)}, "Nobody"),
         ({"folds": 1}, "at least two folds"),
     ],
 )

@@ -28,6 +28,8 @@ def check(study: Study) -> None:
         _check_learner(learner)
     for method in study.methods:
         _check_method(method)
+        for name in method.learners:
+            study.learner(name)
 
 
 def _refuse_repeated_names(part: str, items: Any) -> None:

@@ -73,6 +73,8 @@ class Method:
         As in :class:`labelance.ensemble.EMLS`.
     balanced : bool, default=False
         Weigh the classes of every label, where the base classifier of the learner can.
+    learners : sequence of str, default=()
+        The learners it is used with; all of the study unless given.
     """
 
     name: str
@@ -83,6 +85,10 @@ class Method:
     threshold_search: Literal["exact", "grid", "grid_mulan"] = "exact"
     threshold_data: Literal["train", "oob", "cv"] = "train"
     balanced: bool = False
+    learners: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learners", tuple(self.learners))
 
     @property
     def family(self) -> Family:

@@ -77,7 +77,9 @@ class Study:
         ]
 
     def fits(self, learner: Learner, method: Method) -> bool:
-        """Say whether the method can be used around the learner; all can but class weights."""
+        """Say whether the method is used around the learner: if it is meant to, and can be."""
+        if method.learners and learner.name not in method.learners:
+            return False
         if not method.balanced:
             return True
         from labelance.study._prepare import takes_weights
