@@ -115,7 +115,8 @@ def _describe_tests(block: Block) -> str:
     return (
         f"Friedman's test over {len(block.scores)} datasets: χ² = {decimals(test.chi2, 2)}, "
         f"p {_equals(test.p)}. An orange bar joins methods that the corrected Wilcoxon test "
-        f"does not tell apart. {block.comparison.remark()}"
+        "does not tell apart; dots are datasets, the dark line their median. "
+        f"{block.comparison.remark()}"
     ).strip()
 
 

@@ -49,7 +49,7 @@ def plot_scores(scores: Any, *, title: str = "", measure: str = "score") -> Any:
             ax.plot(values, [place] * len(values), "o", color=INK, markersize=2.6, alpha=0.55)
         ax.set_yticks(list(places), [short(name) for name in methods])
         ax.invert_yaxis()
-        ax.set_xlabel(f"{measure} (one dot per dataset, line: median)", fontsize=9.5)
+        ax.set_xlabel(measure, fontsize=9.5)
         ax.grid(axis="x", color=FAINT, alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
