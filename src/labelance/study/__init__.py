@@ -7,10 +7,12 @@ from labelance.study._export import export_results
 from labelance.study._merge import Merged, merge_results
 from labelance.study._opened import StudyResults, import_results
 from labelance.study._plan_file import load_study
+from labelance.study._probe import Probe, probe_study
 from labelance.study._run import Outcome, Tally, run_study
 from labelance.study._store import Store
 from labelance.study._study import Study
 from labelance.study._toml import to_toml
+from labelance.study._verify import Recomputed, Verification, verify_results
 
 __all__ = [
     "Cell",
@@ -20,14 +22,19 @@ __all__ = [
     "Merged",
     "Method",
     "Outcome",
+    "Probe",
+    "Recomputed",
     "Store",
     "Study",
     "StudyResults",
     "Tally",
+    "Verification",
     "export_results",
     "import_results",
     "load_study",
     "merge_results",
+    "probe_study",
     "run_study",
     "to_toml",
+    "verify_results",
 ]

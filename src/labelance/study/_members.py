@@ -143,7 +143,11 @@ def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
         if wanted is not None:
             k, space = wanted
             return member.fit(X, Y, neighborhood=fold.neighborhood(k, most, **space))
-    # Most classifiers of scikit-learn want their labels dense; ours take them as they are.
+    return fit_member(member, X, Y)
+
+
+def fit_member(member: Any, X: Any, Y: Any) -> Any:
+    """Fit any classifier: most of scikit-learn's want dense labels, ours take them as they are."""
     ours = isinstance(member, BaseMultiLabelClassifier)
     return member.fit(X, Y.toarray() if sp.issparse(Y) and not ours else Y)
 

@@ -1,0 +1,146 @@
+"""Compute some cells again, and see whether the figures are the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from labelance.exceptions import StudyError
+from labelance.study._agreement import TOLERANCE, cell_of, largest_difference
+from labelance.study._cells import Cell, tasks_of
+from labelance.study._folds import load
+from labelance.study._opened import StudyResults, import_results
+from labelance.study._work import Row, do_task
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """A cell computed again: how far its figures are from those kept, and where most."""
+
+    cell: Cell
+    difference: float
+    metric: str
+    error: str | None = None
+
+    @property
+    def same(self) -> bool:
+        """Say whether the figures agree, to the last bits at least."""
+        return self.error is None and self.difference <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Cells computed again.
+
+    Parameters
+    ----------
+    cells : tuple of Recomputed
+        Each cell, its largest difference, and the error if it could not be computed.
+    """
+
+    cells: tuple[Recomputed, ...]
+
+    @property
+    def differing(self) -> tuple[Recomputed, ...]:
+        """Return the cells that are not what they were."""
+        return tuple(one for one in self.cells if not one.same)
+
+    @property
+    def n_exact(self) -> int:
+        """Return how many are equal to the last bit."""
+        return sum(one.error is None and one.difference == 0 for one in self.cells)
+
+    @property
+    def largest_difference(self) -> float:
+        """Return the largest difference in any metric of any cell."""
+        return max((one.difference for one in self.cells), default=0.0)
+
+
+def verify_results(
+    source: str | os.PathLike[str] | StudyResults,
+    *,
+    sample: int | None = 20,
+    datasets: Sequence[str] | None = None,
+    seed: int = 0,
+    study: str | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Verification:
+    """Compute random cells again and compare their figures with those that are kept.
+
+    Parameters
+    ----------
+    source : path or StudyResults
+        An exported folder or a store.
+    sample : int or None, default=20
+        How many cells; None takes all.
+    datasets : sequence of str, optional
+        From which to choose; all unless given.
+    seed : int, default=0
+        Which cells are chosen.
+    study : str, optional
+        Which study, where a store holds several.
+    watch : callable, optional
+        Called with the number of cells that have been computed.
+
+    Returns
+    -------
+    Verification
+        ``differing`` is empty if all is well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.study import load_study, verify_results
+    >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = study.run(f"{folder}/results.db", executor="serial")
+    ...     checked = verify_results(f"{folder}/results.db", sample=3)
+    >>> checked.n_exact, checked.differing
+    (3, ())
+    """
+    results = source if isinstance(source, StudyResults) else import_results(source, study=study)
+    kept = {cell_of(row): row for row in _choose(results, datasets, sample, seed)}
+    done: dict[Cell, Recomputed] = {}
+    for row in _compute(results, list(kept)):
+        done[cell_of(row)] = _compare(kept[cell_of(row)], row)
+        if watch is not None:
+            watch(len(done))
+    return Verification(tuple(done[cell] for cell in kept))
+
+
+def _choose(
+    results: StudyResults, datasets: Sequence[str] | None, sample: int | None, seed: int
+) -> list[Row]:
+    for name in datasets or ():
+        results.study.dataset(name)  # an unknown name is an error
+    rows = [row for row in results.done if datasets is None or row["dataset"] in datasets]
+    if not rows:
+        raise StudyError(
+            "Finished cells are computed again", "there are none", "Choose other datasets"
+        )
+    if sample is not None and sample < 1:
+        raise StudyError("At least one cell is computed again", f"sample={sample}", "Choose more")
+    if sample is None or sample >= len(rows):
+        return rows
+    chosen = np.random.default_rng(seed).choice(len(rows), sample, replace=False)
+    return [rows[number] for number in np.sort(chosen)]
+
+
+def _compute(results: StudyResults, cells: list[Cell]) -> Iterable[Row]:
+    data: dict[str, Any] = {}
+    for task in tasks_of(cells):
+        if task.dataset not in data:
+            data = {task.dataset: load(results.study.dataset(task.dataset))}
+        for rows in do_task(results.study, task, data[task.dataset]):
+            yield from rows
+
+
+def _compare(kept: Row, row: Row) -> Recomputed:
+    if row["status"] != "done":
+        error = str(row["error"]).strip().splitlines()[-1]
+        return Recomputed(cell_of(row), float("inf"), "", error)
+    return Recomputed(cell_of(row), *largest_difference(kept, row))

@@ -1,0 +1,122 @@
+"""How much work is left, from what is measured, probed or guessed."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelance.study import Component, DataSource, Learner, Store, load_study, probe_study
+from labelance.study._progress import (
+    all_costs,
+    measured_costs,
+    models_to_fit,
+    time_left,
+    total_work,
+)
+
+LEARNERS = ("BR", "MLkNN")
+
+
+def test_a_single_model_is_the_first_of_its_ensemble(tiny):
+    # Default, and five members for each of the three samplers, on two folds.
+    assert models_to_fit(tiny, tiny.cells()) == {
+        (dataset, learner): 2 * (1 + 3 * 5) for dataset in ("one", "two") for learner in LEARNERS
+    }
+    alone = [cell for cell in tiny.cells() if cell.method == "MLSOL"]
+    both = [cell for cell in tiny.cells() if cell.method in ("MLSOL", "EMLSOL")]
+    assert models_to_fit(tiny, alone)["one", "BR"] == 2
+    assert models_to_fit(tiny, both)["one", "BR"] == 10
+    assert models_to_fit(tiny, []) == {}
+
+
+def test_thresholds_of_their_own_models_cost_more():
+    fair = load_study("fair").only(datasets=["flags"], learners=["BR"], repeats=1)
+    tuned = [cell for cell in fair.cells() if cell.method in ("Default", "Tuned")]
+    crossed = [cell for cell in fair.cells() if cell.method == "TunedCV"]
+    assert models_to_fit(fair, tuned)["flags", "BR"] == 2
+    assert models_to_fit(fair, crossed)["flags", "BR"] == 2 * 3
+
+
+def test_costs_are_measured_by_the_model(tiny):
+    rows = [
+        {**cell._asdict(), "status": "done", "cpu_seconds": 0.3 * n, "predict_seconds": 0.1 * n}
+        for cell in tiny.cells()
+        for n in [tiny.method(cell.method).n_estimators]
+    ]
+    rows[0]["cpu_seconds"] = 100.0  # compiled something
+    rows[1]["status"] = "failed"
+    costs = measured_costs(tiny, rows)
+    assert set(costs) == set(models_to_fit(tiny, tiny.cells()))
+    assert list(costs.values()) == pytest.approx([0.4] * 4)
+    assert measured_costs(tiny, []) == {}
+
+
+COST = st.floats(0.01, 100)
+
+
+@given(a=st.lists(COST, min_size=4, max_size=4), b=st.lists(COST, min_size=3, max_size=3))
+@settings(max_examples=30)
+def test_a_product_of_two_is_guessed_exactly(a, b):
+    true = {(f"d{i}", f"l{j}"): x * y for i, x in enumerate(a) for j, y in enumerate(b)}
+    known = {pair: cost for pair, cost in true.items() if pair[0] == "d0" or pair[1] == "l0"}
+    guessed = all_costs(known, true)
+    assert guessed == pytest.approx(true, rel=1e-6)
+
+
+def test_without_knowledge_costs_grow_with_the_size():
+    sizes = {"small": 10.0, "large": 1000.0}
+    pairs = [("small", "BR"), ("large", "BR"), ("large", "CLR")]
+    guessed = all_costs({("small", "BR"): 2.0}, pairs, sizes=sizes)
+    assert guessed == pytest.approx({pairs[0]: 2.0, pairs[1]: 200.0, pairs[2]: 200.0})
+    assert all_costs({("small", "BR"): 2.0}, pairs, sizes={"small": 1})[pairs[1]] == pytest.approx(
+        2.0
+    )
+    assert all_costs({}, pairs) == {}
+
+
+def test_time_left_goes_from_workers_to_what_they_do():
+    assert time_left(100, work_done=0, elapsed=0, workers=2) == 50
+    assert time_left(100, work_done=5000, elapsed=10000, workers=2) == pytest.approx(200, rel=0.02)
+    assert time_left(0, work_done=0, elapsed=5, workers=1) == 0
+
+
+def test_a_probe_tries_every_pair_and_writes_nothing(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Store, "_open", None)  # any use of a store would fail
+    probe = probe_study(tiny, seconds=5)
+    assert set(probe.costs) == set(models_to_fit(tiny, tiny.cells()))
+    assert all(cost > 0 for cost in probe.costs.values())
+    assert probe.failures == {}
+    assert list(tmp_path.iterdir()) == []
+    models = models_to_fit(tiny, tiny.cells())
+    assert total_work(models, all_costs(probe.costs, models)) > 0
+
+
+def test_a_probe_ends_in_time_and_leaves_the_rest_to_be_guessed(tiny):
+    assert probe_study(tiny, seconds=0).costs == {}
+    one = probe_study(tiny, pairs=[("two", "BR")], seconds=1)
+    assert set(one.costs) == {("two", "BR")}
+
+
+def test_what_a_probe_cannot_fit_is_told(tiny, tmp_path):
+    study = replace(
+        tiny,
+        datasets=[*tiny.datasets[:1], DataSource("gone", path=str(tmp_path / "gone.csv"))],
+        learners=[Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))],
+    )
+    probe = probe_study(study, seconds=2)
+    assert probe.costs == {}
+    assert set(probe.failures) == {("one", "odd"), ("gone", "")}
+    assert "gone.csv" in probe.failures["gone", ""]
+
+
+@pytest.mark.data
+def test_the_estimate_is_of_the_right_order(data_dir, tmp_path):
+    study = load_study("paper").only(datasets=["flags"], learners=["BR", "COCOA"], repeats=1)
+    study.run(tmp_path / "warm.db", executor="serial")
+    study.run(tmp_path / "s.db", executor="serial")
+    models = models_to_fit(study, study.cells())
+    measured = measured_costs(study, Store(tmp_path / "s.db").rows(study))
+    probed = probe_study(study, seconds=5).costs
+    assert 0.1 < total_work(models, probed) / total_work(models, measured) < 10

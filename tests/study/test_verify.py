@@ -1,0 +1,90 @@
+"""Committed figures, computed again."""
+
+import csv
+
+import pytest
+
+from labelance.exceptions import StudyError
+from labelance.study import export_results, load_study, verify_results
+
+
+@pytest.fixture
+def folder(tiny_store, tmp_path):
+    export_results(tiny_store, tmp_path / "results")
+    return tmp_path / "results"
+
+
+def change(folder, number, **figures):
+    """Change a row of results.csv; return its cell."""
+    path = folder / "results.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[number] |= figures
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows[number]
+
+
+def test_committed_results_are_right_to_the_last_bit(folder, tiny_store):
+    seen = []
+    for source in (folder, tiny_store):
+        checked = verify_results(source, sample=6, seed=1, watch=seen.append)
+        assert (len(checked.cells), checked.n_exact, checked.differing) == (6, 6, ())
+        assert checked.largest_difference == 0
+    assert seen == [1, 2, 3, 4, 5, 6] * 2
+
+
+def test_the_seed_chooses_the_cells(folder):
+    first, again, other = (
+        [one.cell for one in verify_results(folder, sample=4, seed=seed).cells]
+        for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("wrong", "difference"), [("0.123456789", None), ("", float("inf")), (1e-14, 1e-14)]
+)
+def test_a_wrong_figure_is_found(folder, wrong, difference):
+    true = float(change(folder, 30)["macro_auc_pr"])
+    wrong = repr(true + wrong) if isinstance(wrong, float) else wrong
+    row = change(folder, 30, macro_auc_pr=wrong)
+    checked = verify_results(folder, sample=None, datasets=["two"])
+    assert len(checked.cells) == 28
+    assert checked.n_exact == 27
+    found = max(checked.cells, key=lambda one: one.difference)
+    assert (found.cell.learner, found.cell.method) == (row["learner"], row["method"])
+    assert found.metric == "macro_auc_pr"
+    if difference == 1e-14:  # another machine's last bits
+        assert checked.differing == ()
+        assert 0 < checked.largest_difference < 1e-12
+    else:
+        assert checked.differing == (found,)
+        assert found.difference == pytest.approx(difference or abs(true - float(wrong)))
+
+
+def test_a_cell_that_cannot_be_computed_any_more_differs(folder):
+    plan = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(plan.replace("sampling_ratio = 0.3", "sampling_ratio = -9"))
+    checked = verify_results(folder, sample=None, datasets=["one"])
+    assert {one.cell.method for one in checked.differing} == {"MLSOL", "EMLSOL"}
+    assert all("sampling_ratio" in one.error for one in checked.differing)
+
+
+def test_wrong_questions(folder):
+    with pytest.raises(StudyError, match="'nonsense' is not in it"):
+        verify_results(folder, datasets=["nonsense"])
+    with pytest.raises(StudyError, match="sample=0"):
+        verify_results(folder, sample=0)
+
+
+@pytest.mark.data
+def test_real_data_with_nominal_features(data_dir, tmp_path):
+    study = load_study("paper").only(
+        datasets=["flags"], learners=["BR", "RAkEL"], methods=["RHwRSMT", "EMLSOL"], repeats=1
+    )
+    study.run(tmp_path / "s.db", executor="serial")
+    export_results(tmp_path / "s.db", tmp_path / "flags")
+    assert verify_results(tmp_path / "flags", sample=None).n_exact == 8
