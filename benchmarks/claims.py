@@ -1,0 +1,185 @@
+"""Does the paper reproduce? Every figure of that page of the docs, from committed results.
+
+    python benchmarks/claims.py results/paper results/fair            # print
+    python benchmarks/claims.py results/paper results/fair --write docs/user_guide/reproduction.md
+
+The page has places ``<!-- begin: NAME -->`` … ``<!-- end: NAME -->`` that are filled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from labelance.report import study_tables
+from labelance.study import import_results
+
+MEASURES = {"macro_f1": "F", "macro_auc_roc": "AUC-ROC", "macro_auc_pr": "AUCPR"}
+ENSEMBLES = {"MLSMOTE": "EMLSMOTE", "RHwRSMT": "ERHwRSMT", "MLSOL": "EMLSOL"}
+LEARNERS = ["BR", "MLkNN", "CLR", "RAkEL", "COCOA", "ECCRU3"]
+
+
+def means(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over folds: rows (learner, dataset, method), a column for each measure."""
+    done = frame[frame["status"] == "done"]
+    return done.groupby(["learner", "dataset", "method"])[list(MEASURES)].mean()
+
+
+def gap(scores: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
+    """Return how much better one method is, where both are there: rows (learner, dataset)."""
+    both = scores.unstack("method")
+    return pd.DataFrame({m: both[m, better] - both[m, worse] for m in MEASURES}).dropna()
+
+
+def summary(gaps: pd.DataFrame) -> str:
+    """Return mean gap and how often it is above zero, for each measure."""
+    return " | ".join(
+        f"{gaps[m].mean():+.4f} ({(gaps[m] > 0).sum()} of {len(gaps)})" for m in MEASURES
+    )
+
+
+def header(first: str) -> list[str]:
+    names = " | ".join(MEASURES.values())
+    return [f"| {first} | {names} |", "|---|" + "---:|" * len(MEASURES)]
+
+
+def ensembles_beat_singles(scores: pd.DataFrame) -> str:
+    lines = header("ensemble minus single, all learners and datasets")
+    for single, ensemble in ENSEMBLES.items():
+        lines.append(f"| {ensemble} − {single} | {summary(gap(scores, ensemble, single))} |")
+    return "\n".join(lines)
+
+
+def by_learner(scores: pd.DataFrame, better: str, worse: str) -> str:
+    lines = header(f"{better} minus {worse}")
+    gaps = gap(scores, better, worse)
+    for learner in LEARNERS:
+        if learner in gaps.index.get_level_values("learner"):
+            lines.append(f"| {learner} | {summary(gaps.loc[learner])} |")
+    return "\n".join([*lines, f"| all | {summary(gaps)} |"])
+
+
+def disagreement(frame: pd.DataFrame) -> str:
+    found = frame[frame["method"].isin(ENSEMBLES.values())]
+    table = found.groupby(["learner", "method"])["member_disagreement"].mean().unstack()
+    table = table.reindex(index=[one for one in LEARNERS if one in table.index])
+    return markdown(table[list(ENSEMBLES.values())], "learner", "{:.3f}")
+
+
+def fair(scores: pd.DataFrame) -> str:
+    """Return what each rival is worth against EMLSOL and against doing nothing."""
+    rivals = ["Tuned", "TunedCV", "Weights", "MLSOL", "Bagging", "BaggingMLSOL", "EMLSOL"]
+    rivals.append("EMLSOL-CV")
+    parts = []
+    known = scores.index.get_level_values("method").unique()
+    for learner in [one for one in LEARNERS if one in scores.index.get_level_values("learner")]:
+        lines = header(f"{learner}: method minus Default")
+        for rival in (one for one in rivals if one in known):
+            gaps = gap(scores.loc[[learner]], rival, "Default")
+            if len(gaps):
+                lines.append(f"| {rival} | {summary(gaps)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def parts_of_the_gain(scores: pd.DataFrame) -> str:
+    """Split EMLSOL's gain over Default into that of a bagged ensemble, and the rest."""
+    lines = header("step, mean over datasets")
+    steps = [("Bagging", "Default"), ("EMLSOL", "Bagging"), ("BaggingMLSOL", "Bagging")]
+    for learner in [one for one in LEARNERS if one in scores.index.get_level_values("learner")]:
+        for better, worse in steps:
+            gaps = gap(scores.loc[[learner]], better, worse)
+            if len(gaps):
+                lines.append(f"| {learner}: {better} − {worse} | {summary(gaps)} |")
+    return "\n".join(lines)
+
+
+def per_dataset(scores: pd.DataFrame, learner: str, measure: str, methods: list[str]) -> str:
+    table = scores.loc[learner][measure].unstack()
+    return markdown(table[[m for m in methods if m in table]], "dataset", "{:.3f}")
+
+
+def where_time_goes(frame: pd.DataFrame) -> str:
+    """Return CPU seconds by dataset and learner, of work done once: Default and the ensembles."""
+    done = frame[frame["method"].isin(["Default", *ENSEMBLES.values()])]
+    table = done.pivot_table(
+        index="dataset", columns="learner", values="cpu_seconds", aggfunc="sum"
+    )
+    table = table[[one for one in LEARNERS if one in table]]
+    table["all"] = table.sum(axis=1)
+    table.loc["all"] = table.sum()
+    return markdown(table, "dataset", "{:.0f}")
+
+
+def markdown(table: pd.DataFrame, first: str, form: str) -> str:
+    lines = [f"| {first} | " + " | ".join(map(str, table.columns)) + " |"]
+    lines.append("|---|" + "---:|" * len(table.columns))
+    for name, row in table.iterrows():
+        cells = ["" if pd.isna(value) else form.format(value) for value in row]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def plain(table: pd.DataFrame) -> str:
+    """Return a table of words as Markdown."""
+    head = "| " + " | ".join(map(str, table.columns)) + " |"
+    rule = "|" + "---|" * len(table.columns)
+    body = ["| " + " | ".join(map(str, row)) + " |" for row in table.to_numpy()]
+    return "\n".join([head, rule, *body])
+
+
+def figures(paper: pd.DataFrame, rivals: pd.DataFrame | None) -> dict[str, str]:
+    """Return all parts of the page by name."""
+    scores = means(paper)
+    tables = study_tables(paper)
+    counts = paper.groupby("dataset").size()
+    found = {
+        "share": f"{len(paper)} of 5,460 cells ({len(paper) / 5460:.1%}); "
+        f"{(counts == 420).sum()} of 13 datasets complete",
+        "table2": plain(tables["table2"].reset_index(drop=True)),
+        "beside-paper": plain(tables["beside-paper"].reset_index(drop=True)),
+        "agreement": plain(tables["agreement"].reset_index(drop=True)),
+        "first-places": plain(tables["first-places"].reset_index(drop=True)),
+        "ensembles": ensembles_beat_singles(scores),
+        "remedial": by_learner(scores, "RHwRSMT", "Default"),
+        "gain": by_learner(scores, "EMLSOL", "Default"),
+        "ensembling-mlsol": by_learner(scores, "EMLSOL", "MLSOL"),
+        "ensembling-mlsmote": by_learner(scores, "EMLSMOTE", "MLSMOTE"),
+        "disagreement": disagreement(paper),
+        "time": where_time_goes(paper),
+    }
+    if rivals is not None:
+        others = means(rivals)
+        found["fair"] = fair(others)
+        found["parts"] = parts_of_the_gain(others)
+    return found
+
+
+def fill(page: str, parts: dict[str, str]) -> str:
+    """Put the parts in their places."""
+    for name, text in parts.items():
+        place = re.compile(rf"(<!-- begin: {name} -->\n).*?(<!-- end: {name} -->)", re.DOTALL)
+        page = place.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)
+    return page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paper", type=Path)
+    parser.add_argument("fair", type=Path, nargs="?")
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    rivals = import_results(options.fair).frame() if options.fair else None
+    parts = figures(import_results(options.paper).frame(), rivals)
+    if options.write:
+        options.write.write_text(fill(options.write.read_text(), parts))
+        return
+    for name, text in parts.items():
+        print(f"== {name}\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
