@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import chain
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -12,7 +13,7 @@ from labelance.study._cells import Task
 from labelance.study._folds import StudyData
 from labelance.study._job import Bench, Job, signed
 from labelance.study._study import Study
-from labelance.study._work import Row, do_task
+from labelance.study._work import Row, do_task, failure
 
 
 class Executor(ABC):
@@ -57,17 +58,26 @@ class Dask(Executor):
     def run(self, job: Job) -> int:
         """Do all the work that can be claimed."""
         distributed = optional_import("distributed", extra="dask", purpose="The Dask executor")
+        tasks = job.claimed(by_learner=True)
+        first = next(tasks, None)
+        if first is None:
+            return 0  # a cluster is not started for nothing
         with self._client(distributed) as client:
             waiting, count = distributed.as_completed(), 0
-            tasks, at_once = job.claimed(by_learner=True), 2 * sum(client.ncores().values())
+            at_once = 2 * sum(client.ncores().values())
             data: dict[str, Any] = {}
-            for task in tasks:
+            asked: dict[Any, Task] = {}
+            for task in chain([first], tasks):
                 if task.dataset not in data:
                     data = {task.dataset: client.scatter(job.shelf.get(task.dataset))}
-                waiting.add(client.submit(_do_all, job.study, task, data[task.dataset], pure=False))
+                future = client.submit(
+                    _do_all, job.study, task, data[task.dataset], job.runner, pure=False
+                )
+                asked[future.key] = task
+                waiting.add(future)
                 if waiting.count() >= at_once:
-                    count += _write(job, next(waiting))
-            return count + sum(_write(job, future) for future in waiting)
+                    count += _write(job, asked, next(waiting))
+            return count + sum(_write(job, asked, future) for future in waiting)
 
     def _client(self, distributed: Any) -> Any:
         if self.address is not None:
@@ -77,12 +87,19 @@ class Dask(Executor):
         )
 
 
-def _do_all(study: Study, task: Task, data: StudyData) -> list[Row]:
-    return [row for rows in do_task(study, task, data) for row in rows]
+def _do_all(study: Study, task: Task, data: StudyData, runner: str) -> list[Row]:
+    """Do a task and sign its rows where they are computed: that machine, those versions."""
+    return [row for rows in do_task(study, task, data) for row in signed(rows, runner)]
 
 
-def _write(job: Job, future: Any) -> int:
-    rows = signed(future.result(), job.runner)
+def _write(job: Job, asked: dict[Any, Task], future: Any) -> int:
+    task = asked.pop(future.key)
+    try:
+        rows = future.result()
+    except Exception:
+        if future.status != "error":
+            raise  # the cluster is gone, which is no fault of these cells
+        rows = signed([failure(job.study, cell) for cell in task.cells], job.runner)
     job.store.add(rows)
     return len(rows)
 

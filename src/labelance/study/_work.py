@@ -54,7 +54,7 @@ def _do_family(
             members = Members(study.learner(learner), methods, fold, rows, most)
             verdicts = [members.judge(method) for method in methods]
         except Exception:
-            yield [_failure(study, cell) for cell in together]
+            yield [failure(study, cell) for cell in together]
             continue
         yield [_success(study, fold, cell, it) for cell, it in zip(together, verdicts)]
     for cell in cells:
@@ -69,7 +69,7 @@ def _do_alone(study: Study, task: Task, fold: FoldData, cell: Cell) -> Row:
     try:
         verdict = judge_alone(study.learner(cell.learner), method, fold, stream)
     except Exception:
-        return _failure(study, cell)
+        return failure(study, cell)
     return _success(study, fold, cell, verdict)
 
 
@@ -90,7 +90,8 @@ def _success(study: Study, fold: FoldData, cell: Cell, verdict: Verdict) -> Row:
     }
 
 
-def _failure(study: Study, cell: Cell) -> Row:
+def failure(study: Study, cell: Cell) -> Row:
+    """Return the row of a cell that could not be computed, with the error being handled."""
     return {**_about(study, cell), "status": "failed", "error": traceback.format_exc()}
 
 
