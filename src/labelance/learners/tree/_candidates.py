@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.learners.tree._cuts import cut_between
 from labelance.learners.tree._piece import piece
 from labelance.learners.tree._rules import (
     ALIVE,
@@ -30,6 +29,7 @@ class Room(NamedTuple):
     averaged: NDArray[np.bool_]  # which features count in the average gain
     weight: NDArray[np.float64]  # of each row in the node at hand
     branch: NDArray[np.int32]  # that each row takes
+    goes: NDArray[np.uint8]  # what becomes of the cells of each row
     share: NDArray[np.float64]  # of the known weight that each branch has
     begin: NDArray[np.int64]  # where the entries of each branch begin
     is_open: NDArray[np.bool_]  # which branches may be split
@@ -38,6 +38,10 @@ class Room(NamedTuple):
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     counts: NDArray[np.int64]
+    start: NDArray[np.int64]  # see write_sums
+    kept: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    weighed: NDArray[np.float64]  # the cut before each cell
 
 
 @piece
@@ -123,8 +127,8 @@ def numeric_split(
     W: float,
     room: Room,
     rules: Rules,
-) -> tuple[int, float, float, int]:
-    """Return status, corrected gain, ratio and cut of the best threshold.
+) -> tuple[int, float, float, int, int]:
+    """Return status, corrected gain, ratio and ranks around the best cut.
 
     ``hidden`` is the rank of the rows without a cell, -1 if there are none.
     """
@@ -157,11 +161,10 @@ def numeric_split(
         C,
         rules,
     )
-    ratio, cut = 0.0, 0
+    ratio = 0.0
     if status == VALID:
         ratio = ratio_of(gain, W, K, -xlogx(heavy_left) - xlogx(K - heavy_left))
-        cut = cut_between(levels, base, low, high)
-    return status, gain, ratio, cut
+    return status, gain, ratio, low, high
 
 
 @piece

@@ -2,6 +2,9 @@
 
 These are the innermost loops. They take single arrays and places in them, and have one exit:
 so the compiler can drop all reference counting, which would cost more than the counting.
+
+What a cut keeps of the entropy is a sum over classes and sides of n log2 n, and the same
+counts come up again for every feature. So these sums are written down once for the node.
 """
 
 from __future__ import annotations
@@ -19,6 +22,42 @@ ONE = np.uint64(1)  # unsigned indices spare a test for negative ones, which is 
 
 
 @piece
+def least_rows(n: int, C: int, min_leaf: float) -> int:
+    """Return the least number of rows on either side of a cut of ``n`` rows."""
+    return np.int64(max(1.0, ceil(smallest_side(n, C, min_leaf) - EPS)))
+
+
+@piece
+def write_sums(
+    histogram: NDArray,
+    first: int,
+    C: int,
+    n: int,
+    log_table: NDArray,
+    start: NDArray,
+    kept: NDArray,
+    spread: NDArray,
+) -> float:
+    """Write down what counts left of a cut bring; return the entropy before it, in bits.
+
+    With k rows of class c on the left, the two sides add ``kept[start[c] + k]`` for the class;
+    with k rows of any class on the left they add ``spread[k]``, which is negative.
+    """
+    before, at = log_table[n], 0
+    for c in range(C):
+        own = np.int64(histogram[first + c])
+        start[c] = at
+        for k in range(own + 1):
+            kept[at + k] = log_table[k] + log_table[own - k]
+        at += own + 1
+        before -= log_table[own]
+    start[C] = at
+    for k in range(n + 1):
+        spread[k] = -log_table[k] - log_table[n - k]
+    return before
+
+
+@piece
 def is_varied(
     cells: NDArray, begin: int, end: int, hidden: int, levels: NDArray, base: int
 ) -> bool:
@@ -32,148 +71,153 @@ def is_varied(
 
 
 @piece
-def two_class_cut(
+def first_above(cells: NDArray, begin: int, end: int, hidden: int) -> int:
+    """Return where rows without a cell have their place: before the first cell of higher rank."""
+    if hidden < 0 or np.int64(cells[begin] >> RANK) > hidden:
+        return end if hidden < 0 else begin
+    while begin < end:
+        middle = (begin + end) >> 1
+        if np.int64(cells[middle] >> RANK) < hidden:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@piece
+def weigh_two_class_cuts(
     cells: NDArray,
     begin: int,
+    middle: int,
     end: int,
-    hidden: int,
-    levels: NDArray,
-    base: int,
     y: NDArray,
     n: int,
     ones: int,
-    min_leaf: float,
-    log_table: NDArray,
-) -> tuple[float, int, int, int, int]:
-    """Find the best cut of ``n`` rows, ``ones`` of them of class 1.
+    kept: NDArray,
+    spread: NDArray,
+    weighed: NDArray,
+) -> None:
+    """Note for the cut before each cell minus the entropy that it leaves.
 
-    ``hidden`` is the rank of rows without a cell, or -1; they pass the cut together. Returns
-    n times the gain, the number of cuts tried, the ranks around the best one, and the number
-    of rows left of it: 0 if there is none.
+    There are ``n`` rows, ``ones`` of them of class 1. Rows without a cell have their place
+    before cell ``middle``, and the cut before them is noted last. Cells before them are counted
+    from the left, and cells behind them from the right: nobody needs to know their classes.
     """
-    before = log_table[n] - log_table[ones] - log_table[n - ones]
-    middle, hidden_ones = end, 0
-    if hidden >= 0:
-        middle, hidden_ones = begin, ones
-        for t in range(begin, end):
-            hidden_ones -= y[cells[t] & ROW]
-            middle += np.int64(cells[t] >> RANK) < hidden
-    all_rows, all_ones, offset = np.uint64(n), np.uint64(ones), np.uint64(base)
-    least = np.uint64(max(1.0, ceil(smallest_side(n, 2, min_leaf) - EPS)))
-    most = all_rows - min(least, all_rows)
-    left, left_ones, last, value_before = (
-        np.uint64(0),
-        np.uint64(0),
-        np.uint64(0),
-        -np.inf,
-    )
-    bar, best, tries, low, high, n_left = EPS * n - before, -before, 0, last, last, left
-    for part in range(2):
-        for t in range(begin if part == 0 else middle, middle if part == 0 else end):
-            rank = cells[t] >> RANK
-            value = levels[offset + rank]
-            if value_before + VALUE_GAP < value and least <= left <= most:
-                tries += 1
-                kept = _kept(left, left_ones, all_rows, all_ones, log_table)
-                if kept > bar:
-                    best, low, high, n_left, bar = (
-                        kept,
-                        last,
-                        rank,
-                        left,
-                        kept + EPS * n,
-                    )
-            value_before, last = value, rank
-            left += ONE
-            left_ones += np.uint64(y[cells[t] & ROW])
-        if part == 0 and hidden >= 0:
-            rank = np.uint64(hidden)
-            value = levels[offset + rank]
-            if value_before + VALUE_GAP < value and least <= left <= most:
-                tries += 1
-                kept = _kept(left, left_ones, all_rows, all_ones, log_table)
-                if kept > bar:
-                    best, low, high, n_left, bar = (
-                        kept,
-                        last,
-                        rank,
-                        left,
-                        kept + EPS * n,
-                    )
-            value_before, last = value, rank
-            left += np.uint64(n - (end - begin))
-            left_ones += np.uint64(hidden_ones)
-    return before + best, tries, np.int64(low), np.int64(high), np.int64(n_left)
+    of_ones, left, left_ones = np.uint64(n - ones + 1), np.uint64(0), np.uint64(0)
+    for t in range(begin, middle):
+        weighed[t - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
+        left += ONE
+        left_ones += np.uint64(y[cells[t] & ROW])
+    weighed[end - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
+    left, left_ones = np.uint64(n), np.uint64(ones)
+    for t in range(end - 1, middle - 1, -1):
+        left -= ONE
+        left_ones -= np.uint64(y[cells[t] & ROW])
+        weighed[t - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
 
 
 @piece
-def _kept(left: int, left_ones: int, n: int, ones: int, log_table: NDArray) -> float:
-    """Return minus the entropy, in bits, that a cut leaves."""
-    right, right_ones = n - left, ones - left_ones
-    return (
-        log_table[left_ones]
-        + log_table[left - left_ones]
-        - log_table[left]
-        + log_table[right_ones]
-        + log_table[right - right_ones]
-        - log_table[right]
-    )
-
-
-@piece
-def many_class_cut(
+def weigh_cuts(
     cells: NDArray,
     begin: int,
+    middle: int,
+    end: int,
+    y: NDArray,
+    n: int,
+    C: int,
+    start: NDArray,
+    at: NDArray,
+    kept: NDArray,
+    spread: NDArray,
+    weighed: NDArray,
+) -> None:
+    """Do what :func:`weigh_two_class_cuts` does for any number of classes.
+
+    ``at`` is room for a number per class.
+    """
+    now, left = 0.0, np.uint64(0)
+    for c in range(C):
+        at[c] = start[c]
+        now += kept[start[c]]
+    whole = now
+    for t in range(begin, middle):
+        weighed[t - begin] = now + spread[left]
+        left += ONE
+        c = np.uint64(y[cells[t] & ROW])
+        place = np.uint64(at[c])
+        now += kept[place + ONE] - kept[place]
+        at[c] = place + ONE
+    weighed[end - begin] = now + spread[left]
+    for c in range(C):
+        at[c] = start[c + 1] - 1
+    now, left = whole, np.uint64(n)
+    for t in range(end - 1, middle - 1, -1):
+        left -= ONE
+        c = np.uint64(y[cells[t] & ROW])
+        place = np.uint64(at[c])
+        now += kept[place - ONE] - kept[place]
+        at[c] = place - ONE
+        weighed[t - begin] = now + spread[left]
+
+
+@piece
+def best_cut(
+    cells: NDArray,
+    begin: int,
+    middle: int,
     end: int,
     hidden: int,
     levels: NDArray,
     base: int,
-    y: NDArray,
     n: int,
-    histogram: NDArray,
-    first: int,
-    C: int,
-    bags: NDArray,
-    min_leaf: float,
-    log_table: NDArray,
-) -> tuple[float, int, int, int, int]:
-    """Find the best cut for any number of classes, as :func:`two_class_cut` does for two.
+    least: int,
+    before: float,
+    weighed: NDArray,
+) -> tuple[float, int, int]:
+    """Return n times the gain of the best cut, the number of cuts tried, and the cell behind it.
 
-    Class counts are ``histogram[first:first + C]``; sums of n log2 n are kept up to date.
+    The end stands for rows without a cell, whose rank is ``hidden``; -1 for no cut at all.
     """
-    before, kept = log_table[n], 0.0
-    for c in range(C):
-        # Left of the cut; right of it; and rows without a cell.
-        own = np.int64(histogram[first + c])
-        bags[c], bags[C + c], bags[2 * C + c] = 0, own, own
-        kept += log_table[own]
-    before -= kept
-    for t in range(begin, end):
-        bags[2 * C + y[cells[t] & ROW]] -= 1
-    least = max(1.0, ceil(smallest_side(n, C, min_leaf) - EPS))
-    bar, best, tries, low, high, n_left = EPS * n - before, -before, 0, 0, 0, 0
-    left, last, t = 0, -1, begin
-    while t < end or hidden >= 0:
-        together = hidden >= 0 and (t == end or np.int64(cells[t] >> RANK) > hidden)
-        rank = hidden if together else np.int64(cells[t] >> RANK)
-        gap = last >= 0 and levels[base + last] + VALUE_GAP < levels[base + rank]
-        if gap and least <= left <= n - least:
-            tries += 1
-            here = kept - log_table[left] - log_table[n - left]
-            if here > bar:
-                best, low, high, n_left, bar = here, last, rank, left, here + EPS * n
-        own = 0 if together else y[cells[t] & ROW]
-        for c in range(own, C if together else own + 1):
-            moved = bags[2 * C + c] if together else 1
-            kept += log_table[bags[c] + moved] - log_table[bags[c]]
-            kept += log_table[bags[C + c] - moved] - log_table[bags[C + c]]
-            bags[c] += moved
-            bags[C + c] -= moved
-            left += moved
-        last = rank
-        hidden = -1 if together else hidden
-        t += 0 if together else 1
-    return before + best, tries, low, high, n_left
+    offset, margin, value_before, left = np.uint64(base), EPS * n, -np.inf, 0
+    best, tries, place = -before, 0, -1
+    bar = best + margin
+    for part in range(2):
+        first, last = (begin, middle) if part == 0 else (middle, end)
+        if part == 1 and hidden >= 0:
+            value = levels[offset + np.uint64(hidden)]
+            if middle > begin:
+                value_before = levels[offset + (cells[middle - 1] >> RANK)]
+            if value_before + VALUE_GAP < value and least <= left <= n - least:
+                tries += 1
+                if weighed[end - begin] > bar:
+                    best, place, bar = weighed[end - begin], end, weighed[end - begin] + margin
+            value_before, left = value, n - (end - middle)
+        # Cuts that leave too few rows on one side are not looked at.
+        a = max(first, first + least - left)
+        if first < a < last:
+            value_before = levels[offset + (cells[a - 1] >> RANK)]
+        for t in range(a, min(last, first + n - least + 1 - left)):
+            value = levels[offset + (cells[t] >> RANK)]
+            if value_before + VALUE_GAP < value:
+                tries += 1
+                if weighed[t - begin] > bar:
+                    best, place, bar = weighed[t - begin], t, weighed[t - begin] + margin
+            value_before = value
+        left += last - first
+    return before + best, tries, place
+
+
+@piece
+def ranks_around(cells: NDArray, place: int, middle: int, end: int, hidden: int) -> tuple[int, int]:
+    """Return the ranks on both sides of the cut before cell ``place``, see :func:`best_cut`."""
+    low, high = np.int64(hidden), np.int64(hidden)
+    if place == end:
+        low = np.int64(cells[middle - 1] >> RANK)
+    else:
+        high = np.int64(cells[place] >> RANK)
+        if place != middle:
+            low = np.int64(cells[place - 1] >> RANK)
+    return low, high
 
 
 @piece

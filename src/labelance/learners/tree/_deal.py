@@ -1,15 +1,13 @@
-"""Dealing the rows of a node to its branches, and the cells of a table to many problems."""
+"""Dealing the rows of a node to its branches."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
 from labelance.learners.tree._piece import piece
-from labelance.learners.tree._problems import Problems
 from labelance.learners.tree._rules import EPS
-from labelance.learners.tree._table import MISSING, ONE, ROW, TreeTable
+from labelance.learners.tree._table import MISSING, ONE, TreeTable
 
 
 @piece
@@ -136,38 +134,3 @@ def deal(
                 if not unit:
                     weight[place[b]] = weight[e] * (1.0 if known else share[b])
                 place[b] += 1
-
-
-@kernel
-def deal_cells(table: TreeTable, problems: Problems) -> tuple[NDArray, NDArray]:
-    """Return the cells of every problem, and where those of problem p and feature f begin.
-
-    One pass through the sorted columns serves all problems: each cell goes to the problems
-    that have its row, so their columns come out sorted.
-    """
-    n_problems, d = len(problems.n_classes), len(table.n_categories)
-    first = np.empty(table.n_rows, np.int64)  # the last mention of a row, and
-    following = np.empty(len(problems.rows), np.int64)  # from each mention the one before
-    owner = np.empty(len(problems.rows), np.int64)
-    begin = np.zeros(n_problems * d + 1, np.int64)
-    for i in range(table.n_rows):
-        first[i] = -1
-    for p in range(n_problems):
-        for i in range(problems.start[p], problems.start[p + 1]):
-            row = problems.rows[i]
-            following[i], first[row], owner[i] = first[row], i, p
-            for e in range(table.row_start[row], table.row_start[row + 1]):
-                begin[p * d + table.row_feature[e] + 1] += 1
-    for i in range(len(begin) - 1):
-        begin[i + 1] += begin[i]
-    place = begin.copy()
-    cells = np.empty(begin[n_problems * d], np.uint64)
-    for f in range(d):
-        for t in range(table.column_start[f], table.column_start[f + 1]):
-            rank, i = table.cells[t] & ~ROW, first[table.cells[t] & ROW]
-            while i >= 0:
-                p = owner[i]
-                cells[place[p * d + f]] = rank | np.uint64(i - problems.start[p])
-                place[p * d + f] += 1
-                i = following[i]
-    return cells, begin

@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from labelance.exceptions import InputError
 from labelance.learners.tree._binary import grow_binary
 from labelance.learners.tree._columns import count_categories, nominal_columns
-from labelance.learners.tree._deal import deal_cells
 from labelance.learners.tree._forest import Forest
 from labelance.learners.tree._harvest import Harvest, finish
 from labelance.learners.tree._problems import Problems
@@ -26,7 +25,6 @@ from labelance.learners.tree._table import TreeTable, prepare
 _FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
 _MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
 _WORK_PER_BLOCK = 1 << 22  # rows and features of the problems that are grown in one call
-_NO_CELLS, _NO_PLACES = np.empty(0, np.uint64), np.empty(0, np.int64)
 
 
 def fit_many(
@@ -148,10 +146,9 @@ def _grow(
     few = problems.n_classes.max() <= _FEW_CLASSES
     if by_counting and few and table.binary and len(logs) * table.n_features <= _MOST_BITS:
         return grow_binary(table, problems, rules, logs)
-    cells, begin = (_NO_CELLS, _NO_PLACES) if problems.whole else deal_cells(table, problems)
     weight = np.ones(table.n_rows) if weight is None else weight
     weight = weight[:0] if by_counting else weight
-    return grow_sorted(table, problems, cells, begin, weight, rules, logs)
+    return grow_sorted(table, problems, weight, rules, logs)
 
 
 def _log_table(table: TreeTable, problems: Problems) -> NDArray[np.float64]:

@@ -1,0 +1,110 @@
+"""Compiled trees equal the slow, readable ones: numbers, categories, missing values, weights."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from labelance.learners.tree import fit_many, subset_problems
+
+spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
+oracle = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(oracle)
+
+OPTIONS = [
+    {},
+    {"prune": False, "collapse": False},
+    {"subtree_raising": False, "min_leaf": 1},
+    {"mdl_correction": False, "confidence": 0.4, "min_leaf": 3},
+]
+
+
+def make_problem(seed, *, n_classes, kinds, missing, sparse):
+    """Rows with ties, near ties and many zeros; classes that depend on some of the features."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 70)), int(rng.integers(1, 6))
+    n_categories = rng.choice(kinds, d)
+    numbers = rng.choice([0.0, 0.0, -1.0, 0.5, 0.500004, 2.0, 3.5], (n, d))
+    numbers = np.where(rng.random(d) < 0.5, numbers, np.round(rng.normal(size=(n, d)), 2))
+    numbers[rng.random((n, d)) < 0.5 * sparse] = 0.0
+    X = np.where(n_categories > 0, rng.integers(0, np.maximum(n_categories, 1), (n, d)), numbers)
+    signal = X[:, 0] + X[:, -1] + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(signal, np.arange(1, n_classes) / n_classes), signal)
+    X[rng.random((n, d)) < missing] = np.nan
+    return X, y, n_categories
+
+
+def nodes_of(tree):
+    """Every node of an oracle's tree, breadth first: feature, threshold, class weights."""
+    found, queue = [], [tree.root]
+    for node in queue:
+        threshold = 0.5 if tree.n_categories[node.feature] == 2 else node.threshold
+        found.append((node.feature, threshold if node.children else np.nan, node))
+        queue.extend(node.children)
+    return found
+
+
+def assert_same_tree(forest, t, tree):
+    """The same splits, and the same class weights wherever rows are."""
+    own, expected = forest.take(t, t + 1), nodes_of(tree)
+    np.testing.assert_array_equal(own.feature, [feature for feature, _, _ in expected])
+    np.testing.assert_array_equal(own.threshold, [threshold for _, threshold, _ in expected])
+    shares = own.histogram.reshape(len(expected), -1)
+    for mine, (_, _, node) in zip(shares, expected):
+        if node.weight > 1e-6:
+            np.testing.assert_allclose(mine, node.bags.sum(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("missing", [0.0, 0.2], ids=["complete", "missing"])
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 4),
+    kinds=st.sampled_from([(0,), (2,), (0, 2, 4)]),
+    sparse=st.booleans(),
+)
+def test_trees_equal_the_oracle(options, missing, seed, n_classes, kinds, sparse):
+    X, y, n_categories = make_problem(
+        seed, n_classes=n_classes, kinds=kinds, missing=missing, sparse=sparse
+    )
+    rng = np.random.default_rng(seed)
+    subsets = [np.arange(len(y)), rng.integers(0, len(y), len(y)), np.arange(len(y) // 2 + 1)]
+    nominal = n_categories > 0
+    forest = fit_many(
+        csr_array(X) if sparse else X,
+        subset_problems(subsets, [y[rows] for rows in subsets], n_classes),
+        categorical_features=nominal,
+        n_categories=n_categories[nominal],
+        **options,
+    )
+    for t, rows in enumerate(subsets):
+        tree = oracle.OracleTree(
+            X[rows], y[rows], n_classes=n_classes, n_categories=n_categories, **options
+        )
+        assert_same_tree(forest, t, tree)
+        found = forest.take(t, t + 1).predict_proba(X)
+        np.testing.assert_allclose(found, [tree.proba(x) for x in X], atol=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), missing=st.sampled_from([0.0, 0.2]))
+def test_weighted_trees_equal_the_oracle(seed, missing):
+    X, y, n_categories = make_problem(
+        seed, n_classes=3, kinds=(0, 2, 3), missing=missing, sparse=False
+    )
+    weights = np.random.default_rng(seed).choice([0.5, 1.0, 1.25, 3.0], len(y))
+    nominal = n_categories > 0
+    forest = fit_many(
+        X,
+        subset_problems([np.arange(len(y))], [y], 3),
+        categorical_features=nominal,
+        n_categories=n_categories[nominal],
+        sample_weight=weights,
+    )
+    tree = oracle.OracleTree(X, y, n_classes=3, n_categories=n_categories, weights=weights)
+    assert_same_tree(forest, 0, tree)
