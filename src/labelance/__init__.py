@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labelance import neighbors as neighbors
     from labelance import report as report
     from labelance import sampling as sampling
+    from labelance import study as study
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
     from labelance.imbalance import profile as profile
@@ -42,6 +43,7 @@ _ROOMS = (
     "neighbors",
     "report",
     "sampling",
+    "study",
     "testing",
 )
 

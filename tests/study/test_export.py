@@ -17,6 +17,7 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
+    describe_datasets,
     export_results,
     import_results,
     load_study,
@@ -94,7 +95,10 @@ def test_a_folder_gives_back_what_the_store_has(tiny, tiny_store, tmp_path, figu
     export_results(tiny_store, tmp_path / "out")
     found = import_results(tmp_path / "out")
     assert found.study == tiny
-    assert found.about == import_results(tiny_store).about
+    assert found.about == {
+        **import_results(tiny_store).about,
+        "datasets": describe_datasets(tiny),
+    }
     exact = [
         name
         for name in figures(tiny, tiny_store)

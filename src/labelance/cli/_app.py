@@ -18,6 +18,7 @@ from labelance.cli import (
     _methods,
     _resample,
     _split,
+    _study,
 )
 from labelance.cli._console import errors, fail
 from labelance.exceptions import LabelanceError
@@ -44,6 +45,7 @@ app.command("methods", epilog=_methods.EXAMPLE)(_methods.methods)
 app.command("split", epilog=_split.EXAMPLE)(_split.split)
 app.command("convert", epilog=_convert.EXAMPLE)(_convert.convert)
 app.add_typer(_datasets.app, name="datasets")
+app.add_typer(_study.app, name="study")
 
 
 def _print_version(wanted: bool) -> None:

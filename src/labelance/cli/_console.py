@@ -25,6 +25,11 @@ def fail(message: str) -> NoReturn:
     sys.exit(1)
 
 
+def say(text: str, *, to: Console | None = None) -> None:
+    """Print a line as it is, however long."""
+    (to or console).print(text, highlight=False, soft_wrap=True, markup=False)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON; not-a-number becomes null."""
     print(json.dumps(_plain(value), indent=2))

@@ -14,6 +14,7 @@ from labelance._files import replace_when_done
 from labelance._optional import optional_import
 from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, cell_of
+from labelance.study._describe import describe_datasets
 from labelance.study._opened import StudyResults, import_results
 from labelance.study._plan_file import load_study, plan_of
 from labelance.study._study import Study
@@ -150,7 +151,9 @@ def _write_folder(results: StudyResults, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _write_csv(results.done, folder / "results.csv")
     _write_text(folder / "study.toml", to_toml(results.study, folder=folder))
-    _write_text(folder / "about.json", json.dumps(results.about, indent=2) + "\n")
+    # Table 1 goes along, so that a report needs no data.
+    about = {**results.about, "datasets": describe_datasets(results.study)}
+    _write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
 
 
 def _write_csv(rows: Iterable[dict[str, Any]], path: Path) -> None:

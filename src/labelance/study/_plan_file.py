@@ -64,6 +64,18 @@ def load_study(what: str | Path) -> Study:
     return study_of(plan, folder=path.parent, name=path.stem)
 
 
+def list_presets() -> tuple[str, ...]:
+    """Return the names of the studies that come with the package.
+
+    Examples
+    --------
+    >>> from labelance.study import list_presets
+    >>> "paper" in list_presets()
+    True
+    """
+    return tuple(PRESETS)
+
+
 def study_of(plan: Mapping[str, Any], *, folder: Path | None = None, name: str = "study") -> Study:
     """Return the study that plain values describe."""
     _refuse_other_keys(plan, _KEYS, "A study")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -113,3 +114,53 @@ def _n_models(study: Study, cell: Cell) -> float:
     method = study.method(cell.method)
     crossed = method.threshold is not None and method.threshold_data == "cv"
     return method.n_estimators * (_CV_MODELS if crossed else 1.0)
+
+
+class TimeLeft:
+    """Say, while a study runs, how long it will still take.
+
+    Parameters
+    ----------
+    study : Study
+        What is run.
+    workers : int
+        How many cells are computed at a time.
+    sizes : mapping of dataset to number, optional
+        As in :func:`all_costs`.
+    """
+
+    def __init__(
+        self, study: Study, *, workers: int, sizes: Mapping[str, float] | None = None
+    ) -> None:
+        self.study, self.workers, self.sizes = study, workers, sizes
+        self._begun = time.perf_counter()
+        self._models: dict[Pair, float] | None = None
+
+    def seconds(self, rows: list[dict[str, Any]]) -> float | None:
+        """Return the seconds left, or None as long as no cell is finished.
+
+        Parameters
+        ----------
+        rows : list of dict
+            The finished rows, with their ``cpu_seconds`` and ``predict_seconds``.
+        """
+        models = models_to_fit(self.study, unfinished(self.study, rows))
+        if self._models is None:
+            self._models = models
+        pairs = self._models.keys() | models.keys()
+        costs = all_costs(measured_costs(self.study, rows), pairs, sizes=self.sizes)
+        if pairs and not costs:
+            return None
+        left = total_work(models, costs)
+        return time_left(
+            left,
+            work_done=total_work(self._models, costs) - left,
+            elapsed=time.perf_counter() - self._begun,
+            workers=self.workers,
+        )
+
+
+def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
+    """Return the cells of a study that are not among finished rows."""
+    finished = {Cell(*(row[name] for name in Cell._fields)) for row in rows}
+    return [cell for cell in study.cells() if cell not in finished]

@@ -1,0 +1,43 @@
+"""The datasets of a study in figures: the paper's Table 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from labelance.datasets import verify_dataset
+from labelance.exceptions import LabelanceError
+from labelance.imbalance import cardinality, mean_imr
+from labelance.study._design import DataSource
+from labelance.study._folds import load
+from labelance.study._study import Study
+
+
+def describe_datasets(study: Study) -> list[dict[str, Any]]:
+    """Return n, d, q, label cardinality and MeanImR of the datasets that are on this machine.
+
+    Nothing is downloaded; a dataset that cannot be read is left out.
+
+    Examples
+    --------
+    >>> from labelance.study import describe_datasets, load_study
+    >>> describe_datasets(load_study("quick").only(datasets=["small"]))
+    [{'dataset': 'small', 'n': 200, 'd': ..., 'q': ..., 'LC': ..., 'MeanImR': ...}]
+    """
+    found = []
+    for source in study.datasets:
+        try:
+            data = load(source) if _is_here(source) else None
+        except (LabelanceError, OSError):
+            continue
+        if data is not None:
+            (n, d), q = data.X.shape, data.Y.shape[1]
+            shape = {"dataset": source.name, "n": n, "d": d, "q": q}
+            found.append({**shape, "LC": cardinality(data.Y), "MeanImR": mean_imr(data.Y)})
+    return found
+
+
+def _is_here(source: DataSource) -> bool:
+    if source.path is not None:
+        return Path(source.path).is_file()
+    return source.make is not None or verify_dataset(source.name).files is not None

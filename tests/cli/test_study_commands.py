@@ -1,0 +1,300 @@
+"""``labelance study``, as a person or a program meets it."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from labelance.cli import main
+from labelance.cli._study_watch import n_workers, span
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.study import Store, list_presets, load_study
+from labelance.study._cells import Task
+
+COMMANDS = ["run", "status", "presets", "show", "export", "merge", "verify", "report"]
+PLAN = """
+name = "mine"
+repeats = 1
+methods = ["Default", "MLSOL"]
+datasets = [{name = "songs", path = "songs.csv", labels = ["happy", "sad", "calm"]}]
+
+[[learners]]
+name = "kNN"
+class = "MLkNN"
+k = 5
+
+[[learners]]
+name = "Centroid"
+class = "sklearn.neighbors.KNeighborsClassifier"
+"""
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run a command; return its exit code, standard output and standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["labelance", "study", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """A plan with a file of one's own, in the present folder."""
+    X, Y = make_multilabel_imbalanced(60, 3, 3, random_state=0)
+    header = "tempo,loud,bright,happy,sad,calm"
+    table = np.hstack([X, Y])
+    np.savetxt(tmp_path / "songs.csv", table, delimiter=",", header=header, comments="")
+    (tmp_path / "mine.toml").write_text(PLAN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "mine.toml"
+
+
+@pytest.fixture
+def done(plan, call):
+    """The store of the plan, run."""
+    code, out, _ = call("run", plan, "--executor", "serial")
+    assert code == 0
+    assert "mine: 8 of 8 cells done in mine.db" in out
+    assert "labelance study report mine.db -o mine.html" in out
+    return plan.with_name("mine.db")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(call, command):
+    code, out, _ = call(command, "--help")
+    assert code == 0
+    assert "Example: labelance study" in " ".join(out.split())
+
+
+def test_presets_and_a_plan_of_ones_own_to_start_from(call, tmp_path):
+    code, out, _ = call("presets", "--json")
+    assert code == 0
+    listed = {row["name"]: row for row in json.loads(out)}
+    assert tuple(listed) == list_presets()
+    assert listed["paper"]["cells"] == 5460
+    assert "paper-small" in call("presets")[1]
+    (tmp_path / "mine.toml").write_text(call("show", "paper-small")[1])
+    assert load_study(tmp_path / "mine.toml") == load_study("paper-small")
+
+
+def test_show_names_files_from_here(call, plan):
+    (plan.parent / "copy.toml").write_text(call("show", plan)[1])
+    assert load_study("copy.toml") == load_study(plan)
+    assert 'path = "songs.csv"' in call("show", "mine.toml")[1]
+
+
+def test_a_run_goes_on_and_speaks_json(call, plan):
+    options = ("--executor", "serial", "--json", "--store", "s.db")
+    code, out, err = call("run", plan, "--learners", "kNN", *options)
+    assert (code, err) == (0, "")
+    assert {name: json.loads(out)[name] for name in ("done", "failed", "left", "total")} == {
+        "done": 4, "failed": 0, "left": 0, "total": 4,
+    }  # fmt: skip
+    first = Store("s.db").rows()
+    state = json.loads(call("run", plan, *options)[1])
+    assert (state["done"], state["total"], state["store"]) == (8, 8, "s.db")
+    assert all(row in Store("s.db").rows() for row in first)
+
+
+def test_a_dry_run_writes_nothing(call, plan):
+    code, out, _ = call("run", plan, "--dry-run")
+    assert code == 0
+    assert "1 datasets x 2 learners x 2 methods x 1 repeats x 2 folds = 8 cells" in out
+    assert "mine.db does not exist yet" in out
+    assert "8 cells to do: about" in out
+    assert not plan.with_name("mine.db").exists()
+
+
+def test_a_dry_run_knows_what_is_measured(call, done, plan):
+    before = Store(done).rows()
+    code, out, _ = call("run", plan, "--dry-run", "--repeats", 2, "--json")
+    state = json.loads(out)
+    assert code == 0
+    assert (state["done"], state["left"]) == (8, 8)
+    assert {cost["origin"] for cost in state["costs"]} == {"measured"}
+    assert 0 < state["cpu_seconds"] < 600
+    assert Store(done).rows() == before
+    assert "0 cells to do: about 0.0 s" in call("run", plan, "--dry-run")[1]
+
+
+def test_failures_are_told_and_tried_again(call, plan):
+    broken = PLAN.replace("k = 5", "k = -5")
+    plan.write_text(broken)
+    options = ("--executor", "serial", "--store", "s.db")
+    code, out, err = call("run", plan, *options)
+    assert code == 1
+    assert "4 of 8 cells done" in out
+    assert "4 cells failed; see them with: labelance study status s.db" in err
+    assert "--retry-failed" in err
+    code, out, _ = call("status", "s.db")
+    assert code == 0
+    assert "songs/kNN/Default/0/0: " in out
+    assert "Traceback" not in out
+    assert "Traceback" in call("status", "s.db", "--failures")[1]
+    state = json.loads(call("status", "s.db", "--json")[1])
+    assert [part["failed"] for part in state["parts"]] == [4, 0]
+    assert call("run", plan, *options, "--retry-failed")[0] == 1
+
+
+def test_status_shows_what_is_missing_and_who_is_at_work(call, done):
+    with sqlite3.connect(done) as db:
+        db.execute("DELETE FROM cells WHERE learner = 'kNN' AND method = 'MLSOL'")
+    db.close()
+    Store(done).claim(Task("songs", 0, 1, ()), "somebody")
+    code, out, _ = call("status", done)
+    assert code == 0
+    assert "6 of 8 cells done" in out
+    assert "2/4" in out
+    assert "Runner somebody on " in out
+    state = json.loads(call("status", done, "--json")[1])
+    assert [part["missing"] for part in state["parts"]] == [2, 0]
+    assert [claim["runner"] for claim in state["running"]] == ["somebody"]
+
+
+def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
+    with sqlite3.connect(done) as db:
+        db.execute("DELETE FROM cells WHERE fold = 1")
+    db.close()
+    Store(done).claim(Task("songs", 0, 1, ()), "somebody")
+    code, out, _ = call("run", plan, "--executor", "serial")
+    assert code == 0
+    assert "4 cells are in the hands of other runners" in out
+
+
+def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
+    code, out, _ = call("export", done, "-o", "results")
+    assert (code, "8 of 8 cells of mine" in out) == (0, True)
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {
+        "results.csv", "study.toml", "about.json",
+    }  # fmt: skip
+    code, out, err = call("verify", "results", "--sample", 3, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {
+        "cells": 3, "exact": 3, "largest_difference": 0.0, "differing": [],
+    }  # fmt: skip
+    for source in ("results", done):
+        code, out, _ = call("report", source, "-o", "report.md", "--title", "Songs")
+        assert (code, out) == (0, "report.md: written\n")
+        text = (tmp_path / "report.md").read_text()
+        assert text.startswith("# Songs")
+        assert "MeanImR" in text
+    assert call("status", "results")[0] == 0
+
+
+def test_verify_finds_a_wrong_figure(call, done, tmp_path):
+    call("export", done, "-o", "results")
+    table = tmp_path / "results/results.csv"
+    lines = table.read_text().splitlines()
+    cells = lines[1].split(",")
+    lines[1] = ",".join([*cells[:5], "0.5", *cells[6:]])
+    table.write_text("\n".join(lines) + "\n")
+    code, out, _ = call("verify", "results", "--sample", 0)
+    assert code == 1
+    assert "/".join(cells[:5]) + ": macro_f1 differs by" in out
+    assert "8 cells computed again: 7 equal to the last bit, 1 different" in out
+
+
+def test_merge(call, done, tmp_path):
+    code, out, _ = call("merge", done, done, "-o", "all.db")
+    assert (code, out) == (0, "all.db: 8 new cells, 8 in all\n")
+    (tmp_path / "other.db").write_bytes(done.read_bytes())
+    with sqlite3.connect("other.db") as db:
+        db.execute("UPDATE cells SET macro_auc_pr = 0.5 WHERE method = 'MLSOL' AND fold = 1")
+    db.close()
+    code, _, err = call("merge", done, "other.db", "-o", "conflict.db")
+    assert code == 1
+    assert "macro_auc_pr of songs/" in err
+    assert not (tmp_path / "conflict.db").exists()
+
+
+def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
+    other = PLAN.replace('"mine"', '"other"').replace("k = 5", "k = 3")
+    plan.write_text(other)
+    assert call("run", plan, "--store", done, "--executor", "serial", "--learners", "kNN")[0] == 0
+    for command in (["status", done], ["export", done, "-o", "x"], ["report", done, "-o", "x.md"]):
+        code, _, err = call(*command)
+        assert code == 1
+        assert "mine (" in err
+        assert "other (" in err
+        assert "--study" in err
+        assert call(*command, "--study", "other")[0] == 0
+
+
+def test_wrong_requests_are_one_line_that_helps(call, plan):
+    for words, said in {
+        ("run", "nonsense"): "'nonsense' is neither",
+        ("run", plan, "--datasets", "other"): "There are songs",
+        ("run", plan, "--address", "tcp://a:1"): "Add --executor dask",
+        ("status", "nothing.db"): "nothing.db does not exist",
+        ("export", "nothing.db", "-o", "x"): "nothing.db does not exist",
+    }.items():
+        code, _, err = call(*words)
+        assert code == 1
+        assert said in " ".join(err.split())
+        assert len(err.splitlines()) == 1
+
+
+def test_interrupted_it_says_what_is_kept(plan):
+    """Ctrl-C, as the shell sends it."""
+    plan.write_text(PLAN.replace("repeats = 1", "repeats = 200"))
+    command = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from labelance.cli import main; main()"
+    )
+    words = ["study", "run", str(plan), "--executor", "serial"]
+    with subprocess.Popen(
+        [sys.executable, "-c", command, *words], stderr=subprocess.PIPE, text=True
+    ) as runner:
+        store, patience = plan.with_name("mine.db"), time.monotonic() + 120
+        while time.monotonic() < patience and not (store.exists() and Store(store).rows()):
+            time.sleep(0.2)
+        runner.send_signal(signal.SIGINT)
+        err = runner.communicate()[1]
+    assert runner.returncode == 130
+    assert "of 1600 cells are kept in mine.db; the same command goes on from there" in err
+    assert "Traceback" not in err
+    assert Store(store).claims() == []
+
+
+def test_words_for_time_and_workers(monkeypatch):
+    assert [span(s) for s in (0.04, 9.96, 59.4, 61, 7260)] == [
+        "0.0 s", "10 s", "59 s", "1 min 1 s", "2 h 1 min",
+    ]  # fmt: skip
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert [n_workers("processes", jobs) for jobs in (None, 3, -1, -2)] == [8, 3, 8, 7]
+    assert n_workers("serial", 5) == 1
+
+
+def test_the_line_on_a_terminal(plan, done, monkeypatch):
+    """What a person sees: cells, failures, time left."""
+    import io
+
+    from rich.console import Console
+
+    from labelance.cli import _study_watch
+    from labelance.study import Tally
+
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr(_study_watch, "errors", screen)
+    study = load_study(plan).only(repeats=3)
+    with _study_watch.Watcher(study, done, workers=2, quiet=False) as watcher:
+        watcher(Tally(8, 1, 24))
+        watcher.bar.refresh()
+    seen = screen.file.getvalue()
+    assert "9/24, 1 failed" in seen
+    assert "about 0." in seen
+    assert "left" in seen
