@@ -14,9 +14,9 @@ from labelance.learners.tree._harvest import Harvest
 from labelance.learners.tree._problems import Problems
 from labelance.learners.tree._sprouts import LEAF
 from labelance.learners.tree._table import TreeTable
-from labelance.learners.tree._tally import Payoff, Trees, tally
+from labelance.learners.tree._tally import Block, Payoff, Trees, tally
 
-_CELLS_PER_BLOCK = 1 << 18  # of X, laid out densely while its rows are predicted: 2 MB
+_CELLS_PER_BLOCK = 1 << 21  # of X, laid out densely while its rows are predicted: 16 MB
 
 Ties = Literal["first", "last"]
 
@@ -171,24 +171,30 @@ class Forest:
         -------
         ndarray of shape (n, q)
         """
-        say = self._hard(ties) if hard else self._soft()
-        per_node = csr_array(say @ payoff)
+        per_node = csr_array((0, payoff.shape[1])) if hard else csr_array(self._soft() @ payoff)
+        winner = self._winners(ties) if hard else np.empty(0, dtype=np.int64)
         used = np.unique(self.feature[self.feature != LEAF])
         trees = self._compact(used)
         X = (X if issparse(X) else np.asarray(X))[:, used]
-        out = np.zeros((X.shape[0], payoff.shape[1]))
-        step = int(np.clip(_CELLS_PER_BLOCK // max(1, len(used)), 16, 4096))
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(tally)(
-                self._columns(X[a : a + step], used),
+        out = np.empty((X.shape[0], payoff.shape[1]))
+
+        def tally_block(a: int, b: int) -> None:
+            votes = np.zeros((payoff.shape[1], b - a))
+            tally(
+                self._block(X[a:b], used),
                 trees,
+                winner,
                 Payoff(per_node.indptr, per_node.indices, per_node.data),
                 Payoff(payoff.indptr, payoff.indices, payoff.data.astype(np.float64)),
-                hard,
                 ties == "last",
-                out[a : a + step],
+                votes,
             )
-            for a in range(0, X.shape[0], step)
+            out[a:b] = votes.T
+
+        step = _CELLS_PER_BLOCK // max(1, len(used), int(self.sizes.max(initial=0)) // 64)
+        step = int(np.clip(step, 64, 4096))
+        Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(tally_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
         )
         return out
 
@@ -207,14 +213,21 @@ class Forest:
             self.slot_start,
         )
 
-    def _columns(self, rows: Any, used: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _block(self, rows: Any, used: NDArray[np.int32]) -> Block:
         """Lay out a block of rows column by column; categories never declared are missing."""
         cells = rows.toarray() if issparse(rows) else rows
         columns = np.array(cells.T, dtype=np.float64, order="C")
-        for i in np.flatnonzero(self.n_categories[used]):
-            declared = (columns[i] >= 0) & (columns[i] < self.n_categories[used[i]])
+        counts = self.n_categories[used]
+        for i in np.flatnonzero(counts):
+            declared = (columns[i] >= 0) & (columns[i] < counts[i])
             columns[i, ~declared] = np.nan
-        return columns
+        missing = np.isnan(columns)
+        return Block(
+            columns,
+            counts == 2,
+            _as_bits(columns == 1),
+            _as_bits(missing[:, : missing.any() * missing.shape[1]]),
+        )
 
     def _soft(self) -> csr_array:
         """Return every node's class probabilities, as (nodes, slots)."""
@@ -227,22 +240,25 @@ class Forest:
         columns = np.repeat(slot, C) + within
         return csr_array((share, columns, start), shape=(len(C), int(self.slot_start[-1])))
 
-    def _hard(self, ties: Ties) -> csr_array:
-        """Return every node's most probable class, as (nodes, slots)."""
+    def _winners(self, ties: Ties) -> NDArray[np.int64]:
+        """Return every node's most probable class."""
         C = np.repeat(self.n_classes, self.sizes)
         start = _starts(C)
         best = np.maximum.reduceat(self.histogram, start[:-1])
-        node, at = np.repeat(np.arange(len(C)), C), np.arange(len(self.histogram))
+        node = np.repeat(np.arange(len(C)), C)
         winners = np.flatnonzero(self.histogram == best[node])
         # The last assignment to a node stays, so going backwards keeps the first winner.
         winners = winners[::-1] if ties == "first" else winners
         winner = np.empty(len(C), dtype=np.int64)
-        winner[node[winners]] = at[winners]
-        slots = np.repeat(self.slot_start[:-1], self.sizes) + winner - start[:-1]
-        return csr_array(
-            (np.ones(len(C)), slots, np.arange(len(C) + 1)),
-            shape=(len(C), int(self.slot_start[-1])),
-        )
+        winner[node[winners]] = winners
+        return winner - start[:-1]
+
+
+def _as_bits(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return sets of rows, one per line, as bits, 64 to a word."""
+    padded = np.zeros((len(sets), -(-sets.shape[1] // 64) * 64), dtype=bool)
+    padded[:, : sets.shape[1]] = sets
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
