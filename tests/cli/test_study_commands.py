@@ -221,6 +221,35 @@ def test_merge(call, done, tmp_path):
     assert not (tmp_path / "conflict.db").exists()
 
 
+OWN = """
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import KNeighborsClassifier
+
+
+class Twice(BaseEstimator):
+    def fit_resample(self, X, Y):
+        import numpy as np
+
+        return np.vstack([X, X]), np.vstack([Y, Y])
+
+
+class Mine(KNeighborsClassifier):
+    pass
+"""
+
+
+def test_classes_in_a_file_beside_the_plan(call, plan, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    plan.with_name("own_methods.py").write_text(OWN)
+    plan.write_text(
+        PLAN.replace('"MLSOL"]', '{name = "Twice", sampler = "own_methods.Twice"}]').replace(
+            "sklearn.neighbors.KNeighborsClassifier", "own_methods.Mine"
+        )
+    )
+    code, out, _ = call("run", plan, "--executor", "serial", "--json")
+    assert (code, json.loads(out)["done"]) == (0, 8)
+
+
 def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
     other = PLAN.replace('"mine"', '"other"').replace("k = 5", "k = 3")
     plan.write_text(other)

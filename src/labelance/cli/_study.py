@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +16,18 @@ from labelance.cli._study_run import run
 from labelance.cli._study_status import status
 
 app = typer.Typer(
-    help="Compare samplers and learners on many datasets: run, resume, verify, report.",
     no_args_is_help=True,
 )
+
+
+@app.callback()
+def study() -> None:
+    """Compare samplers and learners on many datasets: run, resume, verify, report."""
+    # As with `python -m`: classes in files of the present folder can be named in plans.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+
+
 app.command(epilog="Example: labelance study run quick --store quick.db")(run)
 app.command(epilog="Example: labelance study status quick.db --failures")(status)
 
