@@ -24,6 +24,7 @@ from labelance.study import (
     merge_results,
     to_toml,
 )
+from labelance.study._opened import choose_study, studies_of
 from labelance.study._presets import PRESETS
 
 
@@ -83,6 +84,28 @@ def test_files_are_named_from_the_folder_of_the_plan(tmp_path, monkeypatch):
     assert 'path = "../tags.csv"' in to_toml(study, folder=tmp_path / "below")
     monkeypatch.chdir(tmp_path)  # the same plan, whoever reads it from wherever
     assert load_study("below/plan.toml") == study
+
+
+def test_results_belong_to_what_a_file_says(tiny, tiny_store, tmp_path):
+    """The same file in another place is the same dataset; another file in its place is not."""
+
+    def study_of(path, text):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return replace(tiny, datasets=[DataSource("mine", path=str(path), labels=["b"])])
+
+    here, there, other = (
+        study_of(tmp_path / folder / "x.csv", text)
+        for folder, text in {"a": "a,b\n1,0\n", "b": "a,b\n1,0\n", "c": "a,b\n1,1\n"}.items()
+    )
+    cell = here.cells()[0]
+    assert here.config(cell) == there.config(cell) != other.config(cell)
+    for study in (here, there):
+        Store(tmp_path / "s.db").remember(study, _plan(study))
+    (tmp_path / "a/x.csv").unlink()  # a store is read without the data
+    assert choose_study(Store(tmp_path / "s.db")).config(cell) == here.config(cell)
+    Store(tmp_path / "s.db").remember(other, _plan(other))
+    assert len(studies_of(Store(tmp_path / "s.db"))) == 2
 
 
 def test_toml_has_no_none():
@@ -158,6 +181,14 @@ def test_runs_of_parts_are_one_study(tiny, tmp_path):
     found = import_results(store)
     assert {source.name for source in found.study.datasets} == {"one", "two"}
     assert len(found.rows) == sum(len(part.cells()) for part in parts)
+
+
+def test_more_repetitions_are_the_same_study(tiny, tmp_path):
+    small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"])
+    for repeats in (1, 2):
+        small.only(repeats=repeats).run(tmp_path / "s.db", executor="serial")
+    found = import_results(tmp_path / "s.db")
+    assert (found.study.repeats, found.about["cells"], found.about["done"]) == (2, 4, 4)
 
 
 def test_different_studies_do_not_mix(tiny, tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from labelance.study._component import Component
@@ -33,6 +35,9 @@ class DataSource:
     folds : str, optional
         A CSV file with the column ``row`` and one column ``rep0, rep1, …`` of fold numbers for
         each repetition, in place of our own splits.
+    content : str, optional
+        A hash of the files, taken when they are first named: results belong to what a file
+        says, not to where it lies.
     """
 
     name: str
@@ -41,6 +46,11 @@ class DataSource:
     make: Component | None = None
     protocol: str | None = None
     folds: str | None = None
+    content: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.content is None:
+            object.__setattr__(self, "content", _hash_files(files_of(vars(self)).values()))
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,31 @@ def document(value: Any) -> dict[str, Any]:
     return {
         key: item for key, item in plain.items() if key == "name" or item != getattr(usual, key)
     }
+
+
+def identity(source: DataSource) -> dict[str, Any]:
+    """Return what decides the figures on a dataset: of a file what it says, not its place."""
+    plain = document(source)
+    files = () if source.content is None else files_of(plain)
+    return {key: item for key, item in plain.items() if key not in files}
+
+
+def files_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files that a dataset names; labels may also be names of columns or a number."""
+    named = {key: options.get(key) for key in ("path", "folds", "labels")}
+    return {
+        key: name
+        for key, name in named.items()
+        if isinstance(name, str) and (key != "labels" or name.endswith(".xml"))
+    }
+
+
+def _hash_files(names: Iterable[str]) -> str | None:
+    """Return a hash of what files say, or None if one is not there, or none is named."""
+    paths = list(map(Path, names))
+    if not paths or not all(path.is_file() for path in paths):
+        return None
+    return digest([hashlib.sha256(path.read_bytes()).hexdigest() for path in paths])
 
 
 def digest(value: Any) -> str:

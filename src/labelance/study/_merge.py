@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from labelance.exceptions import StudyError
 from labelance.study._agreement import refuse_conflict
 from labelance.study._export import read_folder
 from labelance.study._plan_file import plan_of
-from labelance.study._store import Store
+from labelance.study._store import Store, plan_row
 
 
 @dataclass(frozen=True)
@@ -67,5 +66,4 @@ def _opened(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
             "Use the version that wrote them, or run the study anew",
         )
     study, begun = results.study, results.about["first_finished"]
-    datasets = ",".join(part.name for part in study.datasets)
-    return results.rows, [(study.hash, datasets, study.name, json.dumps(plan_of(study)), begun)]
+    return results.rows, [plan_row(study, plan_of(study), begun)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelance.exceptions import StudyError
-from labelance.study._design import document
+from labelance.study._design import DataSource, document, identity
 from labelance.study._plan_file import study_of
 from labelance.study._results import frame_of
 from labelance.study._store import Store
@@ -126,11 +126,16 @@ def studies_of(store: Store) -> list[Study]:
 def _agree(one: Study, other: Study) -> bool:
     if (one.name, one.folds, one.seed) != (other.name, other.folds, other.seed):
         return False
-    known = {(kind, part.name): document(part) for kind, part in _parts(one)}
+    known = {(kind, part.name): _figures(part) for kind, part in _parts(one)}
     return all(
-        known.get((kind, part.name), document(part)) == document(part)
+        known.get((kind, part.name), _figures(part)) == _figures(part)
         for kind, part in _parts(other)
     )
+
+
+def _figures(part: Any) -> dict[str, Any]:
+    """Return what decides figures."""
+    return identity(part) if isinstance(part, DataSource) else document(part)
 
 
 def _together(one: Study, other: Study) -> Study:

@@ -11,7 +11,7 @@ from typing import Any
 
 from labelance.exceptions import StudyError
 from labelance.study._component import Component
-from labelance.study._design import DataSource, Learner, Method, document
+from labelance.study._design import DataSource, Learner, Method, document, files_of
 from labelance.study._presets import PRESETS, paper_learners, paper_methods
 from labelance.study._study import Study
 
@@ -113,19 +113,12 @@ def _source(item: Any, folder: Path | None, protocol: str | None) -> DataSource:
     options = _table(item, "A dataset", [field.name for field in fields(DataSource)])
     options.setdefault("protocol", None if "path" in options or "make" in options else protocol)
     if folder is not None:
-        options.update(_files_of(options, folder))
+        # From the root, so that a plan means the same wherever it is read from.
+        for key, name in files_of(options).items():
+            options[key] = os.path.abspath(folder / name)
     if "make" in options:
         options["make"] = Component.of(options["make"])
     return DataSource(**options)
-
-
-def _files_of(options: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Return the files that a table names, from the root, so that any caller means the same."""
-    named = {key: options.get(key) for key in ("path", "folds", "labels")}
-    found = {
-        key: os.path.abspath(folder / name) for key, name in named.items() if isinstance(name, str)
-    }
-    return {key: path for key, path in found.items() if key != "labels" or Path(path).is_file()}
 
 
 def _learner(item: Any) -> Learner:

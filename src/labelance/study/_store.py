@@ -10,12 +10,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, refuse_conflict
 from labelance.study._cells import Cell, Task
+from labelance.study._design import digest
 from labelance.study._study import Study
 
 # Columns of a finished cell, in the order of tables; the first six are its identity.
@@ -150,12 +152,7 @@ class Store:
 
     def remember(self, study: Study, plan: dict[str, Any]) -> None:
         """Keep the plan, so that status and report need nothing but the store."""
-        datasets = ",".join(source.name for source in study.datasets)
-        with self._open() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO studies VALUES (?, ?, ?, ?, datetime('now'))",
-                (study.hash, datasets, study.name, json.dumps(plan)),
-            )
+        self.take([], [plan_row(study, plan)])
 
     def plans(self) -> list[dict[str, Any]]:
         """Return the plans of all studies that were run into this store, oldest first."""
@@ -221,10 +218,11 @@ class Store:
         return self.take(other.rows(), other.plan_rows())
 
     def take(self, rows: list[dict[str, Any]], plans: Iterable[tuple[Any, ...]]) -> int:
-        """Take over rows and plans, none of which it knows otherwise; return how many are new."""
-        refuse_conflict(self.rows(columns=METRICS), rows)
+        """Take over rows and plans, unless it knows them otherwise; return how many are new."""
         before = self._count()
-        self.add(rows)
+        if rows:
+            refuse_conflict(self.rows(columns=METRICS), rows)
+            self.add(rows)
         with self._open() as db:
             db.executemany("INSERT OR IGNORE INTO studies VALUES (?, ?, ?, ?, ?)", plans)
         return self._count() - before
@@ -232,6 +230,13 @@ class Store:
     def _count(self) -> int:
         with self._open() as db:
             return int(db.execute("SELECT count(*) FROM cells").fetchone()[0])
+
+
+def plan_row(study: Study, plan: dict[str, Any], begun: str | None = None) -> tuple[Any, ...]:
+    """Return how a plan is kept; any change of it, be it of repetitions, makes it another."""
+    datasets = ",".join(source.name for source in study.datasets)
+    when = begun or datetime.now(UTC).isoformat(timespec="seconds")
+    return digest(plan), datasets, study.name, json.dumps(plan), when
 
 
 def _holder(db: sqlite3.Connection, task: Task) -> sqlite3.Row | None:

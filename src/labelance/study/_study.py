@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelance.exceptions import StudyError
 from labelance.study._cells import Cell
-from labelance.study._design import DataSource, Learner, Method, digest, document
+from labelance.study._design import DataSource, Learner, Method, digest, document, identity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ class Study:
         common = [RULES, self.folds, self.seed]
         return {
             (source.name, learner.name, method.name): digest(
-                [common, document(source), document(learner), document(method)]
+                [common, identity(source), document(learner), document(method)]
             )
             for source in self.datasets
             for learner in self.learners

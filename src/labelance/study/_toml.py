@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
+from labelance.study._design import files_of
 from labelance.study._plan_file import plan_of
 from labelance.study._study import Study
 
@@ -65,14 +66,11 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
 
 
 def _named_from(source: dict[str, Any], folder: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """Name the files of a dataset as seen from a folder."""
-    if folder is None:
-        return source
-    seen = dict(source)
-    for key in ("path", "folds", "labels"):
-        named = seen.get(key)
-        if isinstance(named, str) and (key != "labels" or Path(named).is_file()):
-            seen[key] = Path(os.path.relpath(named, folder)).as_posix()
+    """Name the files of a dataset as seen from a folder; what they say is read anew."""
+    seen = {key: item for key, item in source.items() if key != "content"}
+    if folder is not None:
+        for key, name in files_of(seen).items():
+            seen[key] = Path(os.path.relpath(name, folder)).as_posix()
     return seen
 
 
