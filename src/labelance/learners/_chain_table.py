@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._compile import kernel
-from labelance.learners.tree._table import NO_RANK, ROW, TreeTable
+from labelance.learners.tree._table import NO_RANK, ROW, TreeTable, assemble
 
 
 def stack_links(
@@ -33,8 +33,7 @@ def stack_links(
     d = table.n_features + n_labels
     row_start, row_feature, row_rank = _rows(table, rows, base, before, n_labels)
     column_start = np.concatenate([[0], np.cumsum(np.bincount(row_feature[:-1], minlength=d))])
-    return table._replace(
-        n_rows=len(rows),
+    return assemble(
         n_categories=np.append(table.n_categories, np.full(n_labels, 2, np.int32)),
         implicit=np.append(table.implicit, np.zeros(n_labels, np.int32)),
         column_start=column_start,
@@ -42,9 +41,8 @@ def stack_links(
         row_start=row_start,
         row_feature=row_feature,
         row_rank=row_rank,
-        stored=np.full(1, ~np.uint64(0)),  # no bits: these tables are used once
-        words=0,
         level_start=np.append(table.level_start, np.full(n_labels, table.level_start[-1])),
+        levels=table.levels,
     )
 
 

@@ -90,7 +90,7 @@ def _part(
             live[3 * to], live[3 * to + 1] = f, heap
             if in_place:
                 live[3 * place], live[3 * place + 1] = f, at
-            for t in range(begin, end):
+            for t in range(np.uint64(begin), np.uint64(end)):
                 cell = cells[t]
                 way = np.int64(goes[cell & ROW])
                 cells[heap] = cell

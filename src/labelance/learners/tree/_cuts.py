@@ -104,16 +104,18 @@ def weigh_two_class_cuts(
     from the left, and cells behind them from the right: nobody needs to know their classes.
     """
     of_ones, left, left_ones = np.uint64(n - ones + 1), np.uint64(0), np.uint64(0)
-    for t in range(begin, middle):
-        weighed[t - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
+    first = np.uint64(begin)
+    for t in range(first, np.uint64(middle)):
+        weighed[t - first] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
         left += ONE
         left_ones += np.uint64(y[cells[t] & ROW])
     weighed[end - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
-    left, left_ones = np.uint64(n), np.uint64(ones)
-    for t in range(end - 1, middle - 1, -1):
+    left, left_ones, t = np.uint64(n), np.uint64(ones), np.uint64(end)
+    for _ in range(end - middle):
+        t -= ONE
         left -= ONE
         left_ones -= np.uint64(y[cells[t] & ROW])
-        weighed[t - begin] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
+        weighed[t - first] = kept[left - left_ones] + kept[of_ones + left_ones] + spread[left]
 
 
 @piece
@@ -135,13 +137,13 @@ def weigh_cuts(
 
     ``at`` is room for a number per class.
     """
-    now, left = 0.0, np.uint64(0)
+    now, left, first = 0.0, np.uint64(0), np.uint64(begin)
     for c in range(C):
         at[c] = start[c]
         now += kept[start[c]]
     whole = now
-    for t in range(begin, middle):
-        weighed[t - begin] = now + spread[left]
+    for t in range(first, np.uint64(middle)):
+        weighed[t - first] = now + spread[left]
         left += ONE
         c = np.uint64(y[cells[t] & ROW])
         place = np.uint64(at[c])
@@ -150,14 +152,15 @@ def weigh_cuts(
     weighed[end - begin] = now + spread[left]
     for c in range(C):
         at[c] = start[c + 1] - 1
-    now, left = whole, np.uint64(n)
-    for t in range(end - 1, middle - 1, -1):
+    now, left, t = whole, np.uint64(n), np.uint64(end)
+    for _ in range(end - middle):
+        t -= ONE
         left -= ONE
         c = np.uint64(y[cells[t] & ROW])
         place = np.uint64(at[c])
         now += kept[place - ONE] - kept[place]
         at[c] = place - ONE
-        weighed[t - begin] = now + spread[left]
+        weighed[t - first] = now + spread[left]
 
 
 @piece
@@ -196,12 +199,13 @@ def best_cut(
         a = max(first, first + least - left)
         if first < a < last:
             value_before = levels[offset + (cells[a - 1] >> RANK)]
-        for t in range(a, min(last, first + n - least + 1 - left)):
+        for t in range(np.uint64(a), np.uint64(max(a, min(last, first + n - least + 1 - left)))):
             value = levels[offset + (cells[t] >> RANK)]
             if value_before + VALUE_GAP < value:
                 tries += 1
-                if weighed[t - begin] > bar:
-                    best, place, bar = weighed[t - begin], t, weighed[t - begin] + margin
+                here = weighed[t - np.uint64(begin)]
+                if here > bar:
+                    best, place, bar = here, np.int64(t), here + margin
             value_before = value
         left += last - first
     return before + best, tries, place

@@ -20,6 +20,7 @@ NO_RANK = np.int32(-1)  # a column without implicit cells
 
 ONE, SIX_BITS = np.uint64(1), np.uint64(63)
 _MOST_BYTES_OF_BITS = 1 << 27
+_NO_BITS = np.full(1, ~np.uint64(0)), 0  # every cell may be stored
 
 Ints = NDArray[np.int64]
 
@@ -86,9 +87,7 @@ def prepare(X: Any, n_categories: NDArray[np.int32]) -> TreeTable:
     cells = _by_column(coded, ranked)
     column_start = _starts(np.bincount(cells.column, minlength=d))
     by_row = csc_array((cells.rank, cells.row, column_start), shape=(n, d)).tocsr()
-    stored, words = _stored_bits(by_row)
-    return TreeTable(
-        n_rows=n,
+    return assemble(
         n_categories=n_categories.astype(np.int32),
         implicit=implicit,
         column_start=column_start,
@@ -96,9 +95,42 @@ def prepare(X: Any, n_categories: NDArray[np.int32]) -> TreeTable:
         row_start=by_row.indptr.astype(np.int64),
         row_feature=np.append(by_row.indices, NO_RANK).astype(np.int32),
         row_rank=np.append(by_row.data, NO_RANK).astype(np.int32),
+        level_start=_starts(level_counts),
+        levels=levels,
+        bits=_stored_bits(by_row),
+    )
+
+
+def assemble(
+    *,
+    n_categories: NDArray[np.int32],
+    implicit: NDArray[np.int32],
+    column_start: Ints,
+    cells: NDArray[np.uint64],
+    row_start: Ints,
+    row_feature: NDArray[np.int32],
+    row_rank: NDArray[np.int32],
+    level_start: Ints,
+    levels: NDArray[np.float64],
+    bits: tuple[NDArray[np.uint64], int] | None = None,
+) -> TreeTable:
+    """Put a table together from cells by column and by row; see :class:`TreeTable`.
+
+    ``bits`` are its ``stored`` and ``words``; a table that is used once does without them.
+    """
+    stored, words = _NO_BITS if bits is None else bits
+    return TreeTable(
+        n_rows=len(row_start) - 1,
+        n_categories=n_categories,
+        implicit=implicit,
+        column_start=column_start,
+        cells=cells,
+        row_start=row_start,
+        row_feature=row_feature,
+        row_rank=row_rank,
         stored=stored,
         words=words,
-        level_start=_starts(level_counts),
+        level_start=level_start,
         levels=levels,
     )
 
@@ -112,7 +144,7 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
     n, d = by_row.shape
     words = (d + 63) // 64
     if 2 * by_row.nnz > n * d or 8 * n * words > _MOST_BYTES_OF_BITS:
-        return np.full(1, ~np.uint64(0)), 0
+        return _NO_BITS
     # One word more, for a look behind the last row does no harm.
     bits = np.zeros(n * words + 1, dtype=np.uint64)
     row = np.repeat(np.arange(n), np.diff(by_row.indptr))
