@@ -82,9 +82,10 @@ def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[st
             outcome = labelance.study.run_study(study, path, watch=watcher, **options)
         except KeyboardInterrupt:
             watcher.stop()
+            kept = list(labelance.study.Store(path).status(study).values()).count("done")
             say(
-                f"interrupted: {watcher.tally.done} of {watcher.tally.total} cells are kept in "
-                f"{path}; the same command goes on from there",
+                f"interrupted: {kept} of {len(study.cells())} cells are kept in {path}; "
+                "the same command goes on from there",
                 to=errors,
             )
             raise

@@ -21,11 +21,10 @@ _ESTIMATE_SECONDS = 5.0
 
 
 class Watcher:
-    """Draws a line on a terminal and nothing in a pipe; ``tally`` is what it saw last."""
+    """Draws a line on a terminal, and nothing in a pipe."""
 
     def __init__(self, study: Study, path: Path, *, workers: int, quiet: bool) -> None:
         self.study, self.path = study, path
-        self.tally: Tally = labelance.study.Tally(0, 0, len(study.cells()))
         self.shown = not quiet and errors.is_terminal
         self.time_left = labelance.study.TimeLeft(study, workers=workers)
         self.asked, self.left = -_ESTIMATE_SECONDS, ""
@@ -42,7 +41,9 @@ class Watcher:
 
     def __enter__(self) -> Watcher:
         self.bar.start()
-        self.line = self.bar.add_task(self.study.name, total=self.tally.total, failed="", left="")
+        self.line = self.bar.add_task(
+            self.study.name, total=len(self.study.cells()), failed="", left=""
+        )
         return self
 
     def __exit__(
@@ -57,7 +58,6 @@ class Watcher:
 
     def __call__(self, tally: Tally) -> None:
         """Show how far a study is."""
-        self.tally = tally
         if not self.shown:
             return
         if perf_counter() - self.asked >= _ESTIMATE_SECONDS:
