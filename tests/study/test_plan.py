@@ -121,6 +121,11 @@ def test_what_is_neither_preset_nor_file():
         ({"methods": (Method("A", n_estimators=0),)}, "at least 1"),
         ({"methods": (Method("A", threshold="f2"),)}, "f2"),
         ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
+        ({"methods": (Method("A", n_estimators=2, bootstrap=1),)}, "bootstrap is 1"),
+        (
+            {"methods": (Method("A", Component("MLRUS"), bootstrap="beside"),)},
+            "deletes or edits",
+        ),
         ({"methods": (Method("A", threshold_data="oob", threshold="f1"),)}, "without bootstrap"),
         ({"methods": (Method("A", learners=("Nobody",)),)}, "Nobody"),
         ({"folds": 1}, "at least two folds"),

@@ -1,17 +1,31 @@
 """A study may be stopped, shared, retried and resumed, and its table is always the same."""
 
+import json
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from labelance.exceptions import StudyError
-from labelance.study import Component, Learner, Method, Store, load_study, run_study
+from labelance.study import (
+    Component,
+    DataSource,
+    Learner,
+    Method,
+    Store,
+    export_results,
+    load_study,
+    run_study,
+)
 from labelance.study._cells import Task
+from labelance.study._plan_file import plan_of
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -176,3 +190,150 @@ def test_other_files_are_not_touched(tiny, tmp_path):
     assert file.read_text() == "my notes"
     with pytest.raises(StudyError, match="does not exist"):
         load_study("quick").results(tmp_path / "absent.db")
+
+
+class Blank(Moody):
+    """Gives no number for a score."""
+
+    def predict_proba(self, X):
+        return np.full((X.shape[0], self.q_), np.nan)
+
+
+class Deadly(Moody):
+    """Takes its whole process down, as one out of memory does."""
+
+    def fit(self, X, Y):
+        os._exit(1)
+
+
+@pytest.fixture
+def others(monkeypatch):
+    """Make the classes above importable by path, here and in workers."""
+    module = SimpleNamespace(Moody=Moody, Blank=Blank, Deadly=Deadly)
+    monkeypatch.setitem(sys.modules, "other_classes", module)
+
+
+def test_scores_that_are_no_numbers_are_failures(tiny, others, tmp_path):
+    learner = Learner("Blank", Component("other_classes.Blank"))
+    study = replace(tiny, learners=(learner, tiny.learner("MLkNN"))).only(datasets=["two"])
+    outcome = study.run(tmp_path / "n.db", executor="serial")
+    assert (outcome.done, outcome.failed) == (14, 14)
+
+
+def test_a_dataset_that_cannot_be_had_does_not_stop_the_others(tiny, tmp_path):
+    broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
+    study = replace(tiny, datasets=(broken, tiny.dataset("two"))).only(learners=["MLkNN"])
+    outcome = study.run(tmp_path / "b.db", executor="serial")
+    assert (outcome.done, outcome.failed, outcome.left) == (14, 14, 0)
+    assert set(study.results(tmp_path / "b.db").query("status == 'failed'")["dataset"]) == {
+        "broken"
+    }
+
+
+def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
+    folds = tmp_path / "folds.csv"
+    folds.write_text("row,rep0\n" + "\n".join(f"{i},{1 + i % 2}" for i in range(60)))
+    odd = replace(tiny.dataset("two"), name="odd", folds=str(folds), content=None)
+    study = replace(tiny, datasets=(odd, tiny.dataset("two"))).only(learners=["MLkNN"])
+    outcome = study.run(tmp_path / "o.db", executor="serial")
+    assert (outcome.done, outcome.failed) == (14, 14)
+    errors = study.results(tmp_path / "o.db")["error"].dropna()
+    assert errors.str.contains("numbered 0 to 1").all()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_recorded_and_the_rest_goes_on(tiny, tmp_path):
+    module = tmp_path / "deadly_module.py"
+    module.write_text(
+        "import os\n"
+        "from labelance.learners import MLkNN\n"
+        "class Deadly(MLkNN):\n"
+        "    def fit(self, X, Y):\n"
+        "        os._exit(1)\n"
+    )
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import json, sys\n"
+        "sys.path.insert(0, sys.argv[3])\n"
+        "from labelance.study._plan_file import study_of\n"
+        "if __name__ == '__main__':\n"
+        "    study = study_of(json.loads(sys.argv[1]))\n"
+        "    study.run(sys.argv[2], n_jobs=1 + 1)\n"
+    )
+    learner = Learner("Deadly", Component("deadly_module.Deadly"))
+    study = replace(tiny, learners=(tiny.learner("MLkNN"), learner))
+    study = study.only(datasets=["two"], methods=["Default"])
+    subprocess.run(
+        [sys.executable, script, json.dumps(plan_of(study)), tmp_path / "d.db", tmp_path],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    table = study.results(tmp_path / "d.db")
+    assert len(table) == 4
+    assert set(table[table["learner"] == "Deadly"]["status"]) == {"failed"}
+
+
+def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
+    forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
+    study = replace(tiny, learners=(Learner("Trees", forest),)).only(datasets=["two"])
+    for name in ("a.db", "b.db"):
+        assert study.run(tmp_path / name, executor="serial").failed == 0
+    assert figures(study, tmp_path / "a.db").equals(figures(study, tmp_path / "b.db"))
+
+
+def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
+    forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
+    methods = (Method("CV", threshold="f1", threshold_data="cv"),)
+    study = replace(tiny, learners=(Learner("Trees", forest),), methods=methods)
+    assert study.only(datasets=["two"]).run(tmp_path / "t.db", executor="serial").failed == 0
+
+
+def test_neighbors_are_not_shared_with_one_who_was_told_other_nominal_features(tiny):
+    from labelance.study._prepare import build_learner, search_of
+
+    nominal = np.zeros(6, bool)
+    told = Learner("M", Component("MLkNN", {"categorical_features": [0]}))
+    assert search_of(build_learner(told, nominal), nominal) is None
+    assert search_of(build_learner(tiny.learner("MLkNN"), nominal), nominal)[0] == 10
+
+
+def test_results_of_other_rules_are_not_taken_from_a_folder(tiny, tiny_store, tmp_path):
+    export_results(tiny_store, tmp_path / "out")
+    assert len(tiny.results(tmp_path / "out")) == 56
+    other = replace(tiny, seed=5)
+    assert len(other.results(tmp_path / "out")) == 0
+
+
+def test_a_file_that_changed_is_another_dataset(tiny, tmp_path):
+    file = tmp_path / "d.csv"
+    file.write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
+    source = DataSource("d", path=str(file), labels=["x", "y"])
+    study = replace(tiny, datasets=(source,))
+    study.check()
+    before = study.config(study.cells()[0])
+    file.write_text("a,x,y\n" + "3,0,1\n2,1,0\n" * 20)
+    with pytest.raises(StudyError, match="say something else now"):
+        study.check()
+    fresh = replace(study, datasets=(replace(source, content=None),))
+    fresh.check()
+    assert fresh.config(fresh.cells()[0]) != before
+
+
+def test_the_label_file_beside_belongs_to_a_dataset(tmp_path):
+    (tmp_path / "d.arff").write_text("@relation d\n")
+    without = DataSource("d", path=str(tmp_path / "d.arff")).content
+    (tmp_path / "d.xml").write_text("<labels/>")
+    assert DataSource("d", path=str(tmp_path / "d.arff")).content != without
+
+
+def test_an_executor_that_is_none(tiny, tmp_path):
+    with pytest.raises(StudyError, match="executor is 'process'"):
+        tiny.run(tmp_path / "x.db", executor="process")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_a_relative_store_stays_where_it_was(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = Store("r.db")
+    monkeypatch.chdir("/")
+    assert store.path == tmp_path / "r.db"

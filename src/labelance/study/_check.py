@@ -8,7 +8,7 @@ from typing import Any
 
 from labelance.datasets import dataset_info
 from labelance.exceptions import StudyError
-from labelance.study._design import DataSource, Learner, Method
+from labelance.study._design import DataSource, Learner, Method, content_of
 from labelance.study._study import Study
 
 
@@ -57,6 +57,12 @@ def _check_source(source: DataSource, study: Study) -> None:
         dataset_info(source.name)
     if source.folds is not None:
         _check_folds(source, study)
+    if source.content is not None and source.content != content_of(source):
+        raise StudyError(
+            f"The files of {source.name} are those that the plan was made for",
+            "they say something else now",
+            "Make the plan anew: it is then another dataset, with results of its own",
+        )
 
 
 def _check_folds(source: DataSource, study: Study) -> None:
@@ -106,7 +112,9 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
         "balanced": (False, True),
     }
     for name, known in choices.items():
-        if getattr(method, name) not in known:
+        value = getattr(method, name)
+        # 1 equals True, but is not what the study looks for.
+        if not any(type(value) is type(one) and value == one for one in known):
             return f"{name} is {getattr(method, name)!r}", f"Choose one of {known}"
     if isinstance(method.n_estimators, bool) or not isinstance(method.n_estimators, int):
         return f"n_estimators is {method.n_estimators!r}", "Give a whole number"
@@ -116,6 +124,16 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
         return 'bootstrap = "beside" came without a sampler, or with other threshold data', (
             'Add a sampler, and threshold_data = "train"'
         )
+    if method.bootstrap == "beside" and not _only_adds(method):
+        return 'bootstrap = "beside" came with a sampler that deletes or edits rows', (
+            "Take one that only adds rows, or bootstrap = true"
+        )
     if method.threshold_data == "oob" and method.bootstrap is not True:
         return 'threshold_data = "oob" came without bootstrap', "Set bootstrap = true"
     return None
+
+
+def _only_adds(method: Method) -> bool:
+    assert method.sampler is not None
+    traits = getattr(method.sampler.build(), "traits", None)
+    return traits is not None and traits.adds and not (traits.deletes or traits.edits)

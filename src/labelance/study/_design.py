@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from labelance.datasets.formats._labels import label_file_beside
 from labelance.study._component import Component
 
 Threshold = Literal["f1", "gmean", "balanced_accuracy"]
@@ -50,7 +51,7 @@ class DataSource:
 
     def __post_init__(self) -> None:
         if self.content is None:
-            object.__setattr__(self, "content", _hash_files(files_of(vars(self)).values()))
+            object.__setattr__(self, "content", content_of(self))
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,15 @@ def files_of(options: Mapping[str, Any]) -> dict[str, str]:
         for key, name in named.items()
         if isinstance(name, str) and (key != "labels" or name.endswith(".xml"))
     }
+
+
+def content_of(source: DataSource) -> str | None:
+    """Return a hash of what the files of a dataset say now, a label file beside them included."""
+    names = list(files_of(vars(source)).values())
+    if source.path is not None and source.labels is None:
+        beside = label_file_beside(Path(source.path))
+        names += [str(beside)] if beside.is_file() else []
+    return _hash_files(names)
 
 
 def _hash_files(names: Iterable[str]) -> str | None:

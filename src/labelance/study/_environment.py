@@ -49,7 +49,7 @@ def _commit() -> str | None:
         # Installed somewhere inside another project, the commit would be that project's.
         if Path(git("rev-parse", "--show-toplevel")) / "src/labelance/study" != here:
             return None
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
 from typing import Any
 
@@ -41,7 +43,13 @@ class Processes(Executor):
 
     def run(self, job: Job) -> int:
         """Do all the work that can be claimed."""
-        bench = Bench.of(job)
+        bench, at_work = Bench.of(job), {}
+
+        def claimed() -> Iterator[Any]:
+            for task in job.claimed():
+                at_work[task.place] = task
+                yield delayed(_do_place)(bench, task)
+
         # A fold is claimed when a process is free for it, so that other runners find work too.
         pool = Parallel(
             n_jobs=-1 if self.n_jobs is None else self.n_jobs,
@@ -49,7 +57,15 @@ class Processes(Executor):
             pre_dispatch="n_jobs",
             batch_size=1,
         )
-        return sum(pool(delayed(bench.do)(task) for task in job.claimed()))
+        count = 0
+        try:
+            for place, done in pool(claimed()):
+                del at_work[place]
+                count += done
+        except BrokenProcessPool:
+            # Out of memory, mostly. The cells at work are failures; a new pool does the rest.
+            return count + job.bury(at_work.values())
+        return count
 
 
 class Dask(Executor):
@@ -85,6 +101,10 @@ class Dask(Executor):
         return distributed.Client(
             n_workers=self.n_jobs, threads_per_worker=1, dashboard_address=None
         )
+
+
+def _do_place(bench: Bench, task: Task) -> tuple[tuple[str, int, int], int]:
+    return task.place, bench.do(task)
 
 
 def _do_all(study: Study, task: Task, data: StudyData, runner: str) -> list[Row]:

@@ -33,7 +33,14 @@ class StudyData:
     def split(self, repeat: int, fold: int, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training and the test rows; the same for all methods and learners."""
         if self.folds is not None:
-            held = self.folds[:, repeat] == fold
+            column = self.folds[:, repeat]
+            if not np.array_equal(np.unique(column), np.arange(n_folds)):
+                raise StudyError(
+                    f"Folds are numbered 0 to {n_folds - 1} in every repetition",
+                    f"repetition {repeat} has {', '.join(map(str, np.unique(column)))}",
+                    "Mend the file of folds, or the number of folds",
+                )
+            held = column == fold
             return np.flatnonzero(~held), np.flatnonzero(held)
         splitter = IterativeStratifiedKFold(n_folds, random_state=repeat)
         return list(splitter.split(self.X, self.Y))[fold]

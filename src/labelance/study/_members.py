@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from labelance.ensemble import EMLS, LabelThresholds
 from labelance.ensemble._training_sets import TrainingSet
 from labelance.ensemble._tuned import relevance
+from labelance.exceptions import NothingToSampleError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._thresholds import best_thresholds
 from labelance.study._design import Learner, Method
@@ -29,10 +30,10 @@ class Verdict:
 
     scores: np.ndarray
     predicted: Any
-    sampling: Cost
+    sampling: Cost | None
     fitting: Cost
     predicting: Cost
-    n_resampled: int
+    n_resampled: int | None
     disagreement: float
 
 
@@ -46,20 +47,19 @@ class Members:
         fold: FoldData,
         rows: TrainingSets,
         most: int,
+        seed: int = 0,
     ) -> None:
         self.rows, self.fold, self.most = rows, fold, most
         self.tuned = any(method.threshold is not None for method in methods)
-        self.alone = any(
-            method.threshold is None and method.n_estimators == 1 for method in methods
-        )
         self.fitting: list[Cost] = []
         self.tuning: list[Cost] = []
         self.predicting: list[Cost] = []
         self.scores: list[np.ndarray] = []
         self.train_scores: list[np.ndarray] = []
-        self.own_predictions: Any = None
+        self.first: Any = None
         for drawn in rows.sets[: max(method.n_estimators for method in methods)]:
-            self._add(build_learner(learner, fold.nominal, balanced=methods[0].balanced), drawn)
+            member = build_learner(learner, fold.nominal, balanced=methods[0].balanced, seed=seed)
+            self._add(member, drawn)
 
     def _add(self, member: Any, drawn: TrainingSet) -> None:
         """Fit one more member, and ask it all that the methods need."""
@@ -71,8 +71,7 @@ class Members:
         if self.tuned:
             with tuning.spent():
                 self.train_scores.append(relevance(member, self.fold.X))
-        if self.alone and self.own_predictions is None:
-            self.own_predictions = member.predict(self.fold.X_test)
+        self.first = member if self.first is None else self.first
         self.fitting.append(fitting)
         self.tuning.append(tuning)
         self.predicting.append(predicting)
@@ -92,8 +91,10 @@ class Members:
                 )
             predicted = (scores >= thresholds).astype(np.int8)
             finding += total(self.tuning[:m])
+        elif m == 1:
+            predicted = self.first.predict(self.fold.X_test)  # by its own rule
         else:
-            predicted = self.own_predictions if m == 1 else (scores >= 0.5).astype(np.int8)
+            predicted = (scores >= 0.5).astype(np.int8)
         return Verdict(
             scores,
             predicted,
@@ -106,10 +107,10 @@ class Members:
 
 
 def judge_alone(
-    learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator
+    learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator, seed: int = 0
 ) -> Verdict:
     """Fit a method whose thresholds need models of their own, through the public ensemble."""
-    built = build_learner(learner, fold.nominal, balanced=method.balanced)
+    built = build_learner(learner, fold.nominal, balanced=method.balanced, seed=seed)
     options: dict[str, Any] = {
         "threshold": method.threshold,
         "threshold_search": method.threshold_search,
@@ -128,18 +129,22 @@ def judge_alone(
             **options,
         )
     fitting, predicting = Cost(), Cost()
+    Y = fold.Y if isinstance(built, BaseMultiLabelClassifier) else fold.Y.toarray()
     with fitting.spent():
-        model.fit(fold.X, fold.Y)
+        try:
+            model.fit(fold.X, Y)
+        except NothingToSampleError:  # then the sampler does nothing, as where members are shared
+            model.set_params(sampler=None).fit(fold.X, Y)
     with predicting.spent():
         scores = model.predict_proba(fold.X_test)
     predicted = (scores >= model.thresholds_).astype(np.int8)
-    return Verdict(scores, predicted, Cost(), fitting, predicting, fold.Y.shape[0], float("nan"))
+    return Verdict(scores, predicted, None, fitting, predicting, None, float("nan"))
 
 
 def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
     """Fit a member, with the fold's neighbors where it looks at the rows of the fold itself."""
     if X is fold.X and "neighborhood" in inspect.signature(member.fit).parameters:
-        wanted = search_of(member)
+        wanted = search_of(member, fold.nominal)
         if wanted is not None:
             k, space = wanted
             return member.fit(X, Y, neighborhood=fold.neighborhood(k, most, **space))

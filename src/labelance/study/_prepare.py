@@ -18,19 +18,26 @@ def prepare(estimator: Any, nominal: np.ndarray) -> Any:
     if not nominal.any() or not hasattr(estimator, "get_params"):
         return estimator
     params = estimator.get_params(deep=True)
-    unset = [name for name in params if _is_mask(name) and params[name] is None]
+    unset = [name for name in params if _is(name, _MASK) and params[name] is None]
     return estimator.set_params(**dict.fromkeys(unset, nominal))
 
 
-def _is_mask(name: str) -> bool:
-    return name == _MASK or name.endswith(f"__{_MASK}")
+def _is(name: str, parameter: str) -> bool:
+    """Say whether a name is that of a parameter, of an estimator or of one inside it."""
+    return name == parameter or name.endswith(f"__{parameter}")
 
 
-def search_of(estimator: Any) -> tuple[int, dict[str, Any]] | None:
-    """Return how many neighbors it looks for and in which space, if it can take them ready."""
+def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]] | None:
+    """Return how many neighbors it looks for and in which space, if it can take them ready.
+
+    One that was told other nominal features than the dataset has lives in another space.
+    """
     k = getattr(estimator, "k_neighbors", getattr(estimator, "k", None))
     names = ("metric", "scale", "missing")
     if not isinstance(k, Integral) or not all(hasattr(estimator, name) for name in names):
+        return None
+    mask = getattr(estimator, _MASK, None)
+    if mask is not nominal and (mask is not None or nominal.any()):
         return None
     space = {name: getattr(estimator, name) for name in names}
     # A learner may leave missing values to the search; then none may be there.
@@ -39,11 +46,21 @@ def search_of(estimator: Any) -> tuple[int, dict[str, Any]] | None:
     return int(k), space
 
 
-def build_learner(learner: Learner, nominal: np.ndarray, *, balanced: bool = False) -> Any:
-    """Make a learner for data with these nominal features."""
+def build_learner(
+    learner: Learner, nominal: np.ndarray, *, balanced: bool = False, seed: int = 0
+) -> Any:
+    """Make a learner for data with these nominal features.
+
+    One whose ``random_state`` the plan leaves open takes the study's seed, so that its figures
+    can be computed again.
+    """
     built = learner.component.build()
     if balanced:
         _balance(built)
+    params = built.get_params(deep=True) if hasattr(built, "get_params") else {}
+    open_seeds = [name for name in params if _is(name, "random_state") and params[name] is None]
+    if open_seeds:
+        built.set_params(**dict.fromkeys(open_seeds, seed))
     return prepare(built, nominal)
 
 

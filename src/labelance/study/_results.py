@@ -21,10 +21,18 @@ _NOT_SHOWN = ("labels", "config", "runner")
 def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the cells of a study, one row each, in the order of its plan."""
     if Path(store).is_dir():
-        from labelance.study._export import rows_of_folder
-
-        return frame_of(rows_of_folder(study, Path(store)), config=study.hash)
+        return frame_of(_of_folder(study, Path(store)), config=study.hash)
     return frame_of(Store(store, must_exist=True).rows(study), config=study.hash)
+
+
+def _of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of a folder that were computed as the study would compute them."""
+    from labelance.study._agreement import cell_of
+    from labelance.study._export import read_folder
+
+    place = {(cell, study.config(cell)): number for number, cell in enumerate(study.cells())}
+    found = {(cell_of(row), row["config"]): row for row in read_folder(folder).rows}
+    return [found[key] for key in sorted(place.keys() & found.keys(), key=place.__getitem__)]
 
 
 def frame_of(rows: Iterable[dict[str, Any]], *, config: str) -> pd.DataFrame:

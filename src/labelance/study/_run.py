@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Literal
 
+from labelance.exceptions import StudyError
 from labelance.study._executors import EXECUTORS
 from labelance.study._folds import open_shelf
 from labelance.study._job import Job
@@ -90,6 +92,12 @@ def run_study(
     >>> outcome.done, outcome.failed
     (14, 0)
     """
+    if executor not in EXECUTORS:
+        raise StudyError(
+            f"A study is run by one of {', '.join(EXECUTORS)}",
+            f"executor is {executor!r}",
+            "Choose one of these",
+        )
     study.check()
     book, runner = Store(store), uuid.uuid4().hex[:12]
     book.remember(study, plan_of(study))
@@ -122,10 +130,12 @@ def _heart(store: Store, runner: str, study: Study, watch: Watch | None) -> Iter
         beats = 0
         while not stop.wait(1.0):
             beats += 1
-            if beats % _BEAT_SECONDS == 0:
-                store.beat(runner)
-            if watch is not None:
-                watch(tally(study, store))
+            # A store that is busy for long must not end the beating.
+            with suppress(sqlite3.OperationalError):
+                if beats % _BEAT_SECONDS == 0:
+                    store.beat(runner)
+                if watch is not None:
+                    watch(tally(study, store))
 
     thread = Thread(target=live, daemon=True)
     thread.start()

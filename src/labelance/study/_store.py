@@ -82,7 +82,8 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
-        self.path = Path(path)
+        # Workers may stand in another folder than the runner.
+        self.path = Path(path).absolute()
         if must_exist and not self.path.exists():
             raise StudyError(
                 "A store is an SQLite file that `labelance study run` made",
@@ -245,14 +246,22 @@ def _holder(db: sqlite3.Connection, task: Task) -> sqlite3.Row | None:
 
 def _alive(claim: sqlite3.Row) -> bool:
     """Say whether the runner of a claim lives: by its process here, by its beat elsewhere."""
-    if claim["host"] == socket.gethostname():
-        try:
-            os.kill(claim["pid"], 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
+    if claim["host"] == socket.gethostname() and os.name == "posix":
+        return runs(claim["pid"])
     return time.time() - claim["beat"] < SILENCE
+
+
+def runs(process: int) -> bool:
+    """Say whether a process of this machine runs; where that cannot be asked, it does."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _plain(value: Any) -> Any:

@@ -66,9 +66,14 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
 
 
 def _named_from(source: dict[str, Any], folder: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """Name the files of a dataset as seen from a folder; what they say is read anew."""
-    seen = {key: item for key, item in source.items() if key != "content"}
-    if folder is not None:
+    """Name the files of a dataset as seen from a folder, and keep the hash of what they say.
+
+    Without a folder it is a plan to begin with, and what the files say is read anew.
+    """
+    seen = dict(source)
+    if folder is None:
+        seen.pop("content", None)
+    else:
         for key, name in files_of(seen).items():
             seen[key] = Path(os.path.relpath(name, folder)).as_posix()
     return seen

@@ -25,11 +25,15 @@ class TrainingSets:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
             source = _source(family, fold, at_least)
+            idle = make_source(None, fold.X, fold.Y, bootstrap=family.bootstrap is True)
         self.sets: list[TrainingSet] = []
         for stream in streams:
             cost = Cost()
             with cost.spent():
-                self.sets.append(source.draw(stream))
+                try:
+                    self.sets.append(source.draw(stream))
+                except NothingToSampleError:  # a bag without anything to do about
+                    self.sets.append(idle.draw(stream))
             self.drawing.append(cost)
 
     def cost(self, n_members: int) -> Cost:
@@ -70,7 +74,7 @@ def _source(family: Family, fold: FoldData, at_least: int) -> Source:
 
 
 def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
-    wanted = search_of(sampler)
+    wanted = search_of(sampler, fold.nominal)
     if sampler is None or wanted is None or not sampler.traits.finds_neighbors:
         return None
     k, space = wanted
