@@ -25,6 +25,7 @@ from labelance.study import (
     to_toml,
 )
 from labelance.study._opened import choose_study, studies_of
+from labelance.study._plan_file import plan_of
 from labelance.study._presets import PRESETS
 
 
@@ -266,3 +267,18 @@ def _plan(study):
     from labelance.study._plan_file import plan_of
 
     return plan_of(study)
+
+
+def test_a_report_knows_what_is_left_to_do(tiny, tmp_path):
+    from labelance.report import write_report
+
+    tiny.only(datasets=["two"]).run(tmp_path / "p.db", executor="serial")
+    Store(tmp_path / "p.db").remember(tiny, plan_of(tiny))
+    opened = import_results(tmp_path / "p.db")
+    assert len(opened.frame()) == 28
+    frame = opened.frame(missing=True)
+    assert frame["status"].value_counts().to_dict() == {"done": 28, "missing": 28}
+    write_report(frame, tmp_path / "r.md")
+    text = (tmp_path / "r.md").read_text()
+    assert "28 of 56 cells are finished" in text
+    assert "one (no fold has a value)" in text

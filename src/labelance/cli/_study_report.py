@@ -17,7 +17,7 @@ def write(results: Path, output: Path, *, title: str | None, study: str | None) 
     with errors.status("Comparing …"):
         figures = opened.about.get("datasets") or labelance.study.describe_datasets(opened.study)
         return labelance.report.write_report(
-            opened.frame(),
+            opened.frame(missing=True),
             output,
             datasets=pandas.DataFrame(figures) if figures else None,
             title=title or f"Study: {opened.study.name}",

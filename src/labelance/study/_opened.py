@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelance.exceptions import StudyError
+from labelance.study._agreement import cell_of
 from labelance.study._design import DataSource, document, identity
 from labelance.study._plan_file import study_of
 from labelance.study._results import frame_of
@@ -42,9 +43,23 @@ class StudyResults:
         """Return the rows with figures."""
         return [row for row in self.rows if row["status"] == "done"]
 
-    def frame(self) -> pd.DataFrame:
-        """Return the rows as a tidy DataFrame."""
-        return frame_of(self.rows, config=self.about["config"])
+    def frame(self, *, missing: bool = False) -> pd.DataFrame:
+        """Return the rows as a tidy DataFrame.
+
+        Parameters
+        ----------
+        missing : bool, default=False
+            Add a row with the status "missing" for each cell of the plan that has none, so that
+            a report knows what is left to do.
+        """
+        rows = [*self.rows, *self._missing()] if missing else self.rows
+        return frame_of(rows, config=self.about["config"])
+
+    def _missing(self) -> Iterator[dict[str, Any]]:
+        here = {cell_of(row) for row in self.rows}
+        for cell in self.study.cells():
+            if cell not in here:
+                yield {**cell._asdict(), "status": "missing"}
 
 
 def import_results(path: str | os.PathLike[str], *, study: str | None = None) -> StudyResults:
