@@ -31,6 +31,8 @@ def means(frame: pd.DataFrame) -> pd.DataFrame:
 def gap(scores: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
     """Return how much better one method is, where both are there: rows (learner, dataset)."""
     both = scores.unstack("method")
+    if not {better, worse} <= set(both.columns.get_level_values("method")):
+        return pd.DataFrame(columns=list(MEASURES))
     return pd.DataFrame({m: both[m, better] - both[m, worse] for m in MEASURES}).dropna()
 
 
