@@ -21,7 +21,7 @@ from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarn
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.learners._thresholds import GRID, best_thresholds
 from labelance.metrics import label_scores, macro_f1
-from labelance.sampling import MLSMOTE, MLSOL, MLUL
+from labelance.sampling import MLRUS, MLSMOTE, MLSOL, MLUL
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
 
@@ -252,3 +252,38 @@ def test_fewer_rows_than_folds_are_refused(data, learner):
 def test_what_an_ensemble_takes_is_what_its_estimator_takes():
     assert get_tags(EMLS(BinaryRelevance(), MLSOL())).input_tags.allow_nan
     assert not get_tags(LabelThresholds(MLkNN())).input_tags.allow_nan
+
+
+def test_bags_beside_the_rows_that_a_sampler_adds():
+    X, Y = make_multilabel_imbalanced(120, random_state=0)
+    seen = []
+
+    class Spy(KNeighborsClassifier):
+        def fit(self, X, Y):
+            seen.append(np.asarray(X))
+            return super().fit(X, Y)
+
+    model = EMLS(Spy(), MLSOL(), n_estimators=3, bootstrap="beside", random_state=0).fit(X, Y)
+    assert len(model.estimators_) == 3
+    originals = {tuple(row) for row in X}
+    for rows in seen:
+        bag, new = rows[:120], rows[120:]
+        assert {tuple(row) for row in bag} < originals
+        assert len(new) == 36
+        assert not {tuple(row) for row in new} <= originals
+    assert not np.array_equal(seen[0], seen[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sampler": None}, "only adds rows"),
+        ({"sampler": MLRUS()}, "only adds rows"),
+        ({"sampler": MLSOL(), "threshold_data": "oob"}, "outside its bag"),
+    ],
+)
+def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
+    X, Y = make_multilabel_imbalanced(60, random_state=0)
+    model = EMLS(KNeighborsClassifier(), bootstrap="beside", **options)
+    with pytest.raises(InputError, match=words):
+        model.fit(X, Y)

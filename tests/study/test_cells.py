@@ -45,7 +45,7 @@ def by_hand(study, task, fold, learner, method):
             n_estimators=method.n_estimators,
             threshold=method.threshold,
             threshold_search=method.threshold_search,
-            bootstrap=bool(method.bootstrap),
+            bootstrap=method.bootstrap,
             random_state=stream,
         ).fit(fold.X, fold.Y)
     scores, predicted = model.predict_proba(fold.X_test), model.predict(fold.X_test)
@@ -66,10 +66,17 @@ def test_cells_equal_the_public_classes(tiny):
             Method("Tuned", threshold="gmean"),
             Method("Bagging", n_estimators=3, bootstrap=True, threshold="f1"),
             Method("Plain", tiny.method("MLSOL").sampler, n_estimators=2),
+            Method(
+                "Beside",
+                tiny.method("MLSOL").sampler,
+                n_estimators=2,
+                bootstrap="beside",
+                threshold="f1",
+            ),
         ),
     )
     task, fold, rows = rows_of(study, "one")
-    assert len(rows) == 20
+    assert len(rows) == 22
     for (learner, name), row in rows.items():
         assert row["status"] == "done", row.get("error")
         wanted = by_hand(study, task, fold, learner, study.method(name))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from sklearn.base import clone
 
 from labelance._arrays import take_rows
 from labelance.sampling import BaseMultiLabelSampler
+
+BootstrapKind = Literal[False, True, "beside"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +86,35 @@ class Bootstrap:
         return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), rows))
 
 
+class Beside:
+    """A bag of the original rows, beside the rows that a sampler adds to all of them."""
+
+    def __init__(self, source: Source, n: int) -> None:
+        self.source, self.n = source, n
+
+    def draw(self, rng: np.random.Generator) -> TrainingSet:
+        drawn, n = self.source.draw(rng), self.n
+        bag = np.sort(rng.integers(n, size=n))
+        rows = np.concatenate([bag, np.arange(n, drawn.Y.shape[0])])
+        return TrainingSet(
+            take_rows(drawn.X, rows), take_rows(drawn.Y, rows), np.setdiff1d(np.arange(n), bag)
+        )
+
+
 def make_source(
-    sampler: Any, X: Any, Y: Any, *, bootstrap: bool = False, neighborhood: Any = None
+    sampler: Any,
+    X: Any,
+    Y: Any,
+    *,
+    bootstrap: BootstrapKind = False,
+    neighborhood: Any = None,
 ) -> Source:
     """Choose the source for a sampler: ours, somebody's, or none.
 
     Neighbors of the rows of X found before serve one plan on these rows, and nothing else.
     """
+    if bootstrap == "beside" and sampler is not None:
+        return Beside(make_source(sampler, X, Y, neighborhood=neighborhood), Y.shape[0])
     if bootstrap:
         return Bootstrap(sampler, X, Y)
     if sampler is None:

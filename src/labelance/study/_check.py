@@ -120,10 +120,8 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
         return f"n_estimators is {method.n_estimators!r}", "Give a whole number"
     if method.n_estimators < 1:
         return f"n_estimators is {method.n_estimators}", "Choose at least 1"
-    if method.bootstrap == "beside" and (method.sampler is None or not method.shares_members):
-        return 'bootstrap = "beside" came without a sampler, or with other threshold data', (
-            'Add a sampler, and threshold_data = "train"'
-        )
+    if method.bootstrap == "beside" and method.sampler is None:
+        return 'bootstrap = "beside" came without a sampler', "Add a sampler"
     if method.bootstrap == "beside" and not _only_adds(method):
         return 'bootstrap = "beside" came with a sampler that deletes or edits rows', (
             "Take one that only adds rows, or bootstrap = true"

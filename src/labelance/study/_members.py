@@ -125,7 +125,7 @@ def judge_alone(
             built,
             sampler,
             n_estimators=method.n_estimators,
-            bootstrap=bool(method.bootstrap),
+            bootstrap=method.bootstrap,
             **options,
         )
     fitting, predicting = Cost(), Cost()

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import stack_rows, take_rows
-from labelance.ensemble._training_sets import EveryRow, Source, TrainingSet, make_source
+from labelance.ensemble._training_sets import Source, TrainingSet, make_source
 from labelance.exceptions import NothingToSampleError
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._design import Family
@@ -25,7 +24,7 @@ class TrainingSets:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
             source = _source(family, fold, at_least)
-            idle = make_source(None, fold.X, fold.Y, bootstrap=family.bootstrap is True)
+            idle = make_source(None, fold.X, fold.Y, bootstrap=family.bootstrap)
         self.sets: list[TrainingSet] = []
         for stream in streams:
             cost = Cost()
@@ -41,22 +40,6 @@ class TrainingSets:
         return sum(self.drawing[:n_members], self.planning)
 
 
-class Beside:
-    """A bag of the original rows, beside the rows that a sampler adds to all of them."""
-
-    def __init__(self, source: Source, X: Any, Y: Any) -> None:
-        self.source, self.X, self.Y = source, X, Y
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        """Draw the new rows, then the bag."""
-        drawn, n = self.source.draw(rng), self.Y.shape[0]
-        rows = np.sort(rng.integers(n, size=n))
-        new = np.arange(n, drawn.Y.shape[0])
-        X = stack_rows(take_rows(self.X, rows), take_rows(drawn.X, new))
-        Y = stack_rows(take_rows(self.Y, rows), take_rows(drawn.Y, new))
-        return TrainingSet(X, Y, np.setdiff1d(np.arange(n), rows))
-
-
 def _source(family: Family, fold: FoldData, at_least: int) -> Source:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
     ours = sampler is None or isinstance(sampler, BaseMultiLabelSampler)
@@ -64,13 +47,11 @@ def _source(family: Family, fold: FoldData, at_least: int) -> Source:
     neighborhood = None
     if ours and family.bootstrap is not True:
         neighborhood = _shared_neighborhood(sampler, fold, at_least)
+    bag = {"bootstrap": family.bootstrap}
     try:
-        source = make_source(
-            sampler, X, Y, bootstrap=family.bootstrap is True, neighborhood=neighborhood
-        )
+        return make_source(sampler, X, Y, **bag, neighborhood=neighborhood)
     except NothingToSampleError:
-        source = EveryRow(X, Y)  # nothing to do about these labels, so it does nothing
-    return Beside(source, X, Y) if family.bootstrap == "beside" else source
+        return make_source(None, X, Y, **bag)  # nothing to do about these labels
 
 
 def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
