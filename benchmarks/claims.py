@@ -23,9 +23,18 @@ LEARNERS = ["BR", "MLkNN", "CLR", "RAkEL", "COCOA", "ECCRU3"]
 
 
 def means(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over folds: rows (learner, dataset, method), a column for each measure."""
+    """Return the mean over folds: rows (learner, dataset, method), a column for each measure.
+
+    A dataset counts under a learner when all folds of all methods are done.
+    """
     done = frame[frame["status"] == "done"]
-    return done.groupby(["learner", "dataset", "method"])[list(MEASURES)].mean()
+    groups = done.groupby(["learner", "dataset", "method"])
+    folds = len(frame[["repeat", "fold"]].drop_duplicates())
+    methods = done.groupby("learner")["method"].nunique()
+    whole = (groups.size() == folds).groupby(["learner", "dataset"]).sum()
+    whole = whole[whole == methods.reindex(whole.index.get_level_values("learner")).to_numpy()]
+    found = groups[list(MEASURES)].mean()
+    return found[found.index.droplevel("method").isin(whole.index)]
 
 
 def gap(scores: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
@@ -64,11 +73,11 @@ def by_learner(scores: pd.DataFrame, better: str, worse: str) -> str:
     return "\n".join([*lines, f"| all | {summary(gaps)} |"])
 
 
-def disagreement(frame: pd.DataFrame) -> str:
-    found = frame[frame["method"].isin(ENSEMBLES.values())]
+def disagreement(frame: pd.DataFrame, methods: list[str]) -> str:
+    found = frame[frame["method"].isin(methods)]
     table = found.groupby(["learner", "method"])["member_disagreement"].mean().unstack()
     table = table.reindex(index=[one for one in LEARNERS if one in table.index])
-    return markdown(table[list(ENSEMBLES.values())], "learner", "{:.3f}")
+    return markdown(table[methods], "learner", "{:.3f}")
 
 
 def fair(scores: pd.DataFrame) -> str:
@@ -150,13 +159,14 @@ def figures(paper: pd.DataFrame, rivals: pd.DataFrame | None) -> dict[str, str]:
         "gain": by_learner(scores, "EMLSOL", "Default"),
         "ensembling-mlsol": by_learner(scores, "EMLSOL", "MLSOL"),
         "ensembling-mlsmote": by_learner(scores, "EMLSMOTE", "MLSMOTE"),
-        "disagreement": disagreement(paper),
+        "disagreement": disagreement(paper, list(ENSEMBLES.values())),
         "time": where_time_goes(paper),
     }
     if rivals is not None:
         others = means(rivals)
         found["fair"] = fair(others)
         found["parts"] = parts_of_the_gain(others)
+        found["bags"] = disagreement(rivals, ["EMLSOL", "Bagging", "BaggingMLSOL"])
     return found
 
 
