@@ -17,7 +17,7 @@ from labelance._compile import kernel
 from labelance.learners.tree._binary_counts import choose, count, count_bits, push
 from labelance.learners.tree._binary_root import MOST_WAITING, Room, new_room, plant_root, set_bit
 from labelance.learners.tree._bits import list_bits, popcount
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ZERO, piece
 from labelance.learners.tree._problems import Problems, rows_and_classes
 from labelance.learners.tree._rules import EPS, Rules
 from labelance.learners.tree._sprouts import (
@@ -90,8 +90,8 @@ def _grow_tree(
             members, here, room.column, f * words, room.kind, words, C, counts, v, n,
             size + table.implicit[f], size + 1 - table.implicit[f],
         )  # fmt: skip
-        large_open = plant(nodes, counts, large, 0, n - m, C, min_leaf)
-        small_open = plant(nodes, counts, small, 0, m, C, min_leaf)
+        large_open = plant(nodes, counts, large, ZERO, n - m, C, min_leaf)
+        small_open = plant(nodes, counts, small, ZERO, m, C, min_leaf)
         if large_open or small_open:
             _count_smaller(table, origin, y, C, room, low, here + words, m, k)
         for child, bits, rows, is_open in (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from labelance.learners.tree._binary_counts import count, push
 from labelance.learners.tree._bits import IN_WORD, ONE, SIX
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ZERO, piece
 from labelance.learners.tree._rules import EPS
 from labelance.learners.tree._sprouts import N_FIELDS, plant
 from labelance.learners.tree._table import TreeTable
@@ -78,7 +78,7 @@ def plant_root(
         set_bit(room.kind, y[i] * words, np.uint64(i))
         set_bit(room.members, 0, np.uint64(i))
     top = -1
-    if plant(room.nodes, counts, 0, 0, n, C, min_leaf):
+    if plant(room.nodes, counts, ZERO, ZERO, n, C, min_leaf):
         for f in range(d):
             room.parent[f * (C + 1)] = f
         _count_root(table, whole, origin, y, C, room)

@@ -12,7 +12,7 @@ from labelance.learners.tree._rules import DEAD
 from labelance.learners.tree._sprouts import FIRST, WIDTH
 from labelance.learners.tree._table import ROW
 
-NOBODY = -1  # instead of a branch
+NOBODY = np.int64(-1)  # instead of a branch
 COPIED, KEPT = np.uint8(1), np.uint8(2)  # what becomes of the cells of a row
 
 
@@ -39,7 +39,7 @@ def push_children(
     waiting, live, cells, to, ceiling, slot = plot.waiting, plot.live, plot.cells, top, low, depth
     if n_open == 1:
         _mark_rows(plot.row, begin, width, NOBODY, largest, room.goes)
-        _, ceiling, _ = _part(live, cells, low, top, status, room.goes, True, to, heap)
+        _, ceiling, _ = _part(live, cells, low, top, status, room.goes, n_open == 1, to, heap)
     for b in range(width):
         if is_open[b] and b != largest:
             # The largest child's cells are pushed together when the last other one's are copied.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelance._compile import kernel
 from labelance.learners.tree._deal import rank_of
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ZERO, piece
 from labelance.learners.tree._problems import Problems, rows_and_classes
 from labelance.learners.tree._prune import collapse, prune
 from labelance.learners.tree._rules import EPS, Rules
@@ -52,7 +52,7 @@ def finish(
         np.empty(most, np.float64),
         np.empty(len(sprouts.histogram), np.float64),
     )
-    nodes, cells = 0, 0
+    nodes, cells = ZERO, ZERO
     for p in range(len(problems.n_classes)):
         origin, y = rows_and_classes(problems, p, table.n_rows)
         C, a, b = (

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from labelance._compile import Kernel, kernel
+
+# A function is compiled once more for every constant that it is called with, unless the
+# constant has a type.
+ZERO, ONE = np.int64(0), np.int64(1)
 
 
 def piece(function: Kernel) -> Kernel:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ONE, ZERO, piece
 from labelance.learners.tree._sprouts import N_FIELDS, plant, with_nodes, with_room
 
 
@@ -80,7 +80,7 @@ def plant_root(
 ) -> tuple[Plot, int]:
     """Make the root of a problem; return how many nodes wait to be split: 1 or 0."""
     d, n, first = len(column) - 1, len(origin), column[0]
-    plot = with_stack(grow_plot(plot, 1, C, n), 1, d, column[d] - first + 1)
+    plot = with_stack(grow_plot(plot, ONE, C, n), ONE, d, column[d] - first + 1)
     row, own_weight, live, own_cells = plot.row, plot.weight, plot.live, plot.cells
     for i in range(n):
         row[i] = i
@@ -92,7 +92,7 @@ def plant_root(
     for t in range(column[d] - first):
         own_cells[t] = cells[first + t]
     plot.waiting[0], plot.waiting[1], plot.waiting[2] = 0, 0, d
-    is_open = weigh(plot.nodes, plot.histogram, 0, 0, n, row, own_weight, y, C, min_leaf)
+    is_open = weigh(plot.nodes, plot.histogram, ZERO, ZERO, n, row, own_weight, y, C, min_leaf)
     return plot, 1 if is_open else 0
 
 

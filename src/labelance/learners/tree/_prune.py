@@ -96,7 +96,7 @@ def prune(
             )
         elif rules.subtree_raising:
             entries, used, as_branch = send_down(
-                table, tree, entries, used, v, heaviest, False, touched, extra, rules
+                table, tree, entries, used, v, heaviest, touched, extra, rules
             )
         if as_leaf - (as_tree + PRUNE_SLACK) < EPS and as_leaf - (as_branch + PRUNE_SLACK) < EPS:
             if complete:
@@ -110,7 +110,7 @@ def prune(
                 nodes[v, field] = nodes[heaviest, field]
             if not complete:
                 entries, used, _ = send_down(
-                    table, tree, entries, used, v, v, True, touched, extra, rules
+                    table, tree, entries, used, v, v, touched, extra, rules
                 )
             agenda[top] = v
             top += 1

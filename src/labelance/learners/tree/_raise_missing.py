@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.learners.tree._deal import deal, plan_deal, take_branches
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ZERO, piece
 from labelance.learners.tree._rules import Rules, pessimistic_errors
 from labelance.learners.tree._sprouts import (
     CUT,
@@ -39,17 +39,17 @@ def send_down(
     used: int,
     v: int,
     top: int,
-    stays: bool,
     touched: NDArray,
     extra: NDArray,
     rules: Rules,
 ) -> tuple[Entries, int, float]:
     """Deal the entries of node v to the subtree of node ``top``, behind the ``used`` entries.
 
-    If it ``stays``, the nodes below get these entries and their class weights, and are
-    ``touched``. Returns the entries, their number, and the estimated errors of all leaves.
+    If that is its own subtree, the nodes below get these entries and their class weights, and
+    are ``touched``; else it is only tried out. Returns the entries, their number, and the
+    estimated errors of all leaves.
     """
-    nodes, C, estimate, deep = tree.nodes, tree.n_classes, 0.0, 1
+    nodes, C, estimate, deep, stays = tree.nodes, tree.n_classes, 0.0, 1, top == v
     agenda, branch = np.empty((len(nodes), 3), np.int64), np.empty(len(tree.y), np.int32)
     agenda[0, 0], agenda[0, 1], agenda[0, 2] = top, nodes[v, START], nodes[v, STOP]
     while deep > 0:
@@ -64,7 +64,7 @@ def send_down(
             for c in range(C):
                 tree.histogram[u * C + c] = extra[c]
         if nodes[u, FEATURE] == LEAF:
-            estimate += pessimistic_errors(extra, 0, C, rules)
+            estimate += pessimistic_errors(extra, ZERO, C, rules)
             continue
         width = nodes[u, WIDTH]
         share, begin = np.empty(width), np.empty(width + 1, np.int64)

@@ -30,7 +30,7 @@ from labelance.learners.tree._cuts import (
 )
 from labelance.learners.tree._deal import deal, plan_deal
 from labelance.learners.tree._hand import next_hand, no_hand
-from labelance.learners.tree._piece import piece
+from labelance.learners.tree._piece import ONE, piece
 from labelance.learners.tree._plot import Plot, grow_plot, new_plot, plant_root, weigh
 from labelance.learners.tree._problems import Problems, rows_and_classes
 from labelance.learners.tree._rules import (
@@ -93,7 +93,7 @@ def grow_sorted(
     row, part = sprouts.row, sprouts.weight
     for p in range(len(problems.n_classes)):
         origin, y = rows_and_classes(problems, p, table.n_rows)
-        C, a, size, used = problems.n_classes[p], sprouts.entry_start[p], 1, len(y)
+        C, a, size, used = problems.n_classes[p], sprouts.entry_start[p], ONE, len(y)
         column, cells = table.column_start, table.cells
         if not problems.whole:
             if p == hand.last:
