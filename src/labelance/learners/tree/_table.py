@@ -182,16 +182,14 @@ def _nominal_cells(
 
 
 def _commonest(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> Ints:
-    best = np.zeros(len(codes), dtype=np.int64)
-    most = np.full(len(codes), -1)
-    for code in range(int(n_categories.max(initial=0))):
-        count = np.count_nonzero(codes == code, axis=1)
-        better = count > most
-        best[better], most[better] = code, count[better]
-        # Once a code holds half of the rows of every column, no later one can beat it.
-        if np.all(2 * most >= codes.shape[1]):
-            break
-    return best
+    """Return the code that most rows of each column have, the lowest of equals."""
+    starts = _starts(n_categories.astype(np.int64))[: len(codes)]
+    # All columns are counted at once, each in a range of its own; a missing cell counts nowhere.
+    places = (codes + starts[:, None])[codes != MISSING]
+    counts = np.bincount(places, minlength=int(n_categories.sum()))
+    column = np.repeat(np.arange(len(codes)), n_categories)
+    order = np.lexsort((np.arange(len(counts)), -counts, column))
+    return order[starts] - starts
 
 
 def _numeric_cells(
