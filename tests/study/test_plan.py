@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from labelance.exceptions import LabelanceError, StudyError
-from labelance.study import Component, DataSource, Learner, Method, load_study
+from labelance.study import Component, DataSource, Learner, Method, Study, load_study
 from labelance.study._plan_file import plan_of, study_of
 from labelance.study._presets import PRESETS
 
@@ -155,3 +155,25 @@ def test_folds_of_others(tmp_path):
     assert list(train) == list(range(0, 40, 2))
     with pytest.raises(StudyError, match="a column for each of 2"):
         replace(study, repeats=2).check()
+
+
+def test_bare_names_in_python_mean_what_they_mean_in_a_file():
+    study = Study("s", datasets=["flags"], learners=["BR"], methods=["Default", "EMLSOL"])
+    assert study.dataset("flags") == DataSource("flags")
+    assert study.method("EMLSOL") == load_study("paper").method("EMLSOL")
+    with pytest.raises(StudyError, match="one of the paper's"):
+        Study("s", datasets=["flags"], learners=["nobody"], methods=["Default"])
+
+
+def test_labels_that_a_file_does_not_have_are_found_before_any_work(tmp_path):
+    (tmp_path / "d.csv").write_text("a,happy,sad\n" + "1,0,1\n2,1,0\n" * 20)
+    source = DataSource("d", str(tmp_path / "d.csv"), labels=["happy", "sda"])
+    study = replace(load_study("quick"), datasets=(source,))
+    with pytest.raises(LabelanceError, match="sda"):
+        study.run(tmp_path / "r.db")
+    assert not (tmp_path / "r.db").exists()
+
+
+def test_no_process_is_refused(tmp_path):
+    with pytest.raises(StudyError, match="n_jobs is 0"):
+        load_study("quick").run(tmp_path / "r.db", n_jobs=0)

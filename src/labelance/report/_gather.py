@@ -20,6 +20,7 @@ from labelance.report._rank_tables import agreement, beside_paper, first_places,
 from labelance.report._ranking import Block, Correction, fold_means, rank_blocks
 from labelance.report._results import Results, open_results
 from labelance.report._table import Table, listed
+from labelance.study._presets import PAPER_DATASETS
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ def gather(
     means = fold_means(cells)
     options: dict[str, Any] = {"correction": correction, "alpha": alpha}
     blocks = rank_blocks(cells, means, **options)
-    pairs = _pairs(cells, means, blocks, options)
+    # Ranks on other data are not the paper's, whatever the methods are called.
+    same_data = set(cells.datasets) <= set(PAPER_DATASETS)
+    pairs = _pairs(cells, means, blocks, options) if same_data else []
     overview = [
         *([dataset_table(datasets)] if datasets is not None else []),
         table2(blocks, cells.methods),

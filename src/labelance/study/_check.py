@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from labelance.datasets import dataset_info
+from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
 from labelance.study._design import DataSource, Learner, Method, content_of
 from labelance.study._study import Study
@@ -51,6 +51,8 @@ def _check_source(source: DataSource, study: Study) -> None:
                 f"{path} is not there",
                 "Check the path; it counts from the folder of the TOML file",
             )
+    if source.path is not None:
+        read_multilabel(source.path, labels=source.labels)  # says what is wrong with it, if so
     if source.make is not None:
         source.make.find()
     elif source.path is None:

@@ -96,5 +96,6 @@ def _find(path: str) -> Any:
         raise StudyError(
             f"{path!r} names a class",
             str(error) or f"none of {', '.join(_ROOMS)} has it",
-            "Give an import path that Python finds, such as my_package.MySampler",
+            "Give an import path that Python finds, such as my_package.MySampler; the command line "
+            "also looks at Python files of the folder it is run in",
         ) from error

@@ -121,6 +121,15 @@ def _source(item: Any, folder: Path | None, protocol: str | None) -> DataSource:
     return DataSource(**options)
 
 
+def part_of(kind: str, item: Any) -> Any:
+    """Return a part of a study from what a plan or a user says: itself, a name, or a table."""
+    if isinstance(item, (DataSource, Learner, Method)):
+        return item
+    if kind == "datasets":
+        return _source(item, Path(), None)
+    return _learner(item) if kind == "learners" else _method(item)
+
+
 def _learner(item: Any) -> Learner:
     if isinstance(item, str):
         return _of_paper(item, paper_learners(), "learner")

@@ -98,6 +98,10 @@ def run_study(
             f"executor is {executor!r}",
             "Choose one of these",
         )
+    if n_jobs == 0:
+        raise StudyError(
+            "A study is run by at least one process", "n_jobs is 0", "Leave it out for all cores"
+        )
     study.check()
     book, runner = Store(store), uuid.uuid4().hex[:12]
     book.remember(study, plan_of(study))

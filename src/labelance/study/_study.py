@@ -28,12 +28,12 @@ class Study:
     ----------
     name : str
         For titles and messages.
-    datasets : sequence of DataSource
-        What is learned from.
-    learners : sequence of Learner
-        Who learns.
-    methods : sequence of Method
-        What is done about imbalance.
+    datasets : sequence of DataSource or str
+        What is learned from; a bare name is one of the catalogue.
+    learners : sequence of Learner or str
+        Who learns; a bare name is one of the paper's.
+    methods : sequence of Method or str
+        What is done about imbalance; likewise.
     repeats, folds : int
         Repetition t splits the rows with the seed t; each fold is tested once. With the
         usual two folds that is the paper's 5x2 cross-validation.
@@ -61,8 +61,11 @@ class Study:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for part in ("datasets", "learners", "methods"):
-            object.__setattr__(self, part, tuple(getattr(self, part)))
+        from labelance.study._plan_file import part_of
+
+        for name in ("datasets", "learners", "methods"):
+            parts = tuple(part_of(name, item) for item in getattr(self, name))
+            object.__setattr__(self, name, parts)
 
     def cells(self) -> list[Cell]:
         """Return all cells, fold by fold, so that neighbors in the list share work."""
