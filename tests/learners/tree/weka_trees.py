@@ -98,13 +98,17 @@ def rows_for_weka(case):
     return np.repeat(rows, case.weight.astype(int)) if case.repeated else rows
 
 
-def ask_weka(cases, folder, repeats=1):
-    """Return J48's trees of all cases, a list per case, from one Java process."""
+def ask_weka(cases, folder, repeats=None):
+    """Return J48's trees of all cases, a list per case, from one Java process.
+
+    ``repeats`` tells for every case how often a tree is built, for its time.
+    """
+    repeats = repeats or [1] * len(cases)
     jobs = []
     for i, case in enumerate(cases):
         arff, out = folder / f"case{i}.arff", folder / f"case{i}.txt"
         write_arff(arff, case)
-        words = [arff, out, case.y.shape[1], repeats, *case.options]
+        words = [arff, out, case.y.shape[1], repeats[i], *case.options]
         jobs.append("\t".join(map(str, words)))
     (folder / "jobs").write_text("\n".join(jobs) + "\n")
     source = Path(__file__).with_name("DumpTrees.java")
