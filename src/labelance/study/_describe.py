@@ -22,7 +22,7 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
     --------
     >>> from labelance.study import describe_datasets, load_study
     >>> describe_datasets(load_study("quick").only(datasets=["small"]))
-    [{'dataset': 'small', 'n': 200, 'd': ..., 'q': ..., 'LC': ..., 'MeanImR': ...}]
+    [{'dataset': 'small', 'n': 160, 'd': ..., 'q': ..., 'LC': ..., 'MeanImR': ...}]
     """
     found = []
     for source in study.datasets:
