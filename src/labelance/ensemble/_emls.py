@@ -166,8 +166,7 @@ class EMLS(TunedClassifier):
 
     def _refuse_bags_beside_other_changes(self) -> None:
         traits = getattr(self.sampler, "traits", None)
-        adds = traits is not None and traits.adds and not (traits.deletes or traits.edits)
-        if self.bootstrap == "beside" and not adds:
+        if self.bootstrap == "beside" and not (traits and traits.only_adds):
             raise InputError(
                 'bootstrap="beside" lays bags of rows beside those that a sampler adds',
                 f"{self.sampler} is not a sampler of ours that only adds rows",

@@ -30,6 +30,19 @@ def relevance(estimator: Any, X: Any) -> np.ndarray:
     return scores if hasattr(estimator, "predict_proba") else expit(scores)
 
 
+def find_thresholds(
+    Y: sp.csr_array, scores: np.ndarray, threshold: Objective, search: ThresholdSearch
+) -> np.ndarray:
+    """Return the best threshold of every label, by the options of a tuned classifier."""
+    return best_thresholds(
+        Y,
+        scores,
+        objective=threshold,
+        search="exact" if search == "exact" else "grid",
+        grid_mulan=search == "grid_mulan",
+    )
+
+
 class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
     """Base of learners with ``threshold``, ``threshold_search`` and ``threshold_data``."""
 
@@ -55,12 +68,8 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         self.thresholds_ = np.full(self.n_labels_, 0.5)
         if self.threshold is not None:
             rows, scores = self._tuning_scores(data, X, Y, rng)
-            self.thresholds_ = best_thresholds(
-                data.Y[rows],
-                scores,
-                objective=self.threshold,
-                search="exact" if self.threshold_search == "exact" else "grid",
-                grid_mulan=self.threshold_search == "grid_mulan",
+            self.thresholds_ = find_thresholds(
+                data.Y[rows], scores, self.threshold, self.threshold_search
             )
 
     def _refuse_single_label_estimator(self) -> None:

@@ -41,3 +41,8 @@ class SamplerTraits:
     exact_budget: bool = False
     label_order_free: bool = True
     finds_neighbors: bool = False
+
+    @property
+    def only_adds(self) -> bool:
+        """Say whether the original rows come out as they went in, first, with new ones below."""
+        return self.adds and not (self.deletes or self.edits)

@@ -117,7 +117,7 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
         value = getattr(method, name)
         # 1 equals True, but is not what the study looks for.
         if not any(type(value) is type(one) and value == one for one in known):
-            return f"{name} is {getattr(method, name)!r}", f"Choose one of {known}"
+            return f"{name} is {value!r}", f"Choose one of {known}"
     if isinstance(method.n_estimators, bool) or not isinstance(method.n_estimators, int):
         return f"n_estimators is {method.n_estimators!r}", "Give a whole number"
     if method.n_estimators < 1:
@@ -136,4 +136,4 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
 def _only_adds(method: Method) -> bool:
     assert method.sampler is not None
     traits = getattr(method.sampler.build(), "traits", None)
-    return traits is not None and traits.adds and not (traits.deletes or traits.edits)
+    return traits is not None and traits.only_adds

@@ -12,10 +12,9 @@ import scipy.sparse as sp
 
 from labelance.ensemble import EMLS, LabelThresholds
 from labelance.ensemble._training_sets import TrainingSet
-from labelance.ensemble._tuned import relevance
+from labelance.ensemble._tuned import find_thresholds, relevance
 from labelance.exceptions import NothingToSampleError
 from labelance.learners._base import BaseMultiLabelClassifier
-from labelance.learners._thresholds import best_thresholds
 from labelance.study._design import Learner, Method
 from labelance.study._folds import FoldData
 from labelance.study._measures import disagreement
@@ -82,12 +81,11 @@ class Members:
         scores = _mean(self.scores[:m])
         if method.threshold is not None:
             with finding.spent():
-                thresholds = best_thresholds(
+                thresholds = find_thresholds(
                     self.fold.Y,
                     _mean(self.train_scores[:m]),
-                    objective=method.threshold,
-                    search="exact" if method.threshold_search == "exact" else "grid",
-                    grid_mulan=method.threshold_search == "grid_mulan",
+                    method.threshold,
+                    method.threshold_search,
                 )
             predicted = (scores >= thresholds).astype(np.int8)
             finding += total(self.tuning[:m])
@@ -129,7 +127,7 @@ def judge_alone(
             **options,
         )
     fitting, predicting = Cost(), Cost()
-    Y = fold.Y if isinstance(built, BaseMultiLabelClassifier) else fold.Y.toarray()
+    Y = labels_for(built, fold.Y)
     with fitting.spent():
         try:
             model.fit(fold.X, Y)
@@ -152,9 +150,14 @@ def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
 
 
 def fit_member(member: Any, X: Any, Y: Any) -> Any:
-    """Fit any classifier: most of scikit-learn's want dense labels, ours take them as they are."""
+    """Fit any classifier, ours or not."""
+    return member.fit(X, labels_for(member, Y))
+
+
+def labels_for(member: Any, Y: Any) -> Any:
+    """Return labels as a classifier takes them: most of scikit-learn's want them dense."""
     ours = isinstance(member, BaseMultiLabelClassifier)
-    return member.fit(X, Y.toarray() if sp.issparse(Y) and not ours else Y)
+    return Y.toarray() if sp.issparse(Y) and not ours else Y
 
 
 def _mean(scores: list[np.ndarray]) -> np.ndarray:
