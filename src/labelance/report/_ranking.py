@@ -9,10 +9,9 @@ from typing import Any, Literal
 from labelance.report._names import METRICS
 from labelance.report._results import CELL, Results
 from labelance.study.statistics import Comparison, compare
+from labelance.study.statistics._corrections import MOST_METHODS
 
 Correction = Literal["bergmann_hommel", "shaffer", "holm"]
-# Bergmann-Hommel looks at all partitions of the methods, whose number explodes.
-MOST_METHODS = 10
 BLOCK = ["metric", "learner", "dataset"]
 
 

@@ -214,10 +214,6 @@ class Store:
         with self._open() as db:
             return [tuple(row) for row in db.execute("SELECT * FROM studies")]
 
-    def merge(self, other: Store) -> int:
-        """Take over the rows and plans of another store; return how many cells are new."""
-        return self.take(other.rows(), other.plan_rows())
-
     def take(self, rows: list[dict[str, Any]], plans: Iterable[tuple[Any, ...]]) -> int:
         """Take over rows and plans, unless it knows them otherwise; return how many are new."""
         before = self._count()
