@@ -7,5 +7,15 @@ container again. Everything else is a verb (:func:`take_rows`, :func:`mix_rows`)
 from labelance._arrays._mix import mix_rows
 from labelance._arrays._open import Table, open_table
 from labelance._arrays._rows import squeeze_runs, stack_rows, take_rows
+from labelance._arrays._structure import check_compressed, check_structure
 
-__all__ = ["Table", "mix_rows", "open_table", "squeeze_runs", "stack_rows", "take_rows"]
+__all__ = [
+    "Table",
+    "check_compressed",
+    "check_structure",
+    "mix_rows",
+    "open_table",
+    "squeeze_runs",
+    "stack_rows",
+    "take_rows",
+]

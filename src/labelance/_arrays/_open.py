@@ -11,6 +11,7 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._dense import DenseTable
 from labelance._arrays._frame import FrameTable, is_frame
 from labelance._arrays._sparse import SparseTable
+from labelance._arrays._structure import check_structure
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
@@ -106,6 +107,7 @@ def _open_sparse(data: Any, role: str) -> SparseTable:
             f"{role} is a sparse matrix of {data.dtype}",
             f"Convert it: {role}.astype(float)",
         )
+    check_structure(data, role)
     return SparseTable(data)
 
 

@@ -169,6 +169,14 @@ def is_sparse(matrix: Any) -> bool:
     return bool(issparse(matrix))
 
 
+def check_sparse(matrix: Any, role: str) -> None:
+    """Refuse a sparse matrix whose index arrays do not fit; dense ones have none."""
+    if is_sparse(matrix):
+        from labelance._arrays import check_structure  # who has dense data need not wait for it
+
+        check_structure(matrix, role)
+
+
 def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     """X as a C-contiguous double array, or a sorted CSR without stored zeros."""
     if not is_sparse(X):
@@ -176,12 +184,14 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
         if dense.ndim != 2:
             raise InputError("X is a table", f"it has {dense.ndim} dimensions", "Give it two")
         return dense
+    check_sparse(X, "X")
     sparse = csr_array(X, dtype=np.float64)
     return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
 
 
 def _clean_labels(Y: Any) -> csr_array:
     """Y as sorted int8 ones."""
+    check_sparse(Y, "Y")
     sparse = csr_array(Y if is_sparse(Y) else np.atleast_2d(np.asarray(Y)))
     if not np.isin(sparse.data, (0, 1)).all():
         raise LabelFormatError(

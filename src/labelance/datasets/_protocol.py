@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import MultiLabelDataset, check_sparse, is_sparse
 from labelance.datasets._registry import REGISTRY
 from labelance.exceptions import InputError
 
@@ -110,6 +110,7 @@ def keep_frequent_features(
     >>> kept
     array([2, 3])
     """
+    check_sparse(X, "X")
     sparse = is_sparse(X)
     X = X if sparse else np.asarray(X)
     n_features = X.shape[1]
@@ -158,6 +159,7 @@ def drop_rare_labels(Y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     >>> kept
     array([0, 2])
     """
+    check_sparse(Y, "Y")
     Y = Y if is_sparse(Y) else np.asarray(Y)
     kept = np.flatnonzero(np.asarray((Y != 0).sum(axis=0)).ravel() >= min_count)
     return Y[:, kept], kept

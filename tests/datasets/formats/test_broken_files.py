@@ -245,11 +245,30 @@ def test_npz_with_objects_is_not_unpickled(tmp_path):
     refuse(path, None, "that labelance wrote.*allow_pickle=False")
 
 
-def test_npz_with_indices_outside_is_refused(tmp_path):
+def run_off(indptr):
+    """Begin and end well, and run off in between."""
+    return np.r_[0, 10**6, indptr[2:]]
+
+
+@pytest.mark.parametrize(
+    ("array", "change"),
+    {
+        "index too large": ("Y_indices", lambda a: a + 1000),
+        "index negative": ("Y_indices", lambda a: a - 1000),
+        "indices of floats": ("Y_indices", lambda a: a.astype(float)),
+        "indices in a table": ("Y_indices", lambda a: a.reshape(1, -1)),
+        "indptr runs off": ("Y_indptr", run_off),
+        "indptr negative": ("Y_indptr", lambda a: np.r_[a[:-1], -1]),
+        "indptr too short": ("Y_indptr", lambda a: a[:-1]),
+        "shape with three entries": ("Y_shape", lambda a: np.r_[a, 1]),
+        "shape negative": ("Y_shape", lambda a: -a),
+    }.values(),
+)
+def test_npz_with_indices_that_do_not_fit_is_refused(tmp_path, array, change):
     path = write_multilabel(small(), tmp_path / "a.npz")
     with np.load(path) as arrays:
         changed = dict(arrays)
-    changed["Y_indices"] = changed["Y_indices"] + 1000
+    changed[array] = change(changed[array])
     path.write_bytes(npz(**changed))
     refuse(path, None, "that labelance wrote")
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays import check_compressed
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
 from labelance.exceptions import DataFileError
@@ -66,12 +67,12 @@ def _from_arrays(arrays: Any) -> MultiLabelDataset:
 
 
 def _csr(arrays: Any, name: str) -> csr_array:
-    """Build a CSR and check every index, since a file may say anything."""
+    """Build a CSR of arrays that fit together; a file may say anything."""
     indices, indptr = arrays[f"{name}_indices"], arrays[f"{name}_indptr"]
+    n_rows, n_columns = arrays[f"{name}_shape"].tolist()
     data = np.ones(len(indices), np.int8) if name == "Y" else arrays[f"{name}_data"]
-    matrix = csr_array((data, indices, indptr), shape=tuple(arrays[f"{name}_shape"].tolist()))
-    matrix.check_format(full_check=True)
-    return matrix
+    check_compressed(indptr, indices, len(data), (n_rows, n_columns), name)
+    return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
 def _not_ours(file: TextFile, problem: Exception) -> DataFileError:
