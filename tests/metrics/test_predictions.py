@@ -164,7 +164,7 @@ class TestReport:
 
     def test_imbalance_comes_from_the_training_labels(self):
         Y_train = sparse.csr_array([[1, 0, 1], [1, 1, 1], [1, 0, 1], [1, 0, 0]])
-        report = metrics.imbalance_report(self.Y, self.Y_pred, Y_train=Y_train)
+        report = metrics.imbalance_report(self.Y, self.Y_pred, y_train=Y_train)
         np.testing.assert_allclose(report.irlbl, [1, 4, 4 / 3])
         assert report.averages["macro"]["irlbl"] == pytest.approx((1 + 4 + 4 / 3) / 3)
 
@@ -175,8 +175,8 @@ class TestReport:
     def test_bad_names_and_training_labels(self):
         with pytest.raises(InputError, match="needs 3 different label names"):
             metrics.imbalance_report(self.Y, self.Y_pred, label_names=["a", "a", "b"])
-        with pytest.raises(InputError, match="Y has 3 labels and Y_train 2"):
-            metrics.imbalance_report(self.Y, self.Y_pred, Y_train=self.Y[:, :2])
+        with pytest.raises(InputError, match="y_true has 3 labels and y_train 2"):
+            metrics.imbalance_report(self.Y, self.Y_pred, y_train=self.Y[:, :2])
 
 
 @pytest.mark.parametrize("measure", [metrics.macro_f1, metrics.macro_auc_roc])

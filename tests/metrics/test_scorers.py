@@ -50,11 +50,11 @@ def test_score_is_the_metric_of_the_response(data):
     knn = KNeighborsClassifier().fit(X, Y)
     proba = np.column_stack([p[:, 1] for p in knn.predict_proba(X)])
     np.testing.assert_array_equal(metrics.label_scores(knn, X), proba)
-    score = metrics.get_scorer("macro_auc_pr")(knn, X, Y)
+    score = metrics.get_label_scorer("macro_auc_pr")(knn, X, Y)
     assert score == metrics.macro_auc_pr(Y, proba)
-    loss = metrics.get_scorer("neg_hamming_loss")(knn, X, Y)
+    loss = metrics.get_label_scorer("neg_hamming_loss")(knn, X, Y)
     assert loss == -metrics.hamming_loss(Y, knn.predict(X))
-    top = metrics.get_scorer("precision_at_k", k=3)(knn, X, Y)
+    top = metrics.get_label_scorer("precision_at_k", k=3)(knn, X, Y)
     assert top == metrics.precision_at_k(Y, proba, k=3)
 
 
@@ -78,7 +78,7 @@ def test_fold_that_misses_a_label_is_scored(data):
             KNeighborsClassifier(), X, Y, cv=KFold(2), scoring=scoring, error_score="raise"
         )
     assert np.isfinite(result["test_macro_auc_roc"]).all()
-    silent = metrics.get_scorer("macro_auc_roc", undefined=0.5)
+    silent = metrics.get_label_scorer("macro_auc_roc", undefined=0.5)
     result = cross_validate(KNeighborsClassifier(), X, Y, cv=KFold(2), scoring=silent)
     assert np.isfinite(result["test_score"]).all()
 
@@ -97,9 +97,9 @@ def test_single_label_keeps_its_column():
     X, y = rng.random((40, 2)), (rng.random((40, 1)) < 0.5).astype(int)
     ridge = RidgeClassifier().fit(X, y.ravel())
     auc = metrics.macro_auc_roc(y, ridge.decision_function(X)[:, None])
-    assert metrics.get_scorer("macro_auc_roc")(ridge, X, y) == auc
+    assert metrics.get_label_scorer("macro_auc_roc")(ridge, X, y) == auc
     f1 = metrics.macro_f1(y, ridge.predict(X)[:, None])
-    assert metrics.get_scorer("macro_f1")(ridge, X, y) == f1
+    assert metrics.get_label_scorer("macro_f1")(ridge, X, y) == f1
 
 
 class Counting(ClassifierMixin, BaseEstimator):
@@ -124,7 +124,7 @@ def test_joint_scorer_predicts_once_and_agrees_with_single_ones(data):
     names = ["macro_f1", "example_f1", "macro_auc_roc", "macro_auc_pr", "neg_one_error"]
     together = metrics.get_joint_scorer(*names)(model, X, Y)
     assert sorted(model.asked_) == ["predict", "predict_proba"]
-    assert together == {name: metrics.get_scorer(name)(model, X, Y) for name in names}
+    assert together == {name: metrics.get_label_scorer(name)(model, X, Y) for name in names}
 
 
 def test_grid_search(data):
@@ -140,6 +140,6 @@ def test_grid_search(data):
 def test_errors_name_the_choices(data):
     X, _ = data
     with pytest.raises(InputError, match="macro_auc_roc"):
-        metrics.get_scorer("auc")
+        metrics.get_label_scorer("auc")
     with pytest.raises(InputError, match="object has neither"):
         metrics.label_scores(object(), X)

@@ -14,7 +14,6 @@ from sklearn import metrics as sklearn_metrics
 
 from labelance import metrics
 from labelance.exceptions import ContainerError, InputError, UndefinedLabelWarning
-from labelance.metrics import _standing
 
 MEASURES_OF_ROWS = [
     metrics.ranking_loss,
@@ -179,17 +178,20 @@ def test_perfect_scores_are_perfect():
     assert metrics.propensity_scored_precision_at_k(Y, Y, k=2) == pytest.approx(1)
 
 
-@given(scored())
-@settings(max_examples=30)
-def test_threads_and_blocks_do_not_matter(case):
-    Y, scores = case
-    whole = [metrics.label_areas(Y, scores).auc_pr, metrics.ranking_loss(Y, scores)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_standing, "BLOCK", 1)
-        areas = metrics.label_areas(Y, scores, n_jobs=2)
-        cut = [areas.auc_pr, metrics.ranking_loss(Y, scores, n_jobs=2)]
-    np.testing.assert_array_equal(whole[0], cut[0])
-    assert whole[1] == cut[1]
+def test_threads_and_blocks_do_not_matter():
+    # Beyond a million scores the table is cut into blocks, of labels here and of rows below.
+    rng = np.random.default_rng(0)
+    Y, scores = (rng.random((1025, 1100)) < 0.1).astype(np.int8), rng.random((1025, 1100)).round(2)
+    whole = metrics.label_areas(Y, scores)
+    for n_jobs, labels in ((2, slice(None)), (1, slice(0, 500)), (2, slice(900, 1100))):
+        part = metrics.label_areas(Y[:, labels], scores[:, labels], n_jobs=n_jobs)
+        np.testing.assert_array_equal(part.auc_roc, whole.auc_roc[labels])
+        np.testing.assert_array_equal(part.auc_pr, whole.auc_pr[labels])
+    halves = [
+        metrics.ranking_loss(Y[rows], scores[rows]) for rows in (slice(0, 500), slice(500, 1025))
+    ]
+    mean = (500 * halves[0] + 525 * halves[1]) / 1025
+    assert metrics.ranking_loss(Y, scores, n_jobs=2) == pytest.approx(mean, rel=1e-12)
 
 
 def test_containers_agree():

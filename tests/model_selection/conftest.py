@@ -19,9 +19,9 @@ def stratify_reference(
     ``choose(row, candidates)`` decides between folds that tie in everything.
     """
     n = len(Y)
-    evidence = [_evidence(np.flatnonzero(row).tolist(), order) for row in Y]
-    count = Counter(piece for pieces in evidence for piece in pieces)
-    want = {piece: [share * c for share in shares] for piece, c in count.items()}
+    incidence = [_labels_or_pairs(np.flatnonzero(row).tolist(), order) for row in Y]
+    count = Counter(item for items in incidence for item in items)
+    want = {item: [share * c for share in shares] for item, c in count.items()}
     want_rows = [share * n for share in shares]
     fold = [-1] * n
 
@@ -30,17 +30,17 @@ def stratify_reference(
         candidates = [f for f, wants in enumerate(zip(first, want_rows)) if wants == most]
         fold[i] = candidates[0] if len(candidates) == 1 else choose(i, candidates)
         want_rows[fold[i]] -= 1
-        for piece in evidence[i]:
-            want[piece][fold[i]] -= 1
+        for item in incidence[i]:
+            want[item][fold[i]] -= 1
 
     while True:
-        left = Counter(piece for i in range(n) if fold[i] < 0 for piece in evidence[i])
-        pool = [piece for piece in left if len(piece) == order] or list(left)
+        left = Counter(item for i in range(n) if fold[i] < 0 for item in incidence[i])
+        pool = [item for item in left if len(item) == order] or list(left)
         if not pool:
             break
-        rarest = min(pool, key=lambda piece: (left[piece], piece))
+        rarest = min(pool, key=lambda item: (left[item], item))
         for i in range(n):
-            if fold[i] < 0 and rarest in evidence[i]:
+            if fold[i] < 0 and rarest in incidence[i]:
                 assign(i, want[rarest])
     for i in range(n):
         if fold[i] < 0:
@@ -48,7 +48,7 @@ def stratify_reference(
     return fold
 
 
-def _evidence(labels: list[int], order: int) -> list[tuple[int, ...]]:
+def _labels_or_pairs(labels: list[int], order: int) -> list[tuple[int, ...]]:
     return [*(combinations(labels, 2) if order == 2 else ()), *((label,) for label in labels)]
 
 

@@ -8,15 +8,16 @@ from scipy.sparse import csr_array
 
 from labelance.datasets import load_dataset
 from labelance.model_selection import (
+    WORK,
     IterativeStratifiedGroupKFold,
+    assign,
     examples_distribution,
     label_distribution,
+    label_incidence,
     label_pair_distribution,
+    local_search,
+    search_objective,
 )
-from labelance.model_selection._climb import climb
-from labelance.model_selection._deal import deal
-from labelance.model_selection._evidence import gather_evidence
-from labelance.model_selection._groups import WORK, _goal
 
 
 def correlated_groups(rng, n, n_groups, n_folds_worth_of_labels=8):
@@ -96,31 +97,31 @@ def test_rows_that_are_alone_are_dealt_like_rows():
     Y = csr_array((rng.random((60, 5)) < 0.3).astype(np.int8))
     draws, weights = rng.random(60), np.ones(4, dtype=np.int64)
     for order in (1, 2):
-        alone = gather_evidence(Y, order=order, group_of=np.arange(60))
+        alone = label_incidence(Y, order=order, group_of=np.arange(60))
         assert np.array_equal(
-            deal(alone, weights, draws), deal(gather_evidence(Y, order=order), weights, draws)
+            assign(alone, weights, draws), assign(label_incidence(Y, order=order), weights, draws)
         )
 
 
 def test_the_group_with_most_of_a_label_is_dealt_first():
     # Three, two, one copies: most first gives 3 against 2 + 1; in row order 1 + 3 against 2.
     Y = csr_array(np.ones((6, 1), dtype=np.int8))
-    evidence = gather_evidence(Y, group_of=np.array([0, 1, 1, 1, 2, 2]))
-    assert deal(evidence, np.ones(2, dtype=np.int64), np.zeros(3)).tolist() == [1, 0, 1]
+    incidence = label_incidence(Y, group_of=np.array([0, 1, 1, 1, 2, 2]))
+    assert assign(incidence, np.ones(2, dtype=np.int64), np.zeros(3)).tolist() == [1, 0, 1]
 
 
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10_000))
-def test_climbing_never_makes_a_deal_worse(seed):
+def test_local_search_never_makes_an_assignment_worse(seed):
     rng = np.random.default_rng(seed)
     Y, group = correlated_groups(rng, 60, 12, 4)
     _, group = np.unique(group, return_inverse=True)
-    evidence = gather_evidence(csr_array(Y.astype(np.int8)), group_of=group)
-    goal = _goal(evidence, 3)._replace(size_cost=0.01)
+    incidence = label_incidence(csr_array(Y.astype(np.int8)), group_of=group)
+    objective = search_objective(incidence, 3)._replace(size_cost=0.01)
     start = rng.integers(0, 3, size=group.max() + 1)
-    _, before, _ = climb(evidence, start, 3, goal, 0)
-    improved, after, _ = climb(evidence, start, 3, goal, WORK)
-    _, measured, _ = climb(evidence, improved, 3, goal, 0)
+    _, before, _ = local_search(incidence, start, 3, objective, 0)
+    improved, after, _ = local_search(incidence, start, 3, objective, WORK)
+    _, measured, _ = local_search(incidence, improved, 3, objective, 0)
     assert after <= before
     assert after == pytest.approx(measured, rel=1e-12)
 

@@ -8,11 +8,11 @@ import pytest
 from labelance.datasets import load_dataset
 from labelance.model_selection import (
     RepeatedIterativeStratifiedKFold,
+    assign,
     label_distribution,
+    label_incidence,
     label_pair_distribution,
 )
-from labelance.model_selection._deal import deal
-from labelance.model_selection._evidence import gather_evidence
 
 NAMES = ["flags", "emotions", "cal500", "genbase", "medical", "enron", "scene", "yeast"]
 REPEATS = 5
@@ -39,7 +39,7 @@ def test_with_their_lots_we_deal_their_folds(folds, repetition, oracle):
         return fold[row]
 
     assert oracle(Y.toarray(), [Fraction(1, 2), Fraction(1, 2)], follow) == fold
-    ours = deal(gather_evidence(Y), np.ones(2, dtype=np.int64), np.array(lots))
+    ours = assign(label_incidence(Y), np.ones(2, dtype=np.int64), np.array(lots))
     assert ours.tolist() == fold
 
 

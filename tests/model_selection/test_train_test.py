@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_array
 
 from labelance.exceptions import InputError, LabelFormatError, TooFewRowsError
-from labelance.model_selection import label_distribution, train_test_split
-from labelance.model_selection._shares import part_weights, train_test_weights
+from labelance.model_selection import (
+    label_distribution,
+    multilabel_train_test_split,
+    part_weights,
+    train_test_weights,
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,7 @@ def test_every_container_comes_back_as_it_was(labels):
         number.tolist(),
         labels,
     ]
-    parts = train_test_split(*given_, sizes=(0.5, 0.3, 0.2), random_state=0)
+    parts = multilabel_train_test_split(*given_, sizes=(0.5, 0.3, 0.2), random_state=0)
     assert len(parts) == 3 * len(given_)
     for part in range(3):
         rows, csr, coo, taken, column, polar, series, listed, Y = parts[part::3]
@@ -53,7 +57,9 @@ def test_every_container_comes_back_as_it_was(labels):
 
 
 def test_parts_have_the_shares_and_the_labels_asked_for(labels):
-    parts = train_test_split(np.arange(300), labels, sizes=(0.6, 0.2, 0.2), random_state=0)
+    parts = multilabel_train_test_split(
+        np.arange(300), labels, sizes=(0.6, 0.2, 0.2), random_state=0
+    )
     rows = parts[:3]
     assert np.array_equal(np.sort(np.concatenate(rows)), np.arange(300))
     for part, share in zip(rows, (0.6, 0.2, 0.2)):
@@ -64,9 +70,9 @@ def test_parts_have_the_shares_and_the_labels_asked_for(labels):
 
 def test_the_last_array_is_Y_unless_stratify_says_otherwise(labels):
     number = np.arange(300)
-    last = train_test_split(number, labels, random_state=0)
-    named = train_test_split(number, stratify=labels, random_state=0)
-    first = train_test_split(labels, number, stratify=labels, random_state=0)
+    last = multilabel_train_test_split(number, labels, random_state=0)
+    named = multilabel_train_test_split(number, stratify=labels, random_state=0)
+    first = multilabel_train_test_split(labels, number, stratify=labels, random_state=0)
     assert len(named) == 2
     assert np.array_equal(last[0], named[0])
     assert np.array_equal(last[1], named[1])
@@ -75,7 +81,7 @@ def test_the_last_array_is_Y_unless_stratify_says_otherwise(labels):
 
 
 def test_train_and_test_may_leave_rows_over(labels):
-    train, test = train_test_split(
+    train, test = multilabel_train_test_split(
         np.arange(300), stratify=labels, train_size=100, test_size=0.2, random_state=0
     )
     assert abs(len(train) - 100) <= 6
@@ -85,8 +91,8 @@ def test_train_and_test_may_leave_rows_over(labels):
 
 @pytest.mark.parametrize("kind", [csr_array, pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
 def test_the_split_does_not_depend_on_the_container(kind, labels):
-    plain = train_test_split(np.arange(300), labels, random_state=3, order=2)
-    other = train_test_split(np.arange(300), kind(labels), random_state=3, order=2)
+    plain = multilabel_train_test_split(np.arange(300), labels, random_state=3, order=2)
+    other = multilabel_train_test_split(np.arange(300), kind(labels), random_state=3, order=2)
     assert np.array_equal(plain[0], other[0])
 
 
@@ -135,4 +141,4 @@ BAD = [
 @pytest.mark.parametrize(("arrays", "options", "error", "words"), BAD, ids=[b[3] for b in BAD])
 def test_bad_input_is_refused_with_advice(arrays, options, error, words):
     with pytest.raises(error, match=re.escape(words)):
-        train_test_split(*arrays, **options)
+        multilabel_train_test_split(*arrays, **options)

@@ -53,7 +53,7 @@ def split(
     dataset = load(data, labels, protocol)
     rows = range(dataset.n_samples)
     order: Literal[1, 2] = 2 if pairs else 1
-    parts = labelance.model_selection.train_test_split(
+    parts = labelance.model_selection.multilabel_train_test_split(
         list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
     )[: len(shares)]
     for file, part in zip(files, parts):

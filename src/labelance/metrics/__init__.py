@@ -1,12 +1,23 @@
 """Measures of multi-label predictions and scores, with care for rare and empty labels."""
 
-from labelance.metrics._areas import LabelAreas, label_areas, macro_auc_pr, macro_auc_roc
-from labelance.metrics._macro import macro_balanced_accuracy, macro_f1, macro_g_mean
-from labelance.metrics._pooled import example_f1, hamming_loss, micro_f1, subset_accuracy
+from labelance.metrics._auc import LabelAreas, label_areas, macro_auc_pr, macro_auc_roc
+from labelance.metrics._classification import (
+    example_f1,
+    hamming_loss,
+    macro_balanced_accuracy,
+    macro_f1,
+    macro_g_mean,
+    micro_f1,
+    subset_accuracy,
+)
 from labelance.metrics._ranking import (
     coverage_error,
+    label_propensity,
     label_ranking_average_precision,
+    ndcg_at_k,
     one_error,
+    precision_at_k,
+    propensity_scored_precision_at_k,
     ranking_loss,
 )
 from labelance.metrics._report import ImbalanceReport, imbalance_report
@@ -15,14 +26,8 @@ from labelance.metrics._scorers import (
     JointScorer,
     LabelScorer,
     get_joint_scorer,
-    get_scorer,
+    get_label_scorer,
     label_scores,
-)
-from labelance.metrics._top import (
-    label_propensity,
-    ndcg_at_k,
-    precision_at_k,
-    propensity_scored_precision_at_k,
 )
 
 __all__ = [
@@ -34,7 +39,7 @@ __all__ = [
     "coverage_error",
     "example_f1",
     "get_joint_scorer",
-    "get_scorer",
+    "get_label_scorer",
     "hamming_loss",
     "imbalance_report",
     "label_areas",

@@ -1,25 +1,34 @@
-"""How well the labels of a row are ranked: no threshold, one row at a time.
+"""Measures of how well the labels of a row are ranked: no threshold, one row at a time.
 
-scikit-learn has three of these, but goes through the rows in Python and takes no sparse Y for
+scikit-learn has three of these, but goes through the rows in Python and takes no sparse y for
 coverage; here they are sums over the same counts as the areas. The values are equal.
+
+Labels tied at the k-th place share the places that are left, so a value at k is the mean over
+all ways to break ties and never depends on the order of the labels.
 """
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from labelance.metrics._door import open_scores
-from labelance.metrics._standing import Standing, stand
+from labelance._inputs import open_labels
+from labelance.exceptions import InputError
+from labelance.metrics._door import check_k, open_scores
+from labelance.metrics._rank_counts import RankCounts, count_ranks
+
+Values = NDArray[np.float64]
 
 
-def ranking_loss(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
+def ranking_loss(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
     """Share of (relevant, irrelevant) label pairs of a row in the wrong order, tied included.
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; comparable between the labels of a row.
     n_jobs : int or None, default=None
         Threads over blocks of rows; the result does not depend on it.
@@ -35,21 +44,23 @@ def ranking_loss(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
     0.75
     """
-    standing = _stand(Y, scores, n_jobs, who="ranking_loss")
-    not_below = standing.at_least - standing.relevant_at_least
-    wrong = standing.reduce(np.add, not_below, empty=0)
-    pairs = standing.relevant * standing.irrelevant
+    counts = _count(y_true, y_score, n_jobs, who="ranking_loss")
+    not_below = counts.at_least - counts.relevant_at_least
+    wrong = counts.reduce(np.add, not_below, empty=0)
+    pairs = counts.relevant * counts.irrelevant
     return float(np.mean(wrong / np.maximum(pairs, 1)))
 
 
-def label_ranking_average_precision(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
+def label_ranking_average_precision(
+    y_true: Any, y_score: Any, *, n_jobs: int | None = None
+) -> float:
     """Mean over rows of the average precision of its ranking (LRAP).
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; comparable between the labels of a row.
     n_jobs : int or None, default=None
         Threads over blocks of rows; the result does not depend on it.
@@ -62,23 +73,23 @@ def label_ranking_average_precision(Y: Any, scores: Any, *, n_jobs: int | None =
     Examples
     --------
     >>> from labelance.metrics import label_ranking_average_precision
-    >>> scores = [[0.75, 0.5, 1], [1, 0.2, 0.1]]
-    >>> round(label_ranking_average_precision([[1, 0, 0], [0, 0, 1]], scores), 4)
+    >>> y_score = [[0.75, 0.5, 1], [1, 0.2, 0.1]]
+    >>> round(label_ranking_average_precision([[1, 0, 0], [0, 0, 1]], y_score), 4)
     0.4167
     """
-    standing = _stand(Y, scores, n_jobs, who="label_ranking_average_precision")
-    precision = standing.relevant_at_least / standing.at_least
-    return float(np.mean(standing.mean(precision, empty=1)))
+    counts = _count(y_true, y_score, n_jobs, who="label_ranking_average_precision")
+    precision = counts.relevant_at_least / counts.at_least
+    return float(np.mean(counts.mean(precision, empty=1)))
 
 
-def coverage_error(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
+def coverage_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
     """How many labels to take from the top until all relevant ones are covered.
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; comparable between the labels of a row.
     n_jobs : int or None, default=None
         Threads over blocks of rows; the result does not depend on it.
@@ -95,18 +106,18 @@ def coverage_error(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
     >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
     2.5
     """
-    standing = _stand(Y, scores, n_jobs, who="coverage_error")
-    return float(np.mean(standing.reduce(np.maximum, standing.at_least, empty=0)))
+    counts = _count(y_true, y_score, n_jobs, who="coverage_error")
+    return float(np.mean(counts.reduce(np.maximum, counts.at_least, empty=0)))
 
 
-def one_error(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
+def one_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
     """Share of rows whose first label is not relevant.
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; comparable between the labels of a row.
     n_jobs : int or None, default=None
         Threads over blocks of rows; the result does not depend on it.
@@ -122,10 +133,192 @@ def one_error(Y: Any, scores: Any, *, n_jobs: int | None = None) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[1, 0.5, 1], [1, 0.2, 0.1]])
     0.75
     """
-    standing = _stand(Y, scores, n_jobs, who="one_error")
-    return 1.0 - float(np.sum(standing.chance_in_top(1)) / standing.relevant.size)
+    counts = _count(y_true, y_score, n_jobs, who="one_error")
+    return 1.0 - float(np.sum(counts.chance_in_top(1)) / counts.relevant.size)
 
 
-def _stand(Y: Any, scores: Any, n_jobs: int | None, *, who: str) -> Standing:
-    Y, scores = open_scores(Y, scores, who=who)
-    return stand(Y, scores, within="row", n_jobs=n_jobs)
+def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
+    Y, scores = open_scores(y_true, y_score, who=who)
+    return count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+
+
+def precision_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -> float:
+    """Share of relevant labels among the k highest of a row.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels to look at, from 1 to q.
+    n_jobs : int or None, default=None
+        Threads over blocks of rows; the result does not depend on it.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from labelance.metrics import precision_at_k
+    >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2)
+    0.5
+    """
+    Y, scores = open_scores(y_true, y_score, who="precision_at_k")
+    k = check_k(k, n_labels=Y.shape[1], who="precision_at_k")
+    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    return float(counts.chance_in_top(k).sum() / (k * Y.shape[0]))
+
+
+def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -> float:
+    """Discounted gain of the k highest labels of a row, relative to the best possible.
+
+    Equal to scikit-learn's ``ndcg_score``, which wants a dense y.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels to look at, from 1 to q.
+    n_jobs : int or None, default=None
+        Threads over blocks of rows; the result does not depend on it.
+
+    Returns
+    -------
+    float
+        Mean over rows; a row with no label counts 0.
+
+    Examples
+    --------
+    >>> from labelance.metrics import ndcg_at_k
+    >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2), 4)
+    0.8066
+    """
+    Y, scores = open_scores(y_true, y_score, who="ndcg_at_k")
+    k = check_k(k, n_labels=Y.shape[1], who="ndcg_at_k")
+    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    # Entry p is the gain of the first p places.
+    gain_until = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))])
+    first, last = np.minimum(counts.above, k), np.minimum(counts.at_least, k)
+    gain = (gain_until[last] - gain_until[first]) / (counts.at_least - counts.above)
+    best = gain_until[np.minimum(counts.relevant, k)]
+    of_rows = counts.reduce(np.add, gain, empty=0) / np.where(best > 0, best, 1.0)
+    return float(of_rows.mean())
+
+
+def label_propensity(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> Values:
+    """Chance that a label that is present was noted down, from its frequency.
+
+    Parameters
+    ----------
+    y_train : array, sparse matrix or data frame of shape (n, q)
+        Training labels, 0 or 1.
+    a, b : float, default=0.55 and 1.5
+        Constants of the model; the defaults are those of Jain et al. for most data.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+        ``1 / (1 + c * (count + b) ** -a)`` with ``c = (log(n) - 1) * (b + 1) ** a``.
+
+    References
+    ----------
+    Jain, Prabhu & Varma (2016). Extreme multi-label loss functions for recommendation,
+    tagging, ranking and other missing label applications. KDD.
+
+    Examples
+    --------
+    >>> from labelance.metrics import label_propensity
+    >>> label_propensity([[1, 0], [1, 0], [1, 1], [0, 0]]).round(4)
+    array([0.7815, 0.7213])
+    """
+    Y = open_labels(y_train, who="label_propensity").Y
+    # With fewer than e rows the model would give more than certainty.
+    c = max(np.log(Y.shape[0]) - 1, 0.0) * (b + 1) ** a
+    count = np.bincount(Y.indices, minlength=Y.shape[1])
+    return 1 / (1 + c * (count + b) ** -a)
+
+
+def propensity_scored_precision_at_k(
+    y_true: Any,
+    y_score: Any,
+    *,
+    k: int,
+    propensity: ArrayLike | None = None,
+    normalize: bool = True,
+    n_jobs: int | None = None,
+) -> float:
+    """Precision at k in which a hit counts for more the rarer its label (PSP@k).
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels to look at, from 1 to q.
+    propensity : array-like of shape (q,) or None, default=None
+        As :func:`label_propensity` gives them for the *training* labels; ``None`` takes
+        them from ``y_true``.
+    normalize : bool, default=True
+        Divide by the best value that any ranking of these rows could reach.
+    n_jobs : int or None, default=None
+        Threads over blocks of rows; the result does not depend on it.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Jain, Prabhu & Varma (2016). Extreme multi-label loss functions for recommendation,
+    tagging, ranking and other missing label applications. KDD.
+
+    Examples
+    --------
+    >>> from labelance.metrics import propensity_scored_precision_at_k
+    >>> y_true, y_score = [[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]]
+    >>> rarity = [0.9, 0.5, 0.25]
+    >>> round(propensity_scored_precision_at_k(y_true, y_score, k=2, propensity=rarity), 4)
+    0.4375
+    """
+    who = "propensity_scored_precision_at_k"
+    Y, scores = open_scores(y_true, y_score, who=who)
+    k = check_k(k, n_labels=Y.shape[1], who=who)
+    chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, who)
+    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    worth = 1 / chances[counts.indices]
+    won = float((counts.chance_in_top(k) * worth).sum())
+    if not normalize:
+        return won / (k * Y.shape[0])
+    best = _best_worth(Y, worth, k)
+    return won / best if best > 0 else 0.0
+
+
+def _best_worth(Y: csr_array, worth: Values, k: int) -> float:
+    """Sum over rows of the k most valuable labels of the row."""
+    row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    order = np.lexsort((-worth, row))
+    place = np.arange(row.size) - Y.indptr[row]
+    return float(worth[order][place < k].sum())
+
+
+def _open_propensity(propensity: ArrayLike, Y: csr_array, who: str) -> Values:
+    chances = np.asarray(propensity, dtype=np.float64)
+    if chances.shape == (Y.shape[1],) and (chances > 0).all() and (chances <= 1).all():
+        return chances
+    raise InputError(
+        f"{who} takes a propensity above 0 and at most 1 for each of {Y.shape[1]} labels",
+        f"propensity has shape {chances.shape} and values from {chances.min():g} to "
+        f"{chances.max():g}"
+        if chances.size
+        else "propensity is empty",
+        "Pass labelance.metrics.label_propensity(y_train)",
+    )

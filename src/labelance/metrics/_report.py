@@ -11,7 +11,7 @@ from labelance._inputs import open_labels
 from labelance._optional import optional_import
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import irlbl, label_counts
-from labelance.metrics._counts import Confusion, count
+from labelance.metrics._classification import Confusion, count_confusion
 from labelance.metrics._door import open_predictions
 
 Values = NDArray[np.float64]
@@ -88,45 +88,45 @@ class ImbalanceReport:
 
 @overload
 def imbalance_report(
-    Y: Any,
-    Y_pred: Any,
+    y_true: Any,
+    y_pred: Any,
     *,
-    Y_train: Any = ...,
+    y_train: Any = ...,
     label_names: Sequence[str] | None = ...,
     zero_division: float = ...,
     output_dict: Literal[False] = ...,
 ) -> ImbalanceReport: ...
 @overload
 def imbalance_report(
-    Y: Any,
-    Y_pred: Any,
+    y_true: Any,
+    y_pred: Any,
     *,
-    Y_train: Any = ...,
+    y_train: Any = ...,
     label_names: Sequence[str] | None = ...,
     zero_division: float = ...,
     output_dict: Literal[True],
 ) -> dict[str, dict[str, float]]: ...
 def imbalance_report(
-    Y: Any,
-    Y_pred: Any,
+    y_true: Any,
+    y_pred: Any,
     *,
-    Y_train: Any = None,
+    y_train: Any = None,
     label_names: Sequence[str] | None = None,
     zero_division: float = 1,
     output_dict: bool = False,
 ) -> ImbalanceReport | dict[str, dict[str, float]]:
-    """Precision, recall, specificity, G-mean, F, IRLbl and support of every label.
+    """Report precision, recall, specificity, G-mean, F, IRLbl and support of every label.
 
     The multi-label counterpart of imbalanced-learn's ``classification_report_imbalanced``.
 
     Parameters
     ----------
-    Y, Y_pred : array, sparse matrix or data frame of shape (n, q)
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
         True and predicted labels, 0 or 1.
-    Y_train : array, sparse matrix or data frame of shape (m, q) or None, default=None
-        Where IRLbl comes from, if not from ``Y``: a test fold says little about a rare label.
+    y_train : array, sparse matrix or data frame of shape (m, q) or None, default=None
+        Where IRLbl comes from, if not from ``y_true``: a test fold says little about a rare label.
     label_names : sequence of str or None, default=None
-        One per label; taken from the frame if Y is one, else "0", "1", ….
+        One per label; taken from the frame if y_true is one, else "0", "1", ….
     zero_division : float, default=1
         A rate where there was nothing to find and nothing was found; any other 0/0 is 0.
     output_dict : bool, default=False
@@ -139,9 +139,9 @@ def imbalance_report(
     Examples
     --------
     >>> from labelance.metrics import imbalance_report
-    >>> Y = [[1, 0], [1, 1], [1, 0], [0, 0]]
-    >>> Y_pred = [[1, 0], [1, 0], [0, 1], [0, 0]]
-    >>> imbalance_report(Y, Y_pred, label_names=["rock", "polka"])
+    >>> y_true = [[1, 0], [1, 1], [1, 0], [0, 0]]
+    >>> y_pred = [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> imbalance_report(y_true, y_pred, label_names=["rock", "polka"])
                     pre     rec     spe     geo      f1   IRLbl     sup
     <BLANKLINE>
             rock   1.00    0.67    1.00    0.82    0.80    1.00       3
@@ -153,9 +153,9 @@ def imbalance_report(
     <BLANKLINE>
     """
     who = "imbalance_report"
-    Y, Y_pred, names = open_predictions(Y, Y_pred, who=who)
-    seen = Y if Y_train is None else _open_train(Y_train, Y.shape[1], who)
-    confusion = count(Y, Y_pred)
+    Y, Y_pred, names = open_predictions(y_true, y_pred, who=who)
+    seen = Y if y_train is None else _open_train(y_train, Y.shape[1], who)
+    confusion = count_confusion(Y, Y_pred)
     ratio = irlbl(label_counts(seen))
     report = ImbalanceReport(
         label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
@@ -193,13 +193,13 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
     return float(np.average(values[defined], weights=weights[defined])) if defined.any() else np.nan
 
 
-def _open_train(Y_train: Any, n_labels: int, who: str) -> Any:
-    seen = open_labels(Y_train, who=who).Y
+def _open_train(y_train: Any, n_labels: int, who: str) -> Any:
+    seen = open_labels(y_train, who=who).Y
     if seen.shape[1] == n_labels:
         return seen
     raise InputError(
-        f"{who} takes IRLbl from Y_train, label by label",
-        f"Y has {n_labels} labels and Y_train {seen.shape[1]}",
+        f"{who} takes IRLbl from y_train, label by label",
+        f"y_true has {n_labels} labels and y_train {seen.shape[1]}",
         "Pass the same labels in the same order",
     )
 
@@ -212,7 +212,7 @@ def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[s
     raise InputError(
         f"{who} needs {n_labels} different label names",
         f"{len(names)} came, {len(set(map(str, names)))} of them different",
-        "Pass one name for each column of Y",
+        "Pass one name for each column of y_true",
     )
 
 

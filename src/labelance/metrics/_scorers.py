@@ -13,20 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.exceptions import InputError
-from labelance.metrics._areas import macro_auc_pr, macro_auc_roc
-from labelance.metrics._macro import macro_balanced_accuracy, macro_f1, macro_g_mean
-from labelance.metrics._pooled import example_f1, hamming_loss, micro_f1, subset_accuracy
+from labelance.metrics._auc import macro_auc_pr, macro_auc_roc
+from labelance.metrics._classification import (
+    example_f1,
+    hamming_loss,
+    macro_balanced_accuracy,
+    macro_f1,
+    macro_g_mean,
+    micro_f1,
+    subset_accuracy,
+)
 from labelance.metrics._ranking import (
     coverage_error,
     label_ranking_average_precision,
+    ndcg_at_k,
     one_error,
+    precision_at_k,
+    propensity_scored_precision_at_k,
     ranking_loss,
 )
-from labelance.metrics._top import ndcg_at_k, precision_at_k, propensity_scored_precision_at_k
 
 
 def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
-    """Scores of a fitted multi-label classifier as one (n, q) array.
+    """Return the scores of a fitted multi-label classifier as one (n, q) array.
 
     Parameters
     ----------
@@ -45,8 +54,8 @@ def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from labelance.metrics import label_scores
-    >>> X, Y = [[0.0], [1.0], [2.0]], [[1, 0, 0], [1, 0, 1], [0, 0, 1]]
-    >>> label_scores(KNeighborsClassifier(1).fit(X, Y), [[0.2], [1.9]])
+    >>> X, y = [[0.0], [1.0], [2.0]], [[1, 0, 0], [1, 0, 1], [0, 0, 1]]
+    >>> label_scores(KNeighborsClassifier(1).fit(X, y), [[0.2], [1.9]])
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
@@ -91,14 +100,14 @@ def _chance_of_one(proba: NDArray[np.floating], classes: Any) -> NDArray[np.floa
 
 @dataclass(frozen=True)
 class LabelScorer:
-    """A callable ``(estimator, X, Y) -> float``; higher is better.
+    """A callable ``(estimator, X, y) -> float``; higher is better.
 
     Attributes
     ----------
     metric : callable
         One of this module's functions.
     response : {"predict", "scores"}
-        What the metric compares Y with.
+        What the metric compares y with.
     sign : {1, -1}
         -1 for a loss.
     options : dict
@@ -110,24 +119,24 @@ class LabelScorer:
     sign: Literal[1, -1] = 1
     options: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
-        return self.score(Y, respond(estimator, X, self.response))
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        return self.score(y, respond(estimator, X, self.response))
 
-    def score(self, Y: Any, response: Any) -> float:
+    def score(self, y: Any, response: Any) -> float:
         """Score labels or scores already predicted."""
-        return self.sign * float(self.metric(Y, response, **self.options))
+        return self.sign * float(self.metric(y, response, **self.options))
 
 
 @dataclass(frozen=True)
 class JointScorer:
-    """Several scorers as one, ``(estimator, X, Y) -> dict``, predicting once for all of them."""
+    """Several scorers as one, ``(estimator, X, y) -> dict``, predicting once for all of them."""
 
     scorers: dict[str, LabelScorer]
 
-    def __call__(self, estimator: Any, X: Any, Y: Any) -> dict[str, float]:
+    def __call__(self, estimator: Any, X: Any, y: Any) -> dict[str, float]:
         kinds = {scorer.response for scorer in self.scorers.values()}
         responses = {kind: respond(estimator, X, kind) for kind in kinds}
-        return {name: s.score(Y, responses[s.response]) for name, s in self.scorers.items()}
+        return {name: s.score(y, responses[s.response]) for name, s in self.scorers.items()}
 
 
 def respond(estimator: Any, X: Any, kind: str) -> Any:
@@ -157,8 +166,8 @@ SCORERS: dict[str, LabelScorer] = {
 }
 
 
-def get_scorer(name: str, **options: Any) -> LabelScorer:
-    """Scorer of a metric by name, for ``scoring=`` in scikit-learn.
+def get_label_scorer(name: str, **options: Any) -> LabelScorer:
+    """Return the scorer of a metric by name, for ``scoring=`` in scikit-learn.
 
     Parameters
     ----------
@@ -176,17 +185,17 @@ def get_scorer(name: str, **options: Any) -> LabelScorer:
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from labelance.metrics import get_scorer
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> scorer = get_scorer("macro_auc_roc")
-    >>> cross_val_score(KNeighborsClassifier(), X, Y, cv=2, scoring=scorer).shape
+    >>> from labelance.metrics import get_label_scorer
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> scorer = get_label_scorer("macro_auc_roc")
+    >>> cross_val_score(KNeighborsClassifier(), X, y, cv=2, scoring=scorer).shape
     (2,)
     """
     try:
         scorer = SCORERS[name]
     except KeyError:
         raise InputError(
-            "get_scorer takes the name of a scorer",
+            "get_label_scorer takes the name of a scorer",
             f"{name!r} is none",
             f"Choose from {', '.join(SCORERS)}",
         ) from None
@@ -194,7 +203,7 @@ def get_scorer(name: str, **options: Any) -> LabelScorer:
 
 
 def get_joint_scorer(*names: str) -> JointScorer:
-    """Several scorers in one that predicts once, for ``scoring=`` in scikit-learn.
+    """Return several scorers in one that predicts once, for ``scoring=`` in scikit-learn.
 
     Parameters
     ----------
@@ -210,9 +219,9 @@ def get_joint_scorer(*names: str) -> JointScorer:
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from labelance.metrics import get_joint_scorer
-    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> X, y = make_multilabel_classification(random_state=0)
     >>> scorer = get_joint_scorer("macro_f1", "macro_auc_roc", "macro_auc_pr")
-    >>> sorted(scorer(KNeighborsClassifier().fit(X, Y), X, Y))
+    >>> sorted(scorer(KNeighborsClassifier().fit(X, y), X, y))
     ['macro_auc_pr', 'macro_auc_roc', 'macro_f1']
     """
-    return JointScorer({name: get_scorer(name) for name in names})
+    return JointScorer({name: get_label_scorer(name) for name in names})

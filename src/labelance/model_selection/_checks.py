@@ -7,9 +7,8 @@ from scipy.sparse import csr_array
 
 from labelance._inputs import open_labels
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.model_selection._evidence import Integers
-from labelance.model_selection._rows import Rows
-from labelance.model_selection._shares import is_whole
+from labelance.model_selection._fold_sizes import is_whole
+from labelance.model_selection._stratify import Integers, Rows
 
 
 def open_stratified(Y: Any, *, order: Any, who: str) -> csr_array:

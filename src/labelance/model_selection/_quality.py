@@ -8,17 +8,16 @@ from scipy.sparse import csr_array
 
 from labelance._inputs import open_labels
 from labelance.exceptions import InputError
-from labelance.model_selection._evidence import label_pairs
-from labelance.model_selection._rows import Rows, rows_of_folds
-from labelance.model_selection._shares import part_weights
+from labelance.model_selection._fold_sizes import part_weights
+from labelance.model_selection._stratify import Rows, label_pairs, rows_of_folds
 
 
-def label_distribution(Y: Any, folds: Any) -> float:
+def label_distribution(y: Any, folds: Any) -> float:
     r"""Mean distance of the labels' odds in the folds from those in the whole (LD).
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y : array, sparse matrix or data frame of shape (n, q)
         The labels, zeros and ones.
     folds : array of shape (n,), or sequence
         The fold of every row (negative: in none); or the rows of every fold; or what a
@@ -52,16 +51,16 @@ def label_distribution(Y: Any, folds: Any) -> float:
     >>> label_distribution(Y, [[0, 1, 2], [3]])
     inf
     """
-    opened = open_labels(Y, who="label_distribution").Y
+    opened = open_labels(y, who="label_distribution").Y
     return _mean_distance(opened, _membership(folds, opened.shape[0]))
 
 
-def label_pair_distribution(Y: Any, folds: Any) -> float:
+def label_pair_distribution(y: Any, folds: Any) -> float:
     """Mean distance of the odds of label pairs in the folds from those in the whole (LPD).
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y : array, sparse matrix or data frame of shape (n, q)
         The labels, zeros and ones.
     folds : array of shape (n,), or sequence
         As for :func:`label_distribution`.
@@ -88,7 +87,7 @@ def label_pair_distribution(Y: Any, folds: Any) -> float:
     >>> label_pair_distribution(Y, [0, 0, 1, 1])
     0.0
     """
-    opened = open_labels(Y, who="label_pair_distribution").Y
+    opened = open_labels(y, who="label_pair_distribution").Y
     return _mean_distance(label_pairs(opened), _membership(folds, opened.shape[0]))
 
 

@@ -15,10 +15,9 @@ from labelance.model_selection._checks import (
     open_stratified,
     refuse_empty,
 )
-from labelance.model_selection._evidence import Order
-from labelance.model_selection._groups import deal_groups
-from labelance.model_selection._rows import Rows, deal_rows, rows_of_folds
-from labelance.model_selection._shares import equal_weights, is_whole, train_test_weights
+from labelance.model_selection._fold_sizes import equal_weights, is_whole, train_test_weights
+from labelance.model_selection._local_search import assign_groups
+from labelance.model_selection._stratify import Order, Rows, assign_rows, rows_of_folds
 
 
 class _WithoutGroups:
@@ -50,7 +49,7 @@ class _WithoutGroups:
 class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     """K folds in which every label, or every pair of labels, is as frequent as in the whole.
 
-    The rarest label is dealt first, row by row, to the fold that still wants it most; among
+    The rarest label is assigned first, row by row, to the fold that still wants it most; among
     these to the fold that wants most rows; and only among these by lot.
 
     Parameters
@@ -60,7 +59,7 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     order : {1, 2}, default=1
         1 balances labels [1]_, 2 balances pairs of labels, then labels [2]_.
     shuffle : bool, default=False
-        Whether to deal the rows in random order. By default they are dealt in row order, and
+        Whether to assign the rows in random order. By default they are assigned in row order, and
         chance only decides ties.
     random_state : int, RandomState, Generator or None, default=None
         Decides ties, and the order if ``shuffle``. Pass an int for the same folds every time.
@@ -121,7 +120,7 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
         Y = open_stratified(y, order=self.order, who=type(self).__name__)
         weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
         rng = as_generator(self.random_state)
-        fold = deal_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
+        fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
         yield from rows_of_folds(fold, self.n_splits)
 
 
@@ -137,7 +136,7 @@ class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     order : {1, 2}, default=1
         1 balances labels, 2 balances pairs of labels, then labels.
     shuffle : bool, default=False
-        Whether to deal the rows in random order; else chance only decides ties.
+        Whether to assign the rows in random order; else chance only decides ties.
     random_state : int, RandomState, Generator or None, default=None
         With an int s, repetition t (from 0) has the folds of
         ``IterativeStratifiedKFold(random_state=s + t)``.
@@ -183,7 +182,7 @@ class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
         Y = open_stratified(y, order=self.order, who=type(self).__name__)
         weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
         for rng in self._streams():
-            fold = deal_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
+            fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
             yield from rows_of_folds(fold, self.n_splits)
 
     def _streams(self) -> list[np.random.Generator]:
@@ -208,7 +207,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
     order : {1, 2}, default=1
         1 balances labels, 2 balances pairs of labels, then labels.
     random_state : int, RandomState, Generator or None, default=None
-        Decides the order in which rows are dealt, and ties.
+        Decides the order in which rows are assigned, and ties.
 
     See Also
     --------
@@ -249,7 +248,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
         weights = train_test_weights(self.train_size, self.test_size, Y.shape[0], default=0.1)
         n_splits = check_repeats("n_splits", self.n_splits, who=type(self).__name__)
         for rng in as_generator(self.random_state).spawn(n_splits):
-            fold = deal_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
+            fold = assign_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
             train, test = rows_of_folds(fold, 2)
             refuse_empty([train, test], who=type(self).__name__)
             yield train, test
@@ -258,7 +257,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
 class IterativeStratifiedGroupKFold(BaseCrossValidator):
     """K folds with even labels in which the rows of a group stay together.
 
-    Groups are dealt like rows that have their labels several times, those with most of a label
+    Groups are assigned like rows that have their labels several times, those with most of a label
     first. Then single groups are moved, and pairs of groups swapped, as long as that brings the
     labels' odds in the folds nearer to those in the whole, and the sizes nearer to each other.
 
@@ -269,7 +268,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     order : {1, 2}, default=1
         1 balances labels, 2 balances pairs of labels and labels.
     shuffle : bool, default=False
-        Whether to deal the groups in random order; by default in sorted order.
+        Whether to assign the groups in random order; by default in sorted order.
     random_state : int, RandomState, Generator or None, default=None
         Decides ties, the order if ``shuffle``, and where the search starts again.
 
@@ -279,7 +278,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
 
     Notes
     -----
-    The result is measured against 100 random deals of the groups. While chance could still do
+    The result is measured against 100 random assignments of the groups. While chance could still do
     better, as happens with few groups, the search goes on, and even sizes count less and less:
     labels come first.
 
@@ -296,7 +295,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     a b [2 2]
     """
 
-    # scikit-learn's metadata routing then hands groups to split without being asked.
+    # scikit-learn's metadata routing then units groups to split without being asked.
     __metadata_request__split = {"groups": True}  # noqa: RUF012
 
     def __init__(
@@ -339,5 +338,5 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
         who = type(self).__name__
         n_folds = len(equal_weights(self.n_splits, n_groups, who=who, things="groups"))
         rng = as_generator(self.random_state)
-        fold = deal_groups(Y, group_of, n_folds, order=self.order, shuffle=self.shuffle, rng=rng)
+        fold = assign_groups(Y, group_of, n_folds, order=self.order, shuffle=self.shuffle, rng=rng)
         yield from rows_of_folds(fold, n_folds)

@@ -7,14 +7,13 @@ from labelance._arrays import take_rows
 from labelance._random import RandomStateLike, as_generator
 from labelance.exceptions import InputError
 from labelance.model_selection._checks import open_stratified, refuse_empty
-from labelance.model_selection._evidence import Integers, Order
-from labelance.model_selection._rows import deal_rows, rows_of_folds
-from labelance.model_selection._shares import part_weights, train_test_weights
+from labelance.model_selection._fold_sizes import part_weights, train_test_weights
+from labelance.model_selection._stratify import Integers, Order, assign_rows, rows_of_folds
 
-WHO = "train_test_split"
+WHO = "multilabel_train_test_split"
 
 
-def train_test_split(
+def multilabel_train_test_split(
     *arrays: Any,
     test_size: float | int | None = None,
     train_size: float | int | None = None,
@@ -29,7 +28,7 @@ def train_test_split(
     Parameters
     ----------
     *arrays : array, sparse matrix, data frame, series or list, each with n rows
-        What to split. **The last one is Y**, the (n, q) labels that decide the split, unless
+        What to split. **The last one is y**, the (n, q) labels that decide the split, unless
         ``stratify`` is given.
     test_size : float, int or None, default=None
         Share or number of rows of the second part. By default what ``train_size`` leaves, or
@@ -40,9 +39,9 @@ def train_test_split(
         Instead of the two: shares of any number of parts, with sum 1, or their numbers of rows,
         with sum n.
     random_state : int, RandomState, Generator or None, default=None
-        Decides the order in which rows are dealt, and ties.
+        Decides the order in which rows are assigned, and ties.
     shuffle : bool, default=True
-        Whether to deal the rows in random order; else in row order. The parts keep the order of
+        Whether to assign the rows in random order; else in row order. The parts keep the order of
         the rows in any case.
     stratify : array, sparse matrix or data frame of shape (n, q), default=None
         The labels that decide the split; by default the last of ``arrays``.
@@ -65,17 +64,18 @@ def train_test_split(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance.model_selection import train_test_split
+    >>> from labelance.model_selection import multilabel_train_test_split
     >>> X = np.arange(20).reshape(-1, 1)
-    >>> Y = np.tile([[1, 0], [0, 1], [1, 1], [0, 0]], (5, 1))
-    >>> X_train, X_test, Y_train, Y_test = train_test_split(X, Y, test_size=0.2, random_state=0)
-    >>> Y_train.sum(axis=0), Y_test.sum(axis=0)
+    >>> y = np.tile([[1, 0], [0, 1], [1, 1], [0, 0]], (5, 1))
+    >>> parts = multilabel_train_test_split(X, y, test_size=0.2, random_state=0)
+    >>> X_train, X_test, y_train, y_test = parts
+    >>> y_train.sum(axis=0), y_test.sum(axis=0)
     (array([8, 8]), array([2, 2]))
 
     Three parts:
 
-    >>> parts = train_test_split(X, Y, sizes=(0.6, 0.2, 0.2), random_state=0)
-    >>> X_train, X_valid, X_test, Y_train, Y_valid, Y_test = parts
+    >>> parts = multilabel_train_test_split(X, y, sizes=(0.6, 0.2, 0.2), random_state=0)
+    >>> X_train, X_valid, X_test, y_train, y_valid, y_test = parts
     >>> len(X_train), len(X_valid), len(X_test)
     (12, 4, 4)
     """
@@ -83,14 +83,14 @@ def train_test_split(
         raise InputError(
             f"{WHO} splits at least one array",
             "none was given",
-            "Call it as train_test_split(X, Y)",
+            "Call it as multilabel_train_test_split(X, y)",
         )
     Y = open_stratified(arrays[-1] if stratify is None else stratify, order=order, who=WHO)
     n = Y.shape[0]
     _refuse_other_lengths(arrays, n)
     weights, n_parts = _weights(train_size, test_size, sizes, n)
     rng = as_generator(random_state)
-    part = deal_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
+    part = assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
     rows = rows_of_folds(part, n_parts)
     refuse_empty(rows, who=WHO)
     return [take_rows(array, taken) for array in arrays for taken in rows]

@@ -12,7 +12,7 @@ from typing import Any
 from labelance.datasets import dataset_info
 from labelance.ensemble._tuned import relevance
 from labelance.exceptions import InputError, LabelanceError
-from labelance.model_selection import train_test_split
+from labelance.model_selection import multilabel_train_test_split
 from labelance.study._folds import StudyData, load
 from labelance.study._members import fit_member
 from labelance.study._prepare import build_learner
@@ -141,5 +141,7 @@ def _some_rows(data: StudyData, n: int) -> tuple[Any, Any]:
     total = data.Y.shape[0]
     if n >= total:
         return data.X, data.Y
-    rows = train_test_split(list(range(total)), data.Y, sizes=(n, total - n), random_state=0)[0]
+    rows = multilabel_train_test_split(
+        list(range(total)), data.Y, sizes=(n, total - n), random_state=0
+    )[0]
     return data.X[rows], data.Y[rows]

@@ -1,6 +1,6 @@
-"""Where the relevant cells stand: the one sum behind the areas and all ranking measures.
+"""Rank counts of the relevant cells: the one sum behind the areas and all ranking measures.
 
-A relevant cell is a one of Y. Within its *group* -- its column for measures per label, its
+A relevant cell is a one of y_true. Within its *group* -- its column for measures per label, its
 row for measures per example -- it matters only how many cells score at least as high and how
 many strictly higher, among all cells and among the relevant ones. AUC-ROC, average precision,
 ranking loss, coverage, precision@k and nDCG@k are short sums over these four counts, so ties
@@ -26,7 +26,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class RankCounts:
     """Counts around every relevant cell, group after group.
 
     Attributes
@@ -80,23 +80,23 @@ class Standing:
         return self.reduce(np.add, of_cells, empty=empty) / np.maximum(self.relevant, 1)
 
 
-def stand(
+def count_ranks(
     Y: csr_array,
     scores: NDArray[np.floating],
     *,
     within: Literal["label", "row"],
     n_jobs: int | None = None,
-) -> Standing:
+) -> RankCounts:
     """Count around every relevant cell, within its label or within its row."""
     groups = Y.tocsc() if within == "label" else Y
     table = scores.T if within == "label" else scores
     indptr, indices = groups.indptr.astype(np.int64), groups.indices.astype(np.int64)
     blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_stand_block)(table[start:stop], indptr[start : stop + 1], indices)
+        delayed(_count_block)(table[start:stop], indptr[start : stop + 1], indices)
         for start, stop in _blocks(table.shape)
     )
     at_least, above, relevant_at_least, relevant_above = np.concatenate(blocks, axis=1)
-    return Standing(
+    return RankCounts(
         at_least=at_least,
         above=above,
         relevant_at_least=relevant_at_least,
@@ -114,7 +114,7 @@ def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, shape[0])
 
 
-def _stand_block(table: NDArray[np.floating], indptr: Counts, indices: Counts) -> NDArray[np.int32]:
+def _count_block(table: NDArray[np.floating], indptr: Counts, indices: Counts) -> NDArray[np.int32]:
     """Count in a few groups, the rows of ``table``."""
     mine, relevant = indices[indptr[0] : indptr[-1]], np.diff(indptr)
     ordered = np.array(table, order="C")

@@ -1,4 +1,4 @@
-"""The compiled dealing against the readable one, and what must hold for any deal."""
+"""The compiled assignment against the readable one, and what must hold for any deal."""
 
 from fractions import Fraction
 
@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from labelance.model_selection._deal import deal
-from labelance.model_selection._evidence import gather_evidence, label_pairs
+from labelance.model_selection import assign, label_incidence, label_pairs
 
 MANY = settings(max_examples=80)
 
@@ -22,9 +21,9 @@ def indicators(draw, max_rows=30, max_labels=7):
     return (rng.random((n, q)) < density).astype(np.int8)
 
 
-def deal_dense(Y, weights, draws, order=1):
-    evidence = gather_evidence(csr_array(Y), order=order)
-    return deal(evidence, np.asarray(weights, dtype=np.int64), draws)
+def assign_dense(Y, weights, draws, order=1):
+    incidence = label_incidence(csr_array(Y), order=order)
+    return assign(incidence, np.asarray(weights, dtype=np.int64), draws)
 
 
 @MANY
@@ -38,13 +37,13 @@ def test_compiled_dealing_is_the_readable_one(oracle, lots, Y, weights, order, s
     draws = np.random.default_rng(seed).random(len(Y))
     shares = [Fraction(weight, sum(weights)) for weight in weights]
     expected = oracle(Y, shares, lots(draws), order)
-    assert deal_dense(Y, weights, draws, order).tolist() == expected
+    assert assign_dense(Y, weights, draws, order).tolist() == expected
 
 
 @MANY
 @given(Y=indicators(), n_folds=st.integers(2, 6), order=st.sampled_from([1, 2]))
 def test_every_row_is_dealt_and_no_fold_stays_empty(Y, n_folds, order):
-    fold = deal_dense(Y, [1] * n_folds, np.zeros(len(Y)), order)
+    fold = assign_dense(Y, [1] * n_folds, np.zeros(len(Y)), order)
     sizes = np.bincount(fold, minlength=n_folds)
     assert fold.min() >= 0
     assert sizes.sum() == len(Y)
@@ -59,7 +58,7 @@ def test_the_label_dealt_first_is_spread_evenly(Y, n_folds):
     if len(present) == 0:
         return
     first = present[np.argmin(counts[present])]
-    fold = deal_dense(Y, [1] * n_folds, np.zeros(len(Y)))
+    fold = assign_dense(Y, [1] * n_folds, np.zeros(len(Y)))
     share = np.bincount(fold[Y[:, first] == 1], minlength=n_folds)
     assert share.max() - share.min() <= 1
 
@@ -67,19 +66,19 @@ def test_the_label_dealt_first_is_spread_evenly(Y, n_folds):
 def test_thirds_tie_exactly():
     # In floats 1 - 1/3 - 1/3 is not 1/3, and a wrong fold would want most.
     Y = np.ones((9, 1), dtype=np.int8)
-    fold = deal_dense(Y, [1, 1, 1], np.zeros(9))
+    fold = assign_dense(Y, [1, 1, 1], np.zeros(9))
     assert fold.tolist() == [0, 1, 2] * 3
 
 
 def test_no_lot_is_drawn_without_a_tie():
     # Every lot that were drawn would be out of range.
     Y = np.ones((3, 1), dtype=np.int8)
-    assert deal_dense(Y, [4, 2], np.empty(0)).tolist() == [0, 0, 1]
+    assert assign_dense(Y, [4, 2], np.empty(0)).tolist() == [0, 0, 1]
 
 
 def test_a_tie_uses_one_lot_in_order():
     Y = np.zeros((4, 1), dtype=np.int8)
-    assert deal_dense(Y, [1, 1], np.array([0.9, 0.1])).tolist() == [1, 0, 0, 1]
+    assert assign_dense(Y, [1, 1], np.array([0.9, 0.1])).tolist() == [1, 0, 0, 1]
 
 
 @MANY
@@ -101,6 +100,6 @@ def test_large_and_very_sparse_labels_take_no_dense_table(order):
     columns = np.sort(rng.integers(0, q, size=(n, 2)), axis=1)
     columns[:, 1] += columns[:, 0] == columns[:, 1]
     Y = csr_array((np.ones(2 * n, dtype=np.int8), columns.ravel(), np.arange(0, 2 * n + 1, 2)))
-    fold = deal(gather_evidence(Y, order=order), np.ones(5, dtype=np.int64), rng.random(n))
+    fold = assign(label_incidence(Y, order=order), np.ones(5, dtype=np.int64), rng.random(n))
     sizes = np.bincount(fold)
     assert sizes.max() - sizes.min() < 0.02 * n

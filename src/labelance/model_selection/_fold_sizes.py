@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.model_selection._evidence import Integers
+from labelance.model_selection._stratify import Integers
 
 # Shares that are no simple fractions are rounded to this many parts; times the number of rows
 # it must stay below 2^63.
@@ -38,7 +38,7 @@ def part_weights(sizes: Sequence[Any], n: int) -> Integers:
 
     Examples
     --------
-    >>> from labelance.model_selection._shares import part_weights
+    >>> from labelance.model_selection._fold_sizes import part_weights
     >>> part_weights((0.6, 0.2, 0.2), 50)
     array([3, 1, 1])
     >>> part_weights((40, 10), 50)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._door import check_average, open_scores
-from labelance.metrics._standing import Standing, stand
+from labelance.metrics._rank_counts import RankCounts, count_ranks
 
 Values = NDArray[np.float64]
 Undefined = Literal["skip", "nan"] | float
@@ -32,14 +32,14 @@ class LabelAreas:
     auc_pr: Values
 
 
-def label_areas(Y: Any, scores: Any, *, n_jobs: int | None = None) -> LabelAreas:
-    """Both areas of every label, from one sort of each column of scores.
+def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> LabelAreas:
+    """Return both areas of every label, from one sort of each column of scores.
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
@@ -51,19 +51,19 @@ def label_areas(Y: Any, scores: Any, *, n_jobs: int | None = None) -> LabelAreas
     Examples
     --------
     >>> from labelance.metrics import label_areas
-    >>> Y, scores = [[1], [0], [1], [0], [0], [1]], [[0.9], [0.8], [0.8], [0.3], [0.2], [0.1]]
-    >>> areas = label_areas(Y, scores)
+    >>> y_true, y_score = [[1], [0], [1], [0], [0], [1]], [[0.9], [0.8], [0.8], [0.3], [0.2], [0.1]]
+    >>> areas = label_areas(y_true, y_score)
     >>> areas.auc_roc.round(6), areas.auc_pr.round(6)
     (array([0.611111]), array([0.722222]))
     """
-    standing = _stand(Y, scores, n_jobs, who="label_areas")
-    return LabelAreas(_auc_roc(standing), _auc_pr(standing))
+    counts = _count(y_true, y_score, n_jobs, who="label_areas")
+    return LabelAreas(_auc_roc(counts), _auc_pr(counts))
 
 
 @overload
 def macro_auc_roc(
-    Y: Any,
-    scores: Any,
+    y_true: Any,
+    y_score: Any,
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
@@ -71,11 +71,16 @@ def macro_auc_roc(
 ) -> float: ...
 @overload
 def macro_auc_roc(
-    Y: Any, scores: Any, *, average: None, undefined: Undefined = ..., n_jobs: int | None = ...
+    y_true: Any,
+    y_score: Any,
+    *,
+    average: None,
+    undefined: Undefined = ...,
+    n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_roc(
-    Y: Any,
-    scores: Any,
+    y_true: Any,
+    y_score: Any,
     *,
     average: Average = "macro",
     undefined: Undefined = "skip",
@@ -85,9 +90,9 @@ def macro_auc_roc(
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
@@ -114,19 +119,19 @@ def macro_auc_roc(
     Examples
     --------
     >>> from labelance.metrics import macro_auc_roc
-    >>> Y = [[1, 0], [0, 0], [1, 0], [0, 0]]
-    >>> scores = [[0.9, 0.1], [0.8, 0.3], [0.8, 0.2], [0.3, 0.4]]
-    >>> macro_auc_roc(Y, scores, undefined=0.5)
+    >>> y_true = [[1, 0], [0, 0], [1, 0], [0, 0]]
+    >>> y_score = [[0.9, 0.1], [0.8, 0.3], [0.8, 0.2], [0.3, 0.4]]
+    >>> macro_auc_roc(y_true, y_score, undefined=0.5)
     0.6875
     """
-    standing = _stand(Y, scores, n_jobs, who="macro_auc_roc")
-    return _settle(_auc_roc(standing), average, undefined, who="macro_auc_roc")
+    counts = _count(y_true, y_score, n_jobs, who="macro_auc_roc")
+    return _settle(_auc_roc(counts), average, undefined, who="macro_auc_roc")
 
 
 @overload
 def macro_auc_pr(
-    Y: Any,
-    scores: Any,
+    y_true: Any,
+    y_score: Any,
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
@@ -134,11 +139,16 @@ def macro_auc_pr(
 ) -> float: ...
 @overload
 def macro_auc_pr(
-    Y: Any, scores: Any, *, average: None, undefined: Undefined = ..., n_jobs: int | None = ...
+    y_true: Any,
+    y_score: Any,
+    *,
+    average: None,
+    undefined: Undefined = ...,
+    n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_pr(
-    Y: Any,
-    scores: Any,
+    y_true: Any,
+    y_score: Any,
     *,
     average: Average = "macro",
     undefined: Undefined = "skip",
@@ -151,9 +161,9 @@ def macro_auc_pr(
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y_true : array, sparse matrix or data frame of shape (n, q)
         True labels, 0 or 1.
-    scores : array or data frame of shape (n, q)
+    y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
@@ -180,34 +190,34 @@ def macro_auc_pr(
     Examples
     --------
     >>> from labelance.metrics import macro_auc_pr
-    >>> Y = [[1, 0], [0, 0], [1, 0], [0, 0]]
-    >>> scores = [[0.9, 0.1], [0.8, 0.3], [0.8, 0.2], [0.3, 0.4]]
-    >>> round(macro_auc_pr(Y, scores, undefined=0), 4)
+    >>> y_true = [[1, 0], [0, 0], [1, 0], [0, 0]]
+    >>> y_score = [[0.9, 0.1], [0.8, 0.3], [0.8, 0.2], [0.3, 0.4]]
+    >>> round(macro_auc_pr(y_true, y_score, undefined=0), 4)
     0.4167
     """
-    standing = _stand(Y, scores, n_jobs, who="macro_auc_pr")
-    return _settle(_auc_pr(standing), average, undefined, who="macro_auc_pr")
+    counts = _count(y_true, y_score, n_jobs, who="macro_auc_pr")
+    return _settle(_auc_pr(counts), average, undefined, who="macro_auc_pr")
 
 
-def _stand(Y: Any, scores: Any, n_jobs: int | None, *, who: str) -> Standing:
-    Y, scores = open_scores(Y, scores, who=who)
-    return stand(Y, scores, within="label", n_jobs=n_jobs)
+def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
+    Y, scores = open_scores(y_true, y_score, who=who)
+    return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
 
 
-def _auc_roc(standing: Standing) -> Values:
+def _auc_roc(counts: RankCounts) -> Values:
     """Share of (positive, negative) pairs won, half of the tied ones included."""
-    at_least = standing.at_least - standing.relevant_at_least
-    above = standing.above - standing.relevant_above
-    lost = standing.reduce(np.add, at_least + above, empty=np.nan) / 2
-    pairs = standing.relevant * standing.irrelevant
+    at_least = counts.at_least - counts.relevant_at_least
+    above = counts.above - counts.relevant_above
+    lost = counts.reduce(np.add, at_least + above, empty=np.nan) / 2
+    pairs = counts.relevant * counts.irrelevant
     share = np.divide(lost, pairs, out=np.full(lost.shape, np.nan), where=pairs > 0)
     return 1.0 - share
 
 
-def _auc_pr(standing: Standing) -> Values:
+def _auc_pr(counts: RankCounts) -> Values:
     """Mean over positives of the precision at their own score."""
-    precision = standing.relevant_at_least / standing.at_least
-    return standing.mean(precision, empty=np.nan)
+    precision = counts.relevant_at_least / counts.at_least
+    return counts.mean(precision, empty=np.nan)
 
 
 def _settle(
@@ -235,8 +245,8 @@ def _settle(
 def _warn_skipped(skipped: int, n_labels: int, who: str) -> None:
     warnings.warn(
         f"{who} is undefined for {skipped} of {n_labels} labels, which have only ones or only "
-        f"zeros in Y and were left out of the mean. Pass undefined= a number or 'nan' to decide "
-        f"otherwise.",
+        f"zeros in y_true and were left out of the mean. Pass undefined= a number or 'nan' to "
+        f"decide otherwise.",
         UndefinedLabelWarning,
         stacklevel=4,
     )

@@ -1,0 +1,321 @@
+"""Measures of 0/1 predictions: by label, averaged over labels, over all cells, over rows."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance.metrics._door import check_average, open_predictions
+
+Counts = NDArray[np.int64]
+Values = NDArray[np.float64]
+Average = Literal["macro"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """True and false positives and negatives of each label (or each row).
+
+    Every rate here follows one rule: where there was nothing to find and nothing was found
+    it is ``zero_division``; any other 0/0 is 0, because then something went wrong. So a rare
+    label that is never predicted has precision 0, and predicting a label that no row has
+    costs its recall.
+    """
+
+    tp: Counts
+    fp: Counts
+    fn: Counts
+    tn: Counts
+
+    def total(self) -> "Confusion":
+        """All labels pooled, for micro averages."""
+        tp, fp, fn, tn = (np.array([part.sum()]) for part in self._parts())
+        return Confusion(tp, fp, fn, tn)
+
+    def precision(self, *, zero_division: float) -> Values:
+        """Share of the predicted that is true."""
+        return _rate(self.tp, self.tp + self.fp, self._idle, zero_division)
+
+    def recall(self, *, zero_division: float) -> Values:
+        """Share of the true that is predicted."""
+        return _rate(self.tp, self.tp + self.fn, self._idle, zero_division)
+
+    def f1(self, *, zero_division: float) -> Values:
+        """Harmonic mean of precision and recall, 2TP / (2TP + FP + FN)."""
+        return _rate(2 * self.tp, 2 * self.tp + self.fp + self.fn, self._idle, zero_division)
+
+    def specificity(self, *, zero_division: float) -> Values:
+        """Recall of the zeros."""
+        return self._flipped().recall(zero_division=zero_division)
+
+    def g_mean(self, *, zero_division: float) -> Values:
+        """Geometric mean of recall and specificity."""
+        recall = self.recall(zero_division=zero_division)
+        return np.sqrt(recall * self.specificity(zero_division=zero_division))
+
+    def balanced_accuracy(self, *, zero_division: float) -> Values:
+        """Mean of recall and specificity."""
+        recall = self.recall(zero_division=zero_division)
+        return (recall + self.specificity(zero_division=zero_division)) / 2
+
+    @property
+    def support(self) -> Counts:
+        """How many ones there are to find."""
+        return self.tp + self.fn
+
+    @property
+    def _idle(self) -> NDArray[np.bool_]:
+        return (self.tp + self.fp + self.fn) == 0
+
+    def _flipped(self) -> "Confusion":
+        """The same with zeros and ones exchanged."""
+        return Confusion(self.tn, self.fn, self.fp, self.tp)
+
+    def _parts(self) -> tuple[Counts, Counts, Counts, Counts]:
+        return self.tp, self.fp, self.fn, self.tn
+
+
+def count_confusion(Y: csr_array, Y_pred: csr_array, *, axis: int = 0) -> Confusion:
+    """Count hits and misses of every label (``axis=0``) or of every row (``axis=1``).
+
+    Three sparse sums; scikit-learn's ``multilabel_confusion_matrix`` does the same for
+    labels but checks its input a second time and refuses a sparse Y of one label.
+    """
+    true, predicted = _ones(Y, axis), _ones(Y_pred, axis)
+    tp = _ones(Y * Y_pred, axis)
+    fp, fn = predicted - tp, true - tp
+    return Confusion(tp, fp, fn, Y.shape[axis] - tp - fp - fn)
+
+
+def _ones(Y: csr_array, axis: int) -> Counts:
+    """Number of ones along an axis; the labels are int8, so the sum needs a wider type."""
+    return np.asarray(Y.sum(axis=axis, dtype=np.int64)).ravel()
+
+
+def _rate(part: Counts, whole: Counts, idle: NDArray[np.bool_], zero_division: float) -> Values:
+    out = np.where(idle, float(zero_division), 0.0)
+    return np.divide(part, whole, out=out, where=whole > 0)
+
+
+@overload
+def macro_f1(
+    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+) -> float: ...
+@overload
+def macro_f1(y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...) -> Values: ...
+def macro_f1(
+    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+) -> float | Values:
+    """Mean over all labels of F = 2TP / (2TP + FP + FN).
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    average : {"macro", None}, default="macro"
+        ``None`` returns the value of every label.
+    zero_division : float, default=1
+        F of a label that no row has and that is never predicted. 1 as in the paper's
+        program; scikit-learn's default is 0. ``nan`` leaves such labels out of the mean.
+
+    Returns
+    -------
+    float or ndarray of shape (q,)
+
+    Examples
+    --------
+    >>> from labelance.metrics import macro_f1
+    >>> y_true = [[1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    >>> y_pred = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    >>> round(macro_f1(y_true, y_pred), 4)
+    0.7778
+    >>> macro_f1(y_true, y_pred, average=None).round(4)
+    array([0.6667, 0.6667, 1.    ])
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_f1")
+    return _average(count_confusion(Y, Y_pred).f1(zero_division=zero_division), average)
+
+
+@overload
+def macro_g_mean(
+    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+) -> float: ...
+@overload
+def macro_g_mean(
+    y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...
+) -> Values: ...
+def macro_g_mean(
+    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+) -> float | Values:
+    """Mean over all labels of the geometric mean of recall and specificity.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    average : {"macro", None}, default="macro"
+        ``None`` returns the value of every label.
+    zero_division : float, default=1
+        Recall where no row has the label and none is predicted to have it, and specificity
+        where all have it and all are predicted to. Any other 0/0 counts as 0.
+
+    Returns
+    -------
+    float or ndarray of shape (q,)
+
+    Examples
+    --------
+    >>> from labelance.metrics import macro_g_mean
+    >>> round(macro_g_mean([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
+    0.7071
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_g_mean")
+    return _average(count_confusion(Y, Y_pred).g_mean(zero_division=zero_division), average)
+
+
+@overload
+def macro_balanced_accuracy(
+    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+) -> float: ...
+@overload
+def macro_balanced_accuracy(
+    y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...
+) -> Values: ...
+def macro_balanced_accuracy(
+    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+) -> float | Values:
+    """Mean over all labels of the mean of recall and specificity.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    average : {"macro", None}, default="macro"
+        ``None`` returns the value of every label.
+    zero_division : float, default=1
+        As in :func:`macro_g_mean`.
+
+    Returns
+    -------
+    float or ndarray of shape (q,)
+
+    Examples
+    --------
+    >>> from labelance.metrics import macro_balanced_accuracy
+    >>> macro_balanced_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]])
+    0.75
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_balanced_accuracy")
+    return _average(
+        count_confusion(Y, Y_pred).balanced_accuracy(zero_division=zero_division), average
+    )
+
+
+def _average(of_labels: Values, average: Average) -> float | Values:
+    """Average over labels, leaving out those that ``zero_division=nan`` left undefined."""
+    check_average(average)
+    if average is None:
+        return of_labels
+    defined = of_labels[~np.isnan(of_labels)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
+    """F of all labels pooled: hits and misses are added up before dividing.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    zero_division : float, default=1
+        The value if there is no label to find and none was predicted.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from labelance.metrics import micro_f1
+    >>> round(micro_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
+    0.6667
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="micro_f1")
+    return float(count_confusion(Y, Y_pred).total().f1(zero_division=zero_division)[0])
+
+
+def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
+    """Mean over rows of the F between the true and the predicted labels of a row.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+    zero_division : float, default=1
+        F of a row without labels for which none was predicted; ``nan`` leaves it out.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from labelance.metrics import example_f1
+    >>> round(example_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
+    0.5556
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="example_f1")
+    of_rows = count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division)
+    defined = of_rows[~np.isnan(of_rows)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+# scikit-learn has the next two, but refuses a sparse Y of a single label.
+
+
+def hamming_loss(y_true: Any, y_pred: Any) -> float:
+    """Share of cells predicted wrongly; with rare labels, predicting nothing already looks good.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from labelance.metrics import hamming_loss
+    >>> round(hamming_loss([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
+    0.3333
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="hamming_loss")
+    wrong = Y != Y_pred
+    return float(wrong.count_nonzero() / (Y.shape[0] * Y.shape[1]))
+
+
+def subset_accuracy(y_true: Any, y_pred: Any) -> float:
+    """Share of rows whose labels are all predicted rightly.
+
+    Parameters
+    ----------
+    y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
+        True and predicted labels, 0 or 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from labelance.metrics import subset_accuracy
+    >>> round(subset_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
+    0.3333
+    """
+    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="subset_accuracy")
+    wrong = Y != Y_pred
+    return float(np.mean(wrong.sum(axis=1) == 0))
