@@ -1,8 +1,8 @@
 """MLSMOTE against loops over labels, bags and neighbors, by example and by distribution."""
 
 import json
-import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,9 +28,9 @@ PROGRAM = {
 
 def minority_labels_slowly(Y, at_least_mean):
     counts = [int(column.sum()) for column in Y.T]
-    ratios = [max(counts) / count if count else None for count in counts]
+    ratios = [Fraction(max(counts), count) if count else None for count in counts]
     defined = [ratio for ratio in ratios if ratio is not None]
-    mean = math.fsum(defined) / len(defined) if defined else np.inf
+    mean = sum(defined, Fraction(0)) / len(defined) if defined else np.inf
     above = [r is not None and (r > mean or (at_least_mean and r == mean)) for r in ratios]
     return [j for j in range(len(counts)) if above[j]]
 
@@ -384,3 +384,13 @@ def test_on_nominal_data_the_program_differs_by_ties_alone(reference_dir):
     Y_ours = MLSMOTE(**PROGRAM, categorical_features=everything).fit_resample(data.X, data.Y)[1]
     assert Y_ours.shape[0] == run["n_after"]
     assert np.abs(Y_ours.sum(axis=0) - run["positives_after"]).max() <= 4
+
+
+@pytest.mark.parametrize("counts", [(66, 60, 55), (63, 45, 35)])
+def test_a_label_exactly_at_the_mean_is_not_above_it(counts):
+    Y = (np.arange(70)[:, None] < counts).astype(int)
+    X = np.random.default_rng(0).random((70, 2))
+    for at_least_mean, labels in [(False, [2]), (True, [1, 2])]:
+        sampler = MLSMOTE(at_least_mean=at_least_mean, random_state=0)
+        sampler.fit_resample(X, Y)
+        assert np.unique(sampler.label_indices_).tolist() == labels

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance import imbalance
 from labelance.datasets import load_dataset
-from labelance.sampling import REMEDIAL
+from labelance.imbalance._above_mean import irlbl_against_mean
+from labelance.sampling import MLROS, REMEDIAL, RemedialHwR
 from labelance.testing import sampler_data
 
 # Worked example S of the specification; label 3 never occurs.
@@ -24,7 +25,7 @@ def decouple_slowly(Y, threshold):
     """Labels of the original rows, labels of the copies, and which rows these copy."""
     counts = Y.sum(axis=0)
     ratio = [counts.max() / count if count else np.nan for count in counts]
-    mean_ratio = np.nanmean(ratio) if counts.any() else np.nan
+    above_mean = irlbl_against_mean(counts) > 0
     scumble = []
     for row in Y:
         own = [ratio[j] for j in range(len(row)) if row[j]]
@@ -33,7 +34,7 @@ def decouple_slowly(Y, threshold):
     limit = np.mean(scumble) if threshold is None else threshold
     kept, copies, split = [], [], []
     for i, row in enumerate(Y):
-        rare = [int(row[j] and ratio[j] > mean_ratio) for j in range(len(row))]
+        rare = [int(row[j] and above_mean[j]) for j in range(len(row))]
         frequent = [int(row[j] and not rare[j]) for j in range(len(row))]
         if scumble[i] > limit + 1e-12:
             split.append(i)
@@ -42,6 +43,14 @@ def decouple_slowly(Y, threshold):
         else:
             kept.append(row.tolist())
     return kept, copies, split
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+@pytest.mark.parametrize("n", [7, 13, 100])
+@pytest.mark.parametrize("sampler", [REMEDIAL(), RemedialHwR(resampler=MLROS(sampling_ratio=0))])
+def test_rows_that_are_all_alike_are_not_split(sampler, n):
+    Y = np.hstack([np.ones((n, 1), int), np.eye(n, dtype=int)])
+    assert sampler.fit_resample(np.zeros((n, 1)), Y)[0].shape == (n, 1)
 
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")

@@ -53,16 +53,17 @@ def scumble_instances(Y: csr_array, counts: Counts) -> Floats:
 
     The quotient does not depend on the scale of IRLbl, so it is taken relative to the
     rarest label of the row: labels of equal count then give exactly 1, and SCUMBLE
-    exactly 0, without rounding. Sums of logarithms, for a product would overflow.
+    exactly 0, without rounding. Sums of logarithms, for a product would overflow. They are
+    taken from the rarest label on, so that rows of equal counts have equal values, whatever
+    columns these are in.
     """
     sizes = np.diff(Y.indptr)
     some = sizes > 0
     starts, sizes = Y.indptr[:-1][some], sizes[some]
     result = np.zeros(Y.shape[0])
     if starts.size:
-        frequency = counts[Y.indices].astype(np.float64)
-        rarest = np.minimum.reduceat(frequency, starts)
-        relative = np.repeat(rarest, sizes) / frequency
+        frequency = _sorted_in_rows(counts, Y).astype(np.float64)
+        relative = np.repeat(frequency[starts], sizes) / frequency
         geometric = np.exp(np.add.reduceat(np.log(relative), starts) / sizes)
         arithmetic = np.add.reduceat(relative, starts) / sizes
         result[some] = np.maximum(1.0 - geometric / arithmetic, 0.0)
@@ -73,6 +74,17 @@ def scumble_labels(Y: csr_array, counts: Counts, instances: Floats) -> Floats:
     """Average SCUMBLE over the rows of each label."""
     of_cells = np.repeat(instances, np.diff(Y.indptr))
     return _divide(np.bincount(Y.indices, weights=of_cells, minlength=Y.shape[1]), counts)
+
+
+def _sorted_in_rows(counts: Counts, Y: csr_array) -> Counts:
+    """Return the count of each one of Y, row by row, in every row the smallest first."""
+    by_count = np.argsort(counts, kind="stable")
+    rank = np.empty_like(by_count)
+    rank[by_count] = np.arange(len(counts))
+    ranked = csr_array((Y.data, rank[Y.indices], Y.indptr), shape=Y.shape)
+    ranked.has_sorted_indices = False
+    ranked.sort_indices()
+    return counts[by_count][ranked.indices]
 
 
 def tcs(n_features: int, n_labels: int, n_labelsets: int) -> float:

@@ -12,7 +12,13 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._compile import kernel
 from labelance._inputs import Data
-from labelance.imbalance._formulas import irlbl, label_counts, mean_where_defined
+from labelance.imbalance._above_mean import (
+    NO_MEAN,
+    MeanRatio,
+    mean_ir_of_counts,
+    ratio_against_mean,
+)
+from labelance.imbalance._formulas import label_counts
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._plan import Draw
@@ -35,7 +41,7 @@ class MLROSPlan:
     labels: np.ndarray
     bags: sp.csc_array
     counts: np.ndarray
-    mean_ir: float
+    mean_ir: MeanRatio
     targets: np.ndarray
 
 
@@ -150,9 +156,10 @@ class MLROS(BaseMultiLabelSampler):
         labels = np.flatnonzero(strategy.labels & (counts > 0))
         bags = data.Y[:, labels].tocsc()
         if strategy.targets is None:
-            mean_ir = mean_where_defined(irlbl(counts))
-            return MLROSPlan(labels, bags, counts, mean_ir, np.full(len(labels), np.inf))
-        return MLROSPlan(labels, bags, counts, 0.0, strategy.targets[labels])
+            mean_ir, targets = mean_ir_of_counts(counts), np.full(len(labels), np.inf)
+        else:
+            mean_ir, targets = NO_MEAN, strategy.targets[labels]
+        return MLROSPlan(labels, bags, counts, mean_ir, targets)
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(self._budget(data, plan))
@@ -190,7 +197,7 @@ def _clone_in_turns(
     bag_starts: np.ndarray,
     bag_rows: np.ndarray,
     counts: np.ndarray,
-    mean_ir: float,
+    mean_ir: MeanRatio,
     targets: np.ndarray,
     static_max: bool,
     numbers: np.ndarray,
@@ -206,7 +213,9 @@ def _clone_in_turns(
         for t in range(n_active):
             bag = active[t]
             count = counts[labels[bag]]
-            if made == len(clones) or largest / count <= mean_ir or count >= targets[bag]:
+            if made == len(clones) or count >= targets[bag]:
+                continue
+            if ratio_against_mean(largest, count, mean_ir) <= 0:
                 continue
             active[n_still] = bag
             n_still += 1

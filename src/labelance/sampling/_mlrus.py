@@ -12,7 +12,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._compile import kernel
 from labelance._inputs import Data
-from labelance.imbalance._formulas import irlbl, label_counts, mean_where_defined
+from labelance.imbalance._above_mean import (
+    MeanRatio,
+    irlbl_against_mean,
+    mean_ir_of_counts,
+    ratio_against_mean,
+)
+from labelance.imbalance._formulas import label_counts
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._cleaner import rows_with
@@ -45,7 +51,7 @@ class Turns:
     row_of: np.ndarray
     place_of: np.ndarray
     counts: np.ndarray
-    mean_ir: float
+    mean_ir: MeanRatio
 
 
 class MLRUS(BaseMultiLabelSampler):
@@ -157,9 +163,8 @@ class MLRUS(BaseMultiLabelSampler):
             return np.flatnonzero(~rows_with(data.Y, kept))
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="protect"')
         counts = label_counts(data.Y)
-        ratio = irlbl(counts)
-        mean_ir = mean_where_defined(ratio)
-        return _take_turns(data.Y, np.flatnonzero(ratio < mean_ir), counts, mean_ir)
+        labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
+        return _take_turns(data.Y, labels, counts, mean_ir_of_counts(counts))
 
     def _draw(self, data: Data, plan: np.ndarray | Turns, rng: np.random.Generator) -> Draw:
         n = data.n_samples
@@ -186,7 +191,9 @@ class MLRUS(BaseMultiLabelSampler):
         )
 
 
-def _take_turns(Y: sp.csr_array, labels: np.ndarray, counts: np.ndarray, mean_ir: float) -> Turns:
+def _take_turns(
+    Y: sp.csr_array, labels: np.ndarray, counts: np.ndarray, mean_ir: MeanRatio
+) -> Turns:
     """Return the bags of the labels, as cells of Y."""
     numbered = sp.csr_array((np.arange(Y.nnz), Y.indices, Y.indptr), shape=Y.shape)
     bags = numbered[:, labels].tocsc()
@@ -207,7 +214,7 @@ def _delete_in_turns(
     place_of: np.ndarray,
     counts: np.ndarray,
     having: np.ndarray,
-    mean_ir: float,
+    mean_ir: MeanRatio,
     static_max: bool,
     numbers: np.ndarray,
 ) -> np.ndarray:
@@ -229,7 +236,9 @@ def _delete_in_turns(
         for t in range(n_active):
             bag = active[t]
             size = counts[labels[bag]]
-            if done == len(deleted) or size == 0 or largest / size >= mean_ir:
+            if done == len(deleted) or size == 0:
+                continue
+            if ratio_against_mean(largest, size, mean_ir) >= 0:
                 continue
             active[n_still] = bag
             n_still += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,12 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._inputs import Data, MissingPolicy
-from labelance.imbalance._formulas import (
-    irlbl,
-    label_counts,
-    mean_where_defined,
-    scumble_instances,
-)
+from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
+from labelance.imbalance._formulas import label_counts, scumble_instances
 from labelance.neighbors import Neighborhood, Space
 from labelance.neighbors._space import Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
@@ -24,6 +21,7 @@ from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
+    below_mean_irlbl,
     refuse_idle_strategy,
     resolve_labels,
 )
@@ -175,8 +173,7 @@ class MLTL(NeighborCleaner):
         """Return the rows that may be deleted."""
         may_go = np.ones(data.n_samples, dtype=bool)
         if self.strategy == "undersample":
-            ratio = irlbl(label_counts(data.Y))
-            may_go = rows_with(data.Y, ratio < mean_where_defined(ratio))
+            may_go = rows_with(data.Y, below_mean_irlbl(data.Y))
         if self.protect_minority:
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
             may_go &= ~rows_with(data.Y, kept)
@@ -196,7 +193,9 @@ def choose_threshold(Y: sp.csr_array) -> float:
     0.5
     """
     counts = label_counts(Y)
-    evenness = 1 / np.sqrt(mean_where_defined(irlbl(counts)))
-    if evenness > 0.5 or scumble_instances(Y, counts).mean() > 0.3:
+    # The author's program asks for 1 / sqrt(MeanIR) > 0.5 and > 0.3.
+    if mean_ir_is_below(counts, Fraction(4)):
         return 0.5
-    return 0.3 if evenness > 0.3 else 0.15
+    if exceeds(scumble_instances(Y, counts).mean(), 0.3):
+        return 0.5
+    return 0.3 if mean_ir_is_below(counts, Fraction(100, 9)) else 0.15

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._compile import kernel
 from labelance._inputs import Data
+from labelance.imbalance._above_mean import exceeds
 from labelance.imbalance._formulas import label_counts, scumble_instances
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._plan import Draw
@@ -69,7 +70,8 @@ class REMEDIAL(BaseMultiLabelSampler):
     Notes
     -----
     Nothing is left to chance, and the count of every label stays what it was. Features are
-    copied as they are, missing and nominal ones too.
+    copied as they are, missing and nominal ones too. SCUMBLE is above the threshold if it is
+    so by more than a billionth of it, so rounding alone never splits a row.
 
     Cost: O(labels present) and one copy of the rows.
 
@@ -135,7 +137,7 @@ def decouple(
 ) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
     scumble = scumble_instances(Y, label_counts(Y))
-    above = scumble > (scumble.mean() if threshold is None else threshold)
+    above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
     one_sided = above & ((n_rare == 0) | (n_rare == n_labels))

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._inputs import Data
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
+from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._minority import minority_values
 
 SamplingStrategy = (
@@ -131,16 +132,19 @@ def above_mean_irlbl(Y: sp.csr_array, *, at_least_mean: bool = False) -> np.ndar
     >>> above_mean_irlbl(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]))
     array([False, False,  True])
     """
-    ratios = _formulas.irlbl(_formulas.label_counts(Y))
-    mean = _formulas.mean_where_defined(ratios)
+    signs = irlbl_against_mean(_formulas.label_counts(Y))
     # A label that no row has is nan, which is neither above nor at the mean.
-    return ratios >= mean if at_least_mean else ratios > mean
+    return signs >= 0 if at_least_mean else signs > 0
+
+
+def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
+    """Return the majority labels of Charte et al. 2015: IRLbl < MeanIR."""
+    return irlbl_against_mean(_formulas.label_counts(Y)) < 0
 
 
 def above_mean_imr(Y: sp.csr_array) -> np.ndarray:
     """Return the labels that are more imbalanced within than the mean: ImR > MeanImR."""
-    ratios = _formulas.imr(_formulas.label_counts(Y), Y.shape[0])
-    return ratios > _formulas.mean_where_defined(ratios)
+    return imr_against_mean(_formulas.label_counts(Y), Y.shape[0]) > 0
 
 
 def every_label(Y: sp.csr_array) -> np.ndarray:
