@@ -90,6 +90,7 @@ def share_out(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
         Which bags take part.
     """
     n, n_bags = int(sizes.sum()), len(sizes)
+    total = min(total, n)  # bags never take as many before all are at the mean
     room = (sizes * n_bags - n) * (1 if above_mean else -1)
     bags = np.argsort(room, kind="stable")
     bags = bags[np.searchsorted(room[bags], 1) :]

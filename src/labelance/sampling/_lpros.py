@@ -108,4 +108,4 @@ class LPROS(BaseMultiLabelSampler):
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
         bag = np.repeat(plan.quotas.bags, plan.quotas.counts)
         place = (rng.random(len(bag)) * plan.bags.sizes[bag]).astype(np.int64)
-        return draw_clones(data.n_samples, plan.bags.rows[plan.bags.starts[bag] + place])
+        return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], who="LPROS")

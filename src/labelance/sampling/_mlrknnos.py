@@ -18,6 +18,7 @@ from labelance.imbalance._minority import minority_matrix, minority_values
 from labelance.neighbors import search
 from labelance.neighbors._blocks import single_threaded_blas, thread_count
 from labelance.neighbors._space import Scale
+from labelance.sampling._budget import refuse_too_many_rows
 from labelance.sampling._labeller import Labelling
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._numbers import Numbers
@@ -188,6 +189,7 @@ class MLRkNNOS(NeighborSampler):
         n_new = self._rows_to_make(data)
         labels = np.flatnonzero((sizes > 1) & (n_new > 0))
         self._refuse_too_few_or_many(n_new[labels])
+        refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
         width = self._space(data.X, data.categorical).measure.width

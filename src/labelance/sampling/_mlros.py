@@ -20,7 +20,11 @@ from labelance.imbalance._above_mean import (
 )
 from labelance.imbalance._formulas import label_counts
 from labelance.sampling._base import BaseMultiLabelSampler
-from labelance.sampling._budget import rows_to_sample
+from labelance.sampling._budget import (
+    refuse_too_many_numbers,
+    refuse_too_many_rows,
+    rows_to_sample,
+)
 from labelance.sampling._plan import Draw
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
@@ -159,7 +163,9 @@ class MLROS(BaseMultiLabelSampler):
             mean_ir, targets = mean_ir_of_counts(counts), np.full(len(labels), np.inf)
         else:
             mean_ir, targets = NO_MEAN, strategy.targets[labels]
-        return MLROSPlan(labels, bags, counts, mean_ir, targets)
+        plan = MLROSPlan(labels, bags, counts, mean_ir, targets)
+        refuse_too_many_numbers(self._budget(data, plan), who="MLROS")
+        return plan
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(self._budget(data, plan))
@@ -175,7 +181,7 @@ class MLROS(BaseMultiLabelSampler):
             self.static_max,
             numbers,
         )
-        return draw_clones(data.n_samples, clones)
+        return draw_clones(data, clones, who="MLROS")
 
     def _budget(self, data: Data, plan: MLROSPlan) -> int:
         """Return the most clones there may be: the share asked for, or what the targets lack."""
@@ -184,9 +190,11 @@ class MLROS(BaseMultiLabelSampler):
         return rows_to_sample(data.n_samples, self.sampling_ratio)
 
 
-def draw_clones(n: int, clones: np.ndarray) -> Draw:
-    """Return the draw that appends clones to all n rows."""
-    return Draw(rows=np.concatenate([np.arange(n), clones]), provenance={"seed_indices_": clones})
+def draw_clones(data: Data, clones: np.ndarray, *, who: str) -> Draw:
+    """Return the draw that appends clones to all rows."""
+    refuse_too_many_rows(len(clones), data, who=who)
+    rows = np.concatenate([np.arange(data.n_samples), clones])
+    return Draw(rows=rows, provenance={"seed_indices_": clones})
 
 
 @kernel

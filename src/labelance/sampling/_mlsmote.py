@@ -17,6 +17,7 @@ from labelance.imbalance._formulas import label_counts
 from labelance.neighbors import search
 from labelance.neighbors._space import Scale
 from labelance.sampling._bags import draw_places, label_bags, split_places
+from labelance.sampling._budget import refuse_too_many_rows
 from labelance.sampling._circles import Circles, Made, Offspring
 from labelance.sampling._growing import Family
 from labelance.sampling._neighbors import NeighborSampler
@@ -232,6 +233,7 @@ class MLSMOTE(NeighborSampler):
         strategy = self._strategy(data)
         least = 1 if self.grow_bags else 2  # a bag of one row may have grown by its turn
         labels = np.flatnonzero((strategy.lacking > 0) & (strategy.present >= least))
+        self._refuse_too_many(strategy, labels, data)
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         if self.grow_bags:
@@ -252,6 +254,11 @@ class MLSMOTE(NeighborSampler):
                 "Leave n_samples out, or list labels without targets",
             )
         return strategy
+
+    def _refuse_too_many(self, strategy: Strategy, labels: np.ndarray, data: Data) -> None:
+        asked = strategy.present if strategy.targets is None else strategy.lacking
+        n_new = sum(asked[labels].tolist()) if self.n_samples is None else self.n_samples
+        refuse_too_many_rows(int(n_new), data, who="MLSMOTE")
 
     def _search(self, X_bag: Any, categorical: np.ndarray) -> np.ndarray:
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""

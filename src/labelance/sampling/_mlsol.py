@@ -18,7 +18,7 @@ from labelance.imbalance._types import RareRule
 from labelance.neighbors import Neighborhood, Space
 from labelance.neighbors._space import Scale
 from labelance.sampling._assign import assign_labels
-from labelance.sampling._budget import rows_to_sample
+from labelance.sampling._budget import refuse_too_many_rows, rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._plan import Draw
 from labelance.sampling._strategy import (
@@ -188,6 +188,7 @@ class MLSOL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
+        refuse_too_many_rows(self._budget(data), data, who="MLSOL")
         space = self._space(data.X, data.categorical)
         around = self._neighborhood(data, space, neighborhood)
         local = local_distribution(
@@ -209,6 +210,9 @@ class MLSOL(NeighborSampler):
             )
         return MLSOLPlan(around, local, weights, space)
 
+    def _budget(self, data: Data) -> int:
+        return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
+
     def _weights(self, data: Data, local: LocalDistribution) -> np.ndarray:
         """Return w, or w with labels left out or stressed as ``sampling_strategy`` says."""
         strategy = resolve_strategy(self.sampling_strategy, data, every_label)
@@ -221,7 +225,7 @@ class MLSOL(NeighborSampler):
         return np.asarray(terms @ stress)
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:
-        budget = rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
+        budget = self._budget(data)
         seeds = choose_seeds(plan.weights, budget, rng)
         around = plan.neighborhood.indices
         references = around[seeds, rng.integers(around.shape[1], size=budget)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
+from labelance._memory import refuse_more_than_memory
 from labelance._random import RandomStateLike, as_generator
 from labelance.datasets.synthetic._frequencies import label_frequencies
 from labelance.datasets.synthetic._groups import (
@@ -120,6 +121,12 @@ def make_multilabel_imbalanced(
         sparse,
         density,
         label_correlation,
+    )
+    refuse_more_than_memory(
+        n_samples,
+        16 * density * n_features if sparse else 8 * n_features,
+        who="make_multilabel_imbalanced",
+        fix="Ask for fewer rows or columns",
     )
     rng = as_generator(random_state)
     ones = label_frequencies(n_samples, n_labels, cardinality, imbalance)

@@ -1,0 +1,66 @@
+"""Whether a result fits into memory, asked before any work is done for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import scipy.sparse as sp
+
+from labelance.exceptions import TooManyRowsError
+
+
+def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fix: str) -> None:
+    """Raise if so many rows would take more memory than there is.
+
+    Parameters
+    ----------
+    n_rows : int or float
+        How many rows would be made.
+    bytes_per_row : float
+        The least that one of them takes.
+    who, fix : str
+        Who would make them, and what to do about it.
+
+    Examples
+    --------
+    >>> from labelance._memory import refuse_more_than_memory
+    >>> refuse_more_than_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
+    """
+    size, free = n_rows * bytes_per_row, available_memory()
+    if size > free:
+        raise TooManyRowsError(
+            f"{who} makes as many rows as memory has room for, now {_in_units(free)}",
+            f"{n_rows:,.4g} rows would take at least {_in_units(size)}",
+            fix,
+        )
+
+
+def available_memory() -> int:
+    """Return how many bytes can still be had, as far as the system tells.
+
+    Linux tells what is available, others how much memory there is; where nothing is known, the
+    largest size that Python has limits it.
+    """
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            told = dict(line.split(":") for line in lines)
+        return int(told["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return sys.maxsize
+
+
+def bytes_per_row(table: Any) -> float:
+    """Return the memory of a row of a dense or CSR array."""
+    if sp.issparse(table):
+        return float(table.nnz / table.shape[0] * (table.dtype.itemsize + table.indices.itemsize))
+    return float(table.shape[1] * table.dtype.itemsize)
+
+
+def _in_units(size: float) -> str:
+    return f"{size / 2**30:,.3g} GiB" if size >= 2**30 else f"{size / 2**20:,.3g} MiB"
