@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from _measure import best_seconds, interleaved_seconds, peak_extra_bytes
 from _reference import authors_seconds
-from labelance._inputs import open_data
+from labelance._validation import validate_data
 from labelance.datasets import load_dataset
 from labelance.neighbors import find_neighbors
 from labelance.sampling import (
@@ -97,7 +97,7 @@ def rows_of(sampler: Any, n: int) -> np.ndarray:
 
 def search_bags(sampler: MLSMOTE, X: Any, Y: Any) -> Call:
     """Return a call that does the searches of MLSMOTE and nothing else."""
-    data = open_data(X, Y, who="the benchmark")
+    data = validate_data(X, Y, who="the benchmark")
     bags = [data.X[bag] for bag in sampler.plan(X, Y).details.bags]
     return lambda: [sampler._search(bag, data.categorical) for bag in bags]
 

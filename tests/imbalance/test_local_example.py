@@ -1,4 +1,4 @@
-"""The worked example L of the local label distribution, and what its door lets in."""
+"""The worked example L of the local label distribution, and what it refuses."""
 
 import pickle
 from dataclasses import FrozenInstanceError
@@ -102,7 +102,7 @@ def test_worked_example_with_two_neighbors(rule):
     )
 
 
-# --- the door --------------------------------------------------------------------------
+# --- validation --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._rows import squeeze_runs
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 # Rows are mixed in blocks of about this many random numbers. The stream of a Generator does
 # not depend on how it is cut, so neither does the result.

@@ -1,6 +1,6 @@
 """The command line: parse, call a public function, print."""
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.exceptions import MissingDependencyError
 
 

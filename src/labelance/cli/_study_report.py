@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import labelance
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.cli._console import errors
 
 

@@ -12,8 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from labelance._files import replace_when_done
-from labelance._optional import optional_import
+from labelance._utils import optional_import, replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._protocol import Protocol, apply_protocol
 from labelance.datasets._registry import REGISTRY, DatasetInfo, find_entry

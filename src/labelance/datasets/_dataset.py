@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.exceptions import InputError, LabelFormatError
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ class MultiLabelDataset:
         Names and categories are those of the frames.
         """
         from labelance._arrays import open_table
-        from labelance._inputs import open_labels
+        from labelance._validation import validate_labels
 
-        features, labels = open_table(X, "X"), open_labels(Y, who="A dataset")
+        features, labels = open_table(X, "X"), validate_labels(Y, who="A dataset")
         known = features.categories()
         return cls(
             X=features.values(),

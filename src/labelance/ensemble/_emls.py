@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, Source, make_source
 from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier, relevance
 from labelance.exceptions import InputError

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._arrays import take_rows
+from labelance._utils import set_random_states
 from labelance.sampling import BaseMultiLabelSampler
 
 BootstrapKind = Literal[False, True, "beside"]
@@ -61,10 +62,7 @@ class ForeignSampler:
         self.sampler, self.X, self.Y = sampler, X, Y
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
-        sampler = clone(self.sampler)
-        if "random_state" in sampler.get_params():
-            # An int, since not every library takes a Generator.
-            sampler.set_params(random_state=int(rng.integers(2**31 - 1)))
+        sampler = set_random_states(clone(self.sampler), rng)
         X, Y = sampler.fit_resample(self.X, self.Y)
         kept = getattr(sampler, "sample_indices_", None)
         n = self.Y.shape[0]

@@ -12,8 +12,8 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
 
 from labelance._arrays import take_rows
-from labelance._inputs import Data
-from labelance._random import as_generator
+from labelance._utils import as_generator
+from labelance._validation import Data
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._thresholds import Objective, best_thresholds

@@ -8,7 +8,7 @@ their label lists, so the cost is O(k nnz(M)) and nothing is as large as n x q.
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 Integers = NDArray[np.integer]
 

@@ -1,6 +1,6 @@
 """The formulas of the measures, on clean labels: one pass over the ones of Y each.
 
-Behind the door. ``Y`` is a CSR array of ones with sorted indices; ``counts`` are the
+Input is validated already. ``Y`` is a CSR array of ones with sorted indices; ``counts`` are the
 ones per label, so that a caller with many measures to take counts only once. A measure
 that a label does not have is nan, and nan is left out of every mean.
 """

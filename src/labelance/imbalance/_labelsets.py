@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._inputs import open_labels
+from labelance._validation import validate_labels
 
 __all__ = ["Labelsets", "find_labelsets", "labelsets"]
 
@@ -68,7 +68,7 @@ def labelsets(Y: Any) -> Labelsets:
     >>> found.sets.toarray().tolist()
     [[1, 0], [1, 1], [0, 0]]
     """
-    return find_labelsets(open_labels(Y, who="labelsets").Y)
+    return find_labelsets(validate_labels(Y, who="labelsets").Y)
 
 
 def find_labelsets(Y: csr_array) -> Labelsets:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._inputs import open_labels
+from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._cells import count_same_class
 from labelance.imbalance._minority import minority_matrix, minority_values
@@ -146,7 +146,7 @@ def local_distribution(
     """
     _check_choice("rare_rule", rare_rule, RareRule)
     _check_choice("weighting", weighting, Weighting)
-    clean = open_labels(Y, who="local_distribution").Y
+    clean = validate_labels(Y, who="local_distribution").Y
     return find_local_distribution(
         clean, _open_neighbors(neighborhood, clean.shape[0]), rare_rule, weighting
     )

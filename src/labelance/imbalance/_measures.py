@@ -1,4 +1,4 @@
-"""Measures of imbalance as functions of Y, each through the one door.
+"""Measures of imbalance as functions of Y, each on validated labels.
 
 The formulas are in `_formulas`. Every function takes Y as the rest of the library does:
 an (n, q) indicator as an array, a data frame or a sparse matrix, and costs O(nnz(Y)).
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._inputs import open_labels
+from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 def _open(Y: Any, who: str) -> csr_array:
-    return open_labels(Y, who=who).Y
+    return validate_labels(Y, who=who).Y
 
 
 def label_counts(Y: Any) -> NDArray[np.int64]:

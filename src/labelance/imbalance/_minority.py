@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.imbalance._formulas import label_counts
 
 Integers = NDArray[np.integer]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._inputs import CategoricalFeatures, Labels, open_labels
-from labelance._optional import optional_import
+from labelance._utils import optional_import
+from labelance._validation import CategoricalFeatures, Labels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
@@ -230,7 +230,7 @@ def profile(
     <BLANKLINE>
     1 constant label: 2
     """
-    labels = open_labels(Y, who="profile")
+    labels = validate_labels(Y, who="profile")
     n_features = None if X is None else count_features(X, labels.Y.shape[0], who="profile")
     if neighborhood is None and X is not None and k is not None:
         neighborhood = find_neighbors(

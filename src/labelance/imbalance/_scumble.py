@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._inputs import open_labels
+from labelance._validation import validate_labels
 from labelance.imbalance import _formulas
 
 __all__ = ["scumble", "scumble_cv", "scumble_instances", "scumble_labels"]
@@ -43,7 +43,7 @@ def scumble_instances(Y: Any) -> Floats:
     >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0. , 0.2, 0. , 0. ])
     """
-    labels = open_labels(Y, who="scumble_instances").Y
+    labels = validate_labels(Y, who="scumble_instances").Y
     return _formulas.scumble_instances(labels, _formulas.label_counts(labels))
 
 
@@ -66,7 +66,7 @@ def scumble(Y: Any) -> float:
     >>> round(scumble([[1, 0], [1, 1], [1, 0], [1, 0]]), 3)
     0.05
     """
-    labels = open_labels(Y, who="scumble").Y
+    labels = validate_labels(Y, who="scumble").Y
     return float(_formulas.scumble_instances(labels, _formulas.label_counts(labels)).mean())
 
 
@@ -89,7 +89,7 @@ def scumble_cv(Y: Any) -> float:
     >>> scumble_cv([[1, 0], [1, 1], [1, 0], [1, 0]])
     2.0
     """
-    labels = open_labels(Y, who="scumble_cv").Y
+    labels = validate_labels(Y, who="scumble_cv").Y
     return _formulas.variation(_formulas.scumble_instances(labels, _formulas.label_counts(labels)))
 
 
@@ -112,7 +112,7 @@ def scumble_labels(Y: Any) -> Floats:
     >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.05, 0.2 ])
     """
-    labels = open_labels(Y, who="scumble_labels").Y
+    labels = validate_labels(Y, who="scumble_labels").Y
     counts = _formulas.label_counts(labels)
     instances = _formulas.scumble_instances(labels, counts)
     return _formulas.scumble_labels(labels, counts, instances)

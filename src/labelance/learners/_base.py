@@ -1,4 +1,4 @@
-"""The base of all multi-label learners: one door, (n, q) scores, one decision rule each."""
+"""The base of all multi-label learners: one validation, (n, q) scores, one decision rule each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._inputs import Data, open_data, open_like
+from labelance._validation import Data, validate_data, validate_like
 
 
 class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -39,14 +40,14 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self : object
             The fitted learner.
         """
-        data = open_data(
+        data = validate_data(
             X,
             Y,
             who=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
         )
-        validate_data(self, X, skip_check_array=True)
+        sklearn_validate_data(self, X, skip_check_array=True)
         self._schema = data.features.schema()
         self._sparse_labels = sp.issparse(Y)
         self.n_labels_ = data.Y.shape[1]
@@ -102,8 +103,8 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
-        clean = open_like(X, self._schema, who=type(self).__name__)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        clean = validate_like(X, self._schema, who=type(self).__name__)
+        sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
 
     def __sklearn_tags__(self) -> Any:

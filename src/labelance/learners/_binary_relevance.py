@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import split_labels
 from labelance.learners._with_estimator import LearnerWithEstimator

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._utils import draw_seeds, set_random_states
 from labelance.learners._models import Floats, Rows, take_rows
 from labelance.learners.tree._forest import Ties
 from labelance.learners.tree._problems import Problems, rows_and_classes
@@ -39,7 +40,7 @@ class CloneTrainer:
         X = self.rows.clean if self.clean else self.rows.given
         if issparse(X) and not problems.whole:
             X = X.tocsr()  # once, not whenever rows are taken
-        seeds = [None] * m if rng is None else rng.integers(2**31 - 1, size=m)
+        seeds = [None] * m if rng is None else draw_seeds(rng, m)
         models = Parallel(n_jobs=n_jobs)(
             delayed(_fit_clone)(
                 self.estimator, X, *rows_and_classes(problems, p, n), problems.whole, seed
@@ -114,8 +115,7 @@ def _fit_clone(
         return Constant(classes)
     model = clone(estimator)
     if seed is not None:
-        chances = [name for name in model.get_params() if name.endswith("random_state")]
-        model.set_params(**dict.fromkeys(chances, int(seed)))
+        set_random_states(model, seed)
     return model.fit(X if whole else take_rows(X, rows), y)
 
 

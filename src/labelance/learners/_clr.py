@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._inputs import CategoricalFeatures, Data
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import Split, split_against_virtual, split_pairs
 from labelance.learners._with_estimator import LearnerWithEstimator

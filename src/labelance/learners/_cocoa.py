@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from labelance._compile import kernel
-from labelance._inputs import CategoricalFeatures, Data
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator, kernel
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import Split
 from labelance.learners._with_thresholds import LearnerWithThresholds, ThresholdSearch

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import CategoricalFeatures, Data
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains
 from labelance.learners._fit_chains import fit_chains
 from labelance.learners._models import Rows

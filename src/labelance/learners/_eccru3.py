@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from labelance._inputs import CategoricalFeatures
-from labelance._random import RandomStateLike
+from labelance._utils import RandomStateLike
+from labelance._validation import CategoricalFeatures
 from labelance.learners._chains import ChainFeatures, Ints
 from labelance.learners._eccru import ECCRU
 from labelance.learners._with_thresholds import ThresholdSearch

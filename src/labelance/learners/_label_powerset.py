@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
-from labelance._inputs import CategoricalFeatures, Data
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import split_powerset
 from labelance.learners._with_estimator import LearnerWithEstimator

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import CategoricalFeatures, Data, open_features
+from labelance._validation import CategoricalFeatures, Data, validate_features
 from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.neighbors import Neighborhood, Space, search
@@ -191,7 +191,7 @@ class MLkNN(BaseMultiLabelClassifier):
         """
         stored = clean.data if sp.issparse(clean) else clean
         if self.missing == "error" and np.isnan(stored).any():
-            open_features(X, who="MLkNN", missing="error")  # says which columns have them
+            validate_features(X, who="MLkNN", missing="error")  # says which columns have them
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from labelance._inputs import CategoricalFeatures, Data
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import split_labelsets, split_powerset
 from labelance.learners._with_estimator import LearnerWithEstimator

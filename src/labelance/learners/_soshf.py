@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
-from labelance._inputs import Data, open_features
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import Data, validate_features
 from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._soshf_forest import Forest, Rules, grow_tree, join_forests
@@ -183,4 +183,4 @@ def _grow(
 def _refuse_missing(clean: Any, X: Any) -> None:
     stored = clean.data if sp.issparse(clean) else clean
     if np.isnan(stored).any():
-        open_features(X, who="SOSHF", missing="error")  # says which columns have them
+        validate_features(X, who="SOSHF", missing="error")  # says which columns have them

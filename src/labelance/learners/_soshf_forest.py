@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.learners._soshf_classes import label_costs, two_classes
 from labelance.learners._soshf_split import TOLERANCE, Search, best_split, project
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from labelance._inputs import Schema
+from labelance._validation import Schema
 from labelance.learners._clones import CloneTrainer
 from labelance.learners._models import Rows, Trainer
 from labelance.learners._tree_models import TreeTrainer

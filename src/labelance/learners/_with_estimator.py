@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance._inputs import CategoricalFeatures, Data
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._models import Rows, Trainer
 from labelance.learners._trainer import make_trainer

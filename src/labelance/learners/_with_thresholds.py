@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from labelance._inputs import CategoricalFeatures, Data
-from labelance._random import RandomStateLike
+from labelance._utils import RandomStateLike
+from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._thresholds import best_thresholds
 from labelance.learners._with_estimator import LearnerWithEstimator
 

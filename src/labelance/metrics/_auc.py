@@ -7,8 +7,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._validation import check_average, validate_scores
 from labelance.exceptions import InputError, UndefinedLabelWarning
-from labelance.metrics._door import check_average, open_scores
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
 Values = NDArray[np.float64]
@@ -200,7 +200,7 @@ def macro_auc_pr(
 
 
 def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
-    Y, scores = open_scores(y_true, y_score, who=who)
+    Y, scores = validate_scores(y_true, y_score, who=who)
     return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
 
 

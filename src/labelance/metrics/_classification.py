@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance.metrics._door import check_average, open_predictions
+from labelance._validation import check_average, validate_predictions
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -134,7 +134,7 @@ def macro_f1(
     >>> macro_f1(y_true, y_pred, average=None).round(4)
     array([0.6667, 0.6667, 1.    ])
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_f1")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_f1")
     return _average(count_confusion(Y, Y_pred).f1(zero_division=zero_division), average)
 
 
@@ -171,7 +171,7 @@ def macro_g_mean(
     >>> round(macro_g_mean([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.7071
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_g_mean")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_g_mean")
     return _average(count_confusion(Y, Y_pred).g_mean(zero_division=zero_division), average)
 
 
@@ -207,7 +207,7 @@ def macro_balanced_accuracy(
     >>> macro_balanced_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]])
     0.75
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="macro_balanced_accuracy")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_balanced_accuracy")
     return _average(
         count_confusion(Y, Y_pred).balanced_accuracy(zero_division=zero_division), average
     )
@@ -242,7 +242,7 @@ def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
     >>> round(micro_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.6667
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="micro_f1")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="micro_f1")
     return float(count_confusion(Y, Y_pred).total().f1(zero_division=zero_division)[0])
 
 
@@ -266,7 +266,7 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
     >>> round(example_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.5556
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="example_f1")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="example_f1")
     of_rows = count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division)
     defined = of_rows[~np.isnan(of_rows)]
     return float(defined.mean()) if defined.size else float("nan")
@@ -293,7 +293,7 @@ def hamming_loss(y_true: Any, y_pred: Any) -> float:
     >>> round(hamming_loss([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="hamming_loss")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="hamming_loss")
     wrong = Y != Y_pred
     return float(wrong.count_nonzero() / (Y.shape[0] * Y.shape[1]))
 
@@ -316,6 +316,6 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> round(subset_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, _ = open_predictions(y_true, y_pred, who="subset_accuracy")
+    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="subset_accuracy")
     wrong = Y != Y_pred
     return float(np.mean(wrong.sum(axis=1) == 0))

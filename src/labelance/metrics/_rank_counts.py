@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]

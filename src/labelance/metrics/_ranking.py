@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from labelance._inputs import open_labels
+from labelance._validation import check_k, validate_labels, validate_scores
 from labelance.exceptions import InputError
-from labelance.metrics._door import check_k, open_scores
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
 Values = NDArray[np.float64]
@@ -138,7 +137,7 @@ def one_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
 
 
 def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
-    Y, scores = open_scores(y_true, y_score, who=who)
+    Y, scores = validate_scores(y_true, y_score, who=who)
     return count_ranks(Y, scores, within="row", n_jobs=n_jobs)
 
 
@@ -167,7 +166,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = No
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2)
     0.5
     """
-    Y, scores = open_scores(y_true, y_score, who="precision_at_k")
+    Y, scores = validate_scores(y_true, y_score, who="precision_at_k")
     k = check_k(k, n_labels=Y.shape[1], who="precision_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     return float(counts.chance_in_top(k).sum() / (k * Y.shape[0]))
@@ -200,7 +199,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -
     >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2), 4)
     0.8066
     """
-    Y, scores = open_scores(y_true, y_score, who="ndcg_at_k")
+    Y, scores = validate_scores(y_true, y_score, who="ndcg_at_k")
     k = check_k(k, n_labels=Y.shape[1], who="ndcg_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     # Entry p is the gain of the first p places.
@@ -238,7 +237,7 @@ def label_propensity(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> Values
     >>> label_propensity([[1, 0], [1, 0], [1, 1], [0, 0]]).round(4)
     array([0.7815, 0.7213])
     """
-    Y = open_labels(y_train, who="label_propensity").Y
+    Y = validate_labels(y_train, who="label_propensity").Y
     # With fewer than e rows the model would give more than certainty.
     c = max(np.log(Y.shape[0]) - 1, 0.0) * (b + 1) ** a
     count = np.bincount(Y.indices, minlength=Y.shape[1])
@@ -290,7 +289,7 @@ def propensity_scored_precision_at_k(
     0.4375
     """
     who = "propensity_scored_precision_at_k"
-    Y, scores = open_scores(y_true, y_score, who=who)
+    Y, scores = validate_scores(y_true, y_score, who=who)
     k = check_k(k, n_labels=Y.shape[1], who=who)
     chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, who)
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)

@@ -7,12 +7,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._inputs import open_labels
-from labelance._optional import optional_import
+from labelance._utils import optional_import
+from labelance._validation import validate_labels, validate_predictions
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import irlbl, label_counts
 from labelance.metrics._classification import Confusion, count_confusion
-from labelance.metrics._door import open_predictions
 
 Values = NDArray[np.float64]
 
@@ -153,7 +152,7 @@ def imbalance_report(
     <BLANKLINE>
     """
     who = "imbalance_report"
-    Y, Y_pred, names = open_predictions(y_true, y_pred, who=who)
+    Y, Y_pred, names = validate_predictions(y_true, y_pred, who=who)
     seen = Y if y_train is None else _open_train(y_train, Y.shape[1], who)
     confusion = count_confusion(Y, Y_pred)
     ratio = irlbl(label_counts(seen))
@@ -194,7 +193,7 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
 
 
 def _open_train(y_train: Any, n_labels: int, who: str) -> Any:
-    seen = open_labels(y_train, who=who).Y
+    seen = validate_labels(y_train, who=who).Y
     if seen.shape[1] == n_labels:
         return seen
     raise InputError(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from labelance._inputs import open_labels
+from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.model_selection._fold_sizes import part_weights
 from labelance.model_selection._stratify import Rows, label_pairs, rows_of_folds
@@ -51,7 +51,7 @@ def label_distribution(y: Any, folds: Any) -> float:
     >>> label_distribution(Y, [[0, 1, 2], [3]])
     inf
     """
-    opened = open_labels(y, who="label_distribution").Y
+    opened = validate_labels(y, who="label_distribution").Y
     return _mean_distance(opened, _membership(folds, opened.shape[0]))
 
 
@@ -87,7 +87,7 @@ def label_pair_distribution(y: Any, folds: Any) -> float:
     >>> label_pair_distribution(Y, [0, 0, 1, 1])
     0.0
     """
-    opened = open_labels(y, who="label_pair_distribution").Y
+    opened = validate_labels(y, who="label_pair_distribution").Y
     return _mean_distance(label_pairs(opened), _membership(folds, opened.shape[0]))
 
 

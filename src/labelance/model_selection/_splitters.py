@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import check_positive, validate_groups
 from labelance.exceptions import LabelanceWarning
 from labelance.model_selection._checks import (
-    check_repeats,
-    open_groups,
-    open_stratified,
     refuse_empty,
+    validate_stratified,
 )
 from labelance.model_selection._fold_sizes import equal_weights, is_whole, train_test_weights
 from labelance.model_selection._local_search import assign_groups
@@ -117,7 +116,7 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
         weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
         rng = as_generator(self.random_state)
         fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
@@ -179,14 +178,14 @@ class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
         weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
         for rng in self._streams():
             fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
             yield from rows_of_folds(fold, self.n_splits)
 
     def _streams(self) -> list[np.random.Generator]:
-        repeats = check_repeats("n_repeats", self.n_repeats, who=type(self).__name__)
+        repeats = check_positive("n_repeats", self.n_repeats, who=type(self).__name__)
         if is_whole(self.random_state):
             seed = int(self.random_state)  # type: ignore[arg-type]
             return [as_generator(seed + t) for t in range(repeats)]
@@ -244,9 +243,9 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
     def _iter_indices(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[Rows, Rows]]:
-        Y = open_stratified(y, order=self.order, who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
         weights = train_test_weights(self.train_size, self.test_size, Y.shape[0], default=0.1)
-        n_splits = check_repeats("n_splits", self.n_splits, who=type(self).__name__)
+        n_splits = check_positive("n_splits", self.n_splits, who=type(self).__name__)
         for rng in as_generator(self.random_state).spawn(n_splits):
             fold = assign_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
             train, test = rows_of_folds(fold, 2)
@@ -332,8 +331,8 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = open_stratified(y, order=self.order, who=type(self).__name__)
-        group_of = open_groups(groups, Y.shape[0], who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
+        group_of = validate_groups(groups, Y.shape[0], who=type(self).__name__)
         n_groups = int(group_of.max()) + 1
         who = type(self).__name__
         n_folds = len(equal_weights(self.n_splits, n_groups, who=who, things="groups"))

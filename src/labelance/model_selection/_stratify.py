@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 Order = Literal[1, 2]
 Integers = NDArray[np.integer]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from labelance._arrays import take_rows
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
 from labelance.exceptions import InputError
-from labelance.model_selection._checks import open_stratified, refuse_empty
+from labelance.model_selection._checks import refuse_empty, validate_stratified
 from labelance.model_selection._fold_sizes import part_weights, train_test_weights
 from labelance.model_selection._stratify import Integers, Order, assign_rows, rows_of_folds
 
@@ -85,7 +85,7 @@ def multilabel_train_test_split(
             "none was given",
             "Call it as multilabel_train_test_split(X, y)",
         )
-    Y = open_stratified(arrays[-1] if stratify is None else stratify, order=order, who=WHO)
+    Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, who=WHO)
     n = Y.shape[0]
     _refuse_other_lengths(arrays, n)
     weights, n_parts = _weights(train_size, test_size, sizes, n)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 _UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
 _NO_COLUMN = np.iinfo(np.int64).max

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._inputs import CategoricalFeatures, Features, open_features, open_like
+from labelance._validation import CategoricalFeatures, Features, validate_features, validate_like
 from labelance.exceptions import InputError, MissingValuesError
 from labelance.neighbors._metrics import Metric
 from labelance.neighbors._neighborhood import Neighborhood
@@ -96,7 +96,9 @@ def find_neighbors(
     array([[1.]])
     """
     _check_options(missing, among, queries)
-    opened = open_features(X, who=_WHO, categorical_features=categorical_features, missing=missing)
+    opened = validate_features(
+        X, who=_WHO, categorical_features=categorical_features, missing=missing
+    )
     n = opened.X.shape[0]
     bag = None if among is None else _open_bag(among, n)
     space = Space.of(
@@ -111,7 +113,7 @@ def find_neighbors(
         k = check_k(k, n if bag is None else len(bag), who=_WHO)
         return search(opened.X, k, space, among=bag, n_jobs=n_jobs)
     k = check_k(k, n + 1, who=_WHO)
-    Q = open_like(queries, opened.schema(), who=_WHO)
+    Q = validate_like(queries, opened.schema(), who=_WHO)
     _check_queries(Q, opened, missing)
     return search(opened.X, k, space, queries=Q, n_jobs=n_jobs)
 

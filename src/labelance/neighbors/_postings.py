@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.neighbors._exact import SparseRows
 
 _STRIP_FROM = 8  # a feature is a strip if one row in so many has it

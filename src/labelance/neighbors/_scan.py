@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.neighbors._exact import insert
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.neighbors._blocks import block_cells
 from labelance.neighbors._bounds import bounds_of, is_ordinary, is_whole, safe_factor
 from labelance.neighbors._exact import Measure, SparseRows, sparse_rows

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
 from labelance._arrays import stack_rows
-from labelance._files import replace_when_done
-from labelance._inputs import open_data
-from labelance._optional import optional_import
+from labelance._utils import optional_import, replace_when_done
+from labelance._validation import validate_data
 
 # Colors that people with color-blindness can tell apart.
 ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
@@ -61,8 +60,8 @@ def plot_before_after(
     6
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
-    before = open_data(X, Y, who="plot_before_after")
-    after = open_data(X_resampled, Y_resampled, who="plot_before_after")
+    before = validate_data(X, Y, who="plot_before_after")
+    after = validate_data(X_resampled, Y_resampled, who="plot_before_after")
     names = list(label_names or before.labels.names or range(before.Y.shape[1]))
     chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
     points, points_after = _flatten(before.X, after.X)

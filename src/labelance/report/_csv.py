@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from labelance._files import replace_when_done
+from labelance._utils import replace_when_done
 from labelance.report._gather import Report
 
 # A spreadsheet takes text that begins so for a formula, and runs it.

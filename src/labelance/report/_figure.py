@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 
 # Dark text on white, and two colors that people with color-blindness can tell apart.
 INK, FAINT, BLUE, ORANGE = "#1b1f24", "#8a9099", "#0072B2", "#D55E00"

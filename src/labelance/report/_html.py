@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import labelance
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.report._critical_difference import plot_critical_difference
 from labelance.report._figure import to_svg
 from labelance.report._gather import Report

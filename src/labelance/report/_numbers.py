@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.report._names import METRICS
 from labelance.report._ranking import Block
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.report._names import PAPER_LEARNERS
 from labelance.report._ranking import Block
 

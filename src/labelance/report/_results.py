@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.exceptions import InputError
 from labelance.report._names import METRICS, PAPER_LEARNERS, PAPER_METHODS, in_order, plain
 

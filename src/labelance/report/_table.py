@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 
 NOTHING = "–"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from labelance._files import replace_when_done
+from labelance._utils import replace_when_done
 from labelance.exceptions import InputError
 from labelance.report._csv import write_csv
 from labelance.report._gather import gather

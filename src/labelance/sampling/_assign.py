@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import squeeze_runs
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._minority import minority_matrix
 

@@ -11,10 +11,10 @@ import numpy as np
 # Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._inputs import Data, open_data
-from labelance._random import as_generator
+from labelance._utils import as_generator
+from labelance._validation import Data, validate_data
 from labelance.exceptions import ConstantLabelWarning, InputError
 from labelance.imbalance import profile
 from labelance.sampling._explain import Explanation, count_changes, deleted_rows
@@ -146,14 +146,14 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         return ResamplingPlan(self, data, self._plan(data, neighborhood))
 
     def _open(self, X: Any, Y: Any) -> Data:
-        data = open_data(
+        data = validate_data(
             X,
             Y,
             who=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing=getattr(self, "missing", "keep"),
         )
-        validate_data(self, X, skip_check_array=True)
+        sklearn_validate_data(self, X, skip_check_array=True)
         self._report_constant_labels(data)
         return data
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from labelance._inputs import Data
 from labelance._memory import bytes_per_row, refuse_more_than_memory
+from labelance._validation import Data
 from labelance.exceptions import InputError
 
 # Bytes of what is told about a new row: its seed and its reference.

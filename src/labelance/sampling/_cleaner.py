@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.neighbors import Neighborhood
 from labelance.sampling._neighbors import NeighborSampler

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import stack_rows
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.sampling._plan import Draw, Resampled, ResamplingPlan
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.imbalance import ImbalanceProfile
 from labelance.sampling._plan import Draw
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from labelance._inputs import Data, open_data
+from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._containers import ContainerDraw, ContainerPlan, Origin, Unchecked
@@ -118,12 +118,12 @@ class FunctionSampler(BaseMultiLabelSampler):
 
 
 def _checked(result: Any, data: Data) -> Data:
-    """Return what a function returned behind the door; raise unless it fits what came."""
+    """Validate what a function returned; raise unless it fits what came."""
     asked = "The function of a FunctionSampler returns the new X and Y"
     if not (isinstance(result, tuple) and len(result) == 2):
         raise InputError(asked, f"it returned {type(result).__name__}", "Return X, Y")
     try:
-        new = open_data(*result, who="FunctionSampler", missing="keep")
+        new = validate_data(*result, who="FunctionSampler", missing="keep")
     except InputError as error:
         raise InputError(asked, f"of what it returned, {error.came}", error.fix) from error
     for role, old, now in (("X", data.X, new.X), ("Y", data.Y, new.Y)):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._optional import optional_import
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator, optional_import
 from labelance.exceptions import InputError
 from labelance.sampling._mlsol import choose_seeds
 

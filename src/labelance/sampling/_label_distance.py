@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 LabelDistance = Literal["hamming", "jaccard"]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._inputs import MissingPolicy, open_labels
+from labelance._validation import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import label_counts
 from labelance.neighbors._space import Scale
@@ -58,7 +58,7 @@ def label_weights(Y: Any, *, kind: WeightKind = "balanced") -> Floats:
         raise InputError(
             "kind is 'balanced' or 'positive'", f"{kind!r} came", "Choose one of these"
         )
-    clean = open_labels(Y, who="label_weights").Y
+    clean = validate_labels(Y, who="label_weights").Y
     n, ones = clean.shape[0], label_counts(clean)
     counts = np.column_stack([n - ones, ones])
     weights = np.ones(counts.shape)

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from labelance._arrays import stack_rows
+from labelance._utils import set_random_states
 
 _CELLS = 1 << 21  # kernel values held together
 
@@ -105,10 +106,4 @@ def train_labeller(labeller: Any, X: Any, y: np.ndarray, seed: int) -> Any:
     """Return a fitted copy; an open ``random_state``, also of a part, is set to the seed."""
     if labeller is None:
         return RBFMachine().fit(X, y)
-    model = clone(labeller)
-    is_open = {
-        name: seed
-        for name, value in model.get_params().items()
-        if value is None and name.rpartition("__")[2] == "random_state"
-    }
-    return model.set_params(**is_open).fit(X, y)
+    return set_random_states(clone(labeller), seed, only_unset=True).fit(X, y)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 _MANY_ROWS = 2_000_000  # n³ fits into 64 bits below this
 

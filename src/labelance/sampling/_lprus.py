@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from labelance._compile import kernel
-from labelance._inputs import Data
+from labelance._utils import kernel
+from labelance._validation import Data
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._labelset_bags import LabelsetPlan, labelset_bags, share_out

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._space import Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with

@@ -12,7 +12,8 @@ from joblib import Parallel, delayed
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from labelance._arrays import mix_rows
-from labelance._inputs import Data, MissingPolicy
+from labelance._utils import draw_seeds
+from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance._minority import minority_matrix, minority_values
 from labelance.neighbors import search
@@ -254,7 +255,7 @@ class MLRkNNOS(NeighborSampler):
             minority_value=plan.minority_value,
             bounds=np.concatenate(([0], np.cumsum(made))),
         )
-        seeds = rng.integers(2**31 - 1, size=q).tolist()
+        seeds = draw_seeds(rng, q)
         return _join_columns(
             self._for_each(labelling.column, list(enumerate(seeds))), X_new.shape[0]
         )

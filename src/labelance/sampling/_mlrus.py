@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._compile import kernel
-from labelance._inputs import Data
+from labelance._utils import kernel
+from labelance._validation import Data
 from labelance.imbalance._above_mean import (
     MeanRatio,
     irlbl_against_mean,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import label_counts
 from labelance.neighbors import search

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import mix_rows
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, local_distribution
 from labelance.imbalance._local import Weighting

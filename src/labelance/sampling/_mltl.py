@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._formulas import label_counts, scumble_instances
 from labelance.neighbors import Neighborhood, Space

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, local_distribution
 from labelance.neighbors import Neighborhood

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from labelance._inputs import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.neighbors import Neighborhood, Space, resolve_neighbors
 from labelance.neighbors._space import Scale

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import stack_rows
-from labelance._inputs import Data
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import Data
 
 if TYPE_CHECKING:
     from labelance.sampling._base import BaseMultiLabelSampler
@@ -82,15 +81,5 @@ class ResamplingPlan:
 
     def restore(self, draw: Draw) -> Resampled:
         """Put a draw on clean rows into the containers that came in."""
-        X = self.data.features.restore(draw.rows, draw.X_new)
-        return Resampled(X, self._labels(draw), draw.provenance)
-
-    def _labels(self, draw: Draw) -> Any:
-        Y = self.data.Y if draw.Y_rows is None else draw.Y_rows
-        if draw.Y_rows is None and draw.rows is not None:
-            Y = Y[draw.rows]
-        added = 0
-        if draw.Y_new is not None:
-            added = draw.Y_new.shape[0]
-            Y = stack_rows(Y, draw.Y_new)
-        return self.data.labels.restore(Y, draw.rows, added)
+        X, Y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
+        return Resampled(X, Y, draw.provenance)

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from labelance._compile import kernel
-from labelance._inputs import Data
+from labelance._utils import kernel
+from labelance._validation import Data
 from labelance.imbalance._above_mean import exceeds
 from labelance.imbalance._formulas import label_counts, scumble_instances
 from labelance.sampling._base import BaseMultiLabelSampler

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._function import FunctionSampler
@@ -156,7 +156,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     def _second(self) -> BaseMultiLabelSampler:
         return self._default_resampler() if self.resampler is None else self.resampler
 
-    # The door asks these of every sampler; a resampler without them lets the door decide.
+    # Validation asks these of every sampler, and has defaults for a resampler without them.
     @property
     def categorical_features(self) -> Any:
         """The resampler's nominal features."""

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._containers import (
@@ -195,8 +195,8 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
         return data
 
     def _take_over(self, first: BaseMultiLabelSampler, X: Any) -> None:
-        """Set what the first step learned at the door."""
-        validate_data(self, X, skip_check_array=True)
+        """Set what the first step learned when it validated the data."""
+        sklearn_validate_data(self, X, skip_check_array=True)
         if hasattr(first, "constant_labels_"):
             self.constant_labels_ = first.constant_labels_
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._inputs import Data
+from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean

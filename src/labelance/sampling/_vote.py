@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import squeeze_runs
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.neighbors._exact import SparseRows, sparse_rows
 
 

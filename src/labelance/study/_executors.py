@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.study._cells import Task
 from labelance.study._folds import StudyData
 from labelance.study._job import Bench, Job, signed

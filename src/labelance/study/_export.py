@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from labelance._files import replace_when_done
-from labelance._optional import optional_import
+from labelance._utils import optional_import, replace_when_done
 from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, cell_of
 from labelance.study._describe import describe_datasets

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from labelance._utils import set_random_states
 from labelance.learners import C45Classifier
 from labelance.study._design import Learner
 
@@ -57,11 +58,7 @@ def build_learner(
     built = learner.component.build()
     if balanced:
         _balance(built)
-    params = built.get_params(deep=True) if hasattr(built, "get_params") else {}
-    open_seeds = [name for name in params if _is(name, "random_state") and params[name] is None]
-    if open_seeds:
-        built.set_params(**dict.fromkeys(open_seeds, seed))
-    return prepare(built, nominal)
+    return prepare(set_random_states(built, seed, only_unset=True), nominal)
 
 
 def takes_weights(learner: Learner) -> bool:

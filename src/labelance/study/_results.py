@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.study._store import COLUMNS, Store
 from labelance.study._study import Study
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import, set_random_states
 from labelance.testing._learner_laws import LEARNER_LAWS
 
 
@@ -30,7 +30,10 @@ def yield_learner_checks(learner: Any) -> Iterator[tuple[str, Callable[[], None]
     ...         check()
     """
     for law in LEARNER_LAWS:
-        yield law.__name__.removeprefix("check_"), partial(law, _seeded(clone(learner)))
+        yield (
+            law.__name__.removeprefix("check_"),
+            partial(law, set_random_states(clone(learner), 0)),
+        )
 
 
 def parametrize_with_learner_checks(
@@ -64,9 +67,3 @@ def parametrize_with_learner_checks(
             marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
             cases.append(pytest.param(check, id=f"{learner}-{name}", marks=marks))
     return pytest.mark.parametrize("check", cases)
-
-
-def _seeded(learner: Any) -> Any:
-    """Set every ``random_state``; without that two fits of a random learner may differ."""
-    names = [name for name in learner.get_params() if name.split("__")[-1] == "random_state"]
-    return learner.set_params(**dict.fromkeys(names, 0))

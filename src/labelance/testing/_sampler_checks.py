@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.sampling import SamplerTraits
 from labelance.testing import (
     _containers_laws,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.datasets.formats._cells import (
     CELLS,
     COLUMN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.datasets.formats._cells import FAILED, Bytes, Longs
 from labelance.datasets.formats._numbers import BAD, UNDECIDED, parse_number
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 # What became of a number: its value is known, Python must find it, or it is none.
 KNOWN, UNDECIDED, BAD = 0, 1, 2

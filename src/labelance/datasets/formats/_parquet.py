@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
 from labelance.datasets.formats._table import Table, refuse_repeated_names

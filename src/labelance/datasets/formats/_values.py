@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.datasets._dataset import Categories
 from labelance.datasets.formats._cells import ESCAPED, MISSING, Bytes, FoundCells, Ints, Longs
 from labelance.datasets.formats._numbers import BAD, KNOWN, UNDECIDED, parse_number

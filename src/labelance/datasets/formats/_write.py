@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from labelance._files import replace_when_done
+from labelance._utils import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff_write import write_arff
 from labelance.datasets.formats._csv import write_csv

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 from labelance._memory import refuse_more_than_memory
-from labelance._random import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator
 from labelance.datasets.synthetic._frequencies import label_frequencies
 from labelance.datasets.synthetic._groups import (
     Counts,

@@ -13,7 +13,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.learners.tree._binary_counts import choose, count, count_bits, push
 from labelance.learners.tree._binary_root import MOST_WAITING, Room, new_room, plant_root, set_bit
 from labelance.learners.tree._bits import list_bits, popcount

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.learners.tree._deal import rank_of
 from labelance.learners.tree._piece import ZERO, piece
 from labelance.learners.tree._problems import Problems, rows_and_classes

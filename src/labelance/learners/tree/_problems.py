@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 
 Ints32 = NDArray[np.int32]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.learners.tree._candidates import Room, nominal_split, numeric_split
 from labelance.learners.tree._children import push_children
 from labelance.learners.tree._cuts import (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._compile import kernel
+from labelance._utils import kernel
 from labelance.learners.tree._bits import ONE, popcount
 from labelance.learners.tree._piece import piece
 

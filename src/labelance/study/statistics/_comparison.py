@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from labelance._optional import optional_import
+from labelance._utils import optional_import
 from labelance.study.statistics._effects import EffectSizes
 from labelance.study.statistics._ranks import Friedman
 

@@ -1,4 +1,4 @@
-"""The door of the metrics: true labels with predictions, or true labels with scores."""
+"""Check what metrics compare: true labels with predictions, or with scores."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from labelance._arrays import Table, open_table
-from labelance._inputs import Labels, open_labels
+from labelance._validation._data import Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 
@@ -26,17 +26,20 @@ class Scored(NamedTuple):
     scores: NDArray[np.floating]
 
 
-def open_predictions(Y: Any, Y_pred: Any, *, who: str) -> Predicted:
+def validate_predictions(y_true: Any, y_pred: Any, *, who: str) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
-    true, predicted = open_labels(Y, who=who), open_labels(Y_pred, who=f"{who} (for Y_pred)")
-    _refuse_strangers(true, predicted.table, came="Y_pred", who=who)
+    true, predicted = (
+        validate_labels(y_true, who=who),
+        validate_labels(y_pred, who=f"{who} (for Y_pred)"),
+    )
+    _refuse_mismatch(true, predicted.table, came="Y_pred", who=who)
     return Predicted(true.Y, predicted.Y, true.names)
 
 
-def open_scores(Y: Any, scores: Any, *, who: str) -> Scored:
+def validate_scores(y_true: Any, scores: Any, *, who: str) -> Scored:
     """Check true labels and scores once; nothing behind this checks again."""
-    true, table = open_labels(Y, who=who), _open_table_of_scores(scores, who=who)
-    _refuse_strangers(true, table, came="the scores", who=who)
+    true, table = validate_labels(y_true, who=who), _open_table_of_scores(scores, who=who)
+    _refuse_mismatch(true, table, came="the scores", who=who)
     values = table.values()
     if not np.isfinite(values).all():
         raise InputError(
@@ -75,7 +78,7 @@ def _open_table_of_scores(scores: Any, *, who: str) -> Table:
     return open_table(scores, "the scores")
 
 
-def _refuse_strangers(true: Labels, table: Table, *, came: str, who: str) -> None:
+def _refuse_mismatch(true: Labels, table: Table, *, came: str, who: str) -> None:
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
     if table.shape != true.Y.shape:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The one door: data is checked and cleaned here, and nothing behind it checks again.
+"""Check X and y once, and clean them: nothing behind this checks again.
 
 Inside the library X is a C-contiguous float32 or float64 array, or a sorted CSR array, with
 category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
@@ -7,15 +7,24 @@ category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays import Table, open_table
+from labelance._arrays import Table, open_table, stack_rows
+from labelance._validation._categorical import (
+    CategoricalFeatures,
+    categorical_mask,
+    decode,
+    encode,
+    encode_like,
+    name_columns,
+    translate,
+)
 from labelance.exceptions import (
     IndexMismatchWarning,
     InputError,
@@ -24,12 +33,11 @@ from labelance.exceptions import (
 )
 
 MissingPolicy = Literal["error", "distance", "keep"]
-CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """X behind the door."""
+    """Clean features, and how to give rows back as they came."""
 
     X: Any
     categorical: np.ndarray
@@ -38,7 +46,7 @@ class Features:
     decoders: dict[int, np.ndarray]
 
     def schema(self) -> Schema:
-        """Return what is needed to open other rows alike."""
+        """Return what is needed to validate other rows alike."""
         return Schema(
             self.X.shape[1], self.categorical, self.names, self.table.categories(), self.decoders
         )
@@ -46,13 +54,13 @@ class Features:
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
         if new is not None and self.decoders:
-            new = _decode(new, self.decoders)
+            new = decode(new, self.decoders)
         return self.table.rebuild(rows, new)
 
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What a learner remembers of X to open new rows alike; it holds no rows."""
+    """What a learner remembers of X to validate new rows alike; it holds no rows."""
 
     n_features: int
     categorical: np.ndarray
@@ -63,7 +71,7 @@ class Schema:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Y behind the door."""
+    """Clean labels, and how to give rows back as they came."""
 
     Y: sp.csr_array
     names: tuple[Any, ...] | None
@@ -76,7 +84,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """X and Y behind the door."""
+    """Clean features and labels of the same rows."""
 
     features: Features
     labels: Labels
@@ -97,18 +105,56 @@ class Data:
     def n_samples(self) -> int:
         return self.labels.Y.shape[0]
 
+    def restore(
+        self,
+        rows: np.ndarray | None,
+        Y_rows: sp.csr_array | None = None,
+        X_new: Any = None,
+        Y_new: sp.csr_array | None = None,
+    ) -> tuple[Any, Any]:
+        """Return kept rows, and new ones under them, in the containers that came in.
 
-def open_data(
+        Parameters
+        ----------
+        rows : ndarray of int or None
+            The original rows that are kept, in order; None means all.
+        Y_rows : csr_array or None
+            Their labels, where they were changed.
+        X_new, Y_new : array and csr_array, or None
+            Clean rows that follow.
+        """
+        if Y_rows is None:
+            Y_rows = self.Y if rows is None else self.Y[rows]
+        added = 0 if Y_new is None else Y_new.shape[0]
+        Y = Y_rows if Y_new is None else stack_rows(Y_rows, Y_new)
+        return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added)
+
+
+def validate_data(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     who: str,
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
 ) -> Data:
-    """Check and clean X and Y together."""
-    features = open_features(X, who=who, categorical_features=categorical_features, missing=missing)
-    labels = open_labels(Y, who=who)
+    """Check and clean X and y together.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        The features.
+    y : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1.
+    who : str
+        Who asks; begins the error messages.
+    categorical_features, missing
+        As in :func:`validate_features`.
+    """
+    features = validate_features(
+        X, who=who, categorical_features=categorical_features, missing=missing
+    )
+    labels = validate_labels(y, who=who)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(
@@ -116,14 +162,14 @@ def open_data(
             f"X has {n} rows and Y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )
-    _warn_of_shuffled_index(X, Y)
+    _warn_of_shuffled_index(X, y)
     return Data(features, labels)
 
 
-def _warn_of_shuffled_index(X: Any, Y: Any) -> None:
+def _warn_of_shuffled_index(X: Any, y: Any) -> None:
     """Warn where two pandas frames have their rows in different orders: position decides."""
     ours: Any = getattr(X, "index", None)
-    theirs: Any = getattr(Y, "index", None)
+    theirs: Any = getattr(y, "index", None)
     if hasattr(ours, "equals") and hasattr(theirs, "equals") and not ours.equals(theirs):
         warnings.warn(
             "X and Y have different indices. Rows are paired by their position, not by index; "
@@ -133,7 +179,7 @@ def _warn_of_shuffled_index(X: Any, Y: Any) -> None:
         )
 
 
-def open_features(
+def validate_features(
     X: Any,
     *,
     who: str,
@@ -147,7 +193,7 @@ def open_features(
     X : array, sparse matrix or data frame of shape (n, d)
         The features.
     who : str
-        Whose door it is; begins the error messages.
+        Who asks; begins the error messages.
     categorical_features : None, "auto", mask, column numbers or names
         Nominal columns. A frame's categorical columns are nominal whatever is said here.
     missing : {"error", "distance", "keep"}
@@ -155,16 +201,16 @@ def open_features(
     """
     table = open_table(X, "X")
     _refuse_empty(table.shape, who, "X")
-    categorical = table.nominal | _categorical_mask(categorical_features, table)
+    categorical = table.nominal | categorical_mask(categorical_features, table)
     values = table.values()
     _refuse_infinite(values, table.names, who)
     if missing == "error":
         _refuse_missing(values, table.names, who)
-    values, decoders = _encode(values, categorical & ~table.nominal)
+    values, decoders = encode(values, categorical & ~table.nominal)
     return Features(values, categorical, table.names, table, decoders)
 
 
-def open_like(X: Any, schema: Schema, *, who: str) -> Any:
+def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     """Return clean rows of X, coded as the rows that the schema comes from.
 
     A category that those rows did not have is missing (NaN).
@@ -185,8 +231,8 @@ def open_like(X: Any, schema: Schema, *, who: str) -> Any:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
         if here[j] != known:
-            values[:, j] = _translate(values[:, j], here[j], known)
-    _encode_alike(values, schema.decoders)
+            values[:, j] = translate(values[:, j], here[j], known)
+    encode_like(values, schema.decoders)
     return values
 
 
@@ -195,32 +241,25 @@ def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], wh
     if lost:
         raise InputError(
             f"{who} was fitted on a data frame in which columns "
-            f"{_column_names(lost, schema.names)} are categorical",
+            f"{name_columns(lost, schema.names)} are categorical",
             "X has no categories there",
             "Pass a data frame with the same categorical columns",
         )
 
 
-def _translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
-    """Return codes of one list of categories as codes of another; NaN where it lacks the word."""
-    place = {word: code for code, word in enumerate(known)}
-    table = np.array([place.get(word, np.nan) for word in here] + [np.nan])
-    return table[np.where(np.isnan(codes), len(here), codes).astype(int)]
-
-
-def open_labels(Y: Any, *, who: str) -> Labels:
-    """Check and clean Y: an (n, q) indicator of zeros and ones.
+def validate_labels(y: Any, *, who: str) -> Labels:
+    """Check and clean y: an (n, q) indicator of zeros and ones.
 
     Parameters
     ----------
-    Y : array, sparse matrix or data frame of shape (n, q)
+    y : array, sparse matrix or data frame of shape (n, q)
         True/False or 1/0 per row and label.
     who : str
-        Whose door it is; begins the error messages.
+        Who asks; begins the error messages.
     """
-    _refuse_label_sets(Y, who)
+    _refuse_label_sets(y, who)
     try:
-        table = open_table(Y, "Y")
+        table = open_table(y, "Y")
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
     _refuse_empty(table.shape, who, "Y")
@@ -325,12 +364,6 @@ def _is_flat(Y: Any) -> bool:
     return type(Y).__name__ == "Series"
 
 
-def _column_names(columns: Iterable[int], names: tuple[Any, ...] | None) -> str:
-    columns = list(columns)
-    shown = [repr(names[j]) if names else str(j) for j in columns[:5]]
-    return ", ".join(shown) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
-
-
 def _columns_where(values: Any, test: Any) -> np.ndarray:
     """Return the columns with a cell for which ``test`` is true; fast when there is none."""
     stored = values.data if sp.issparse(values) else values
@@ -347,7 +380,7 @@ def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> No
     if len(columns):
         raise InputError(
             f"{who} needs finite numbers in X",
-            f"X has infinity (inf) in columns {_column_names(columns, names)}",
+            f"X has infinity (inf) in columns {name_columns(columns, names)}",
             "Replace it by the largest sensible value, or drop these rows",
         )
 
@@ -357,141 +390,42 @@ def _refuse_missing(values: Any, names: tuple[Any, ...] | None, who: str) -> Non
     if len(columns):
         raise MissingValuesError(
             f"{who} needs known values in X",
-            f"X has missing values (NaN) in columns {_column_names(columns, names)}",
+            f"X has missing values (NaN) in columns {name_columns(columns, names)}",
             "Fill them (sklearn.impute.SimpleImputer), drop these rows, or pass "
             'missing="distance" where the method has that parameter',
         )
 
 
-def _categorical_mask(wanted: CategoricalFeatures, table: Table) -> np.ndarray:
-    """Return the boolean mask of the columns that ``categorical_features`` names."""
-    d = table.shape[1]
-    if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
-        return np.zeros(d, dtype=bool)
-    listed = np.atleast_1d(np.asarray(wanted))
-    if listed.size == 0:
-        return np.zeros(d, dtype=bool)
-    if listed.dtype.kind == "b":
-        return _checked_mask(listed, d)
-    if listed.dtype.kind in "iu":
-        return _mask_of_numbers(listed, d)
-    return _mask_of_names(listed, table.names, d)
-
-
-def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
-    if mask.shape != (d,):
+def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
+    """Return the number of every row's group, from 0 without gaps, in sorted order."""
+    asked = f"{who} needs the group of every row"
+    if groups is None:
+        raise InputError(asked, "groups is None", "Pass them: split(X, Y, groups)")
+    values = np.asarray(groups)
+    if values.shape != (n,):
         raise InputError(
-            "categorical_features as a mask has one entry for every column of X",
-            f"the mask has shape {mask.shape} and X has {d} columns",
-            "Pass column numbers or names instead, or a mask of the right length",
+            asked, f"groups has shape {values.shape} and Y {n} rows", "Pass one group per row"
         )
-    return mask
-
-
-def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
-    outside = numbers[(numbers < -d) | (numbers >= d)]
-    if len(outside):
+    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    try:
+        _, group_of = np.unique(values, return_inverse=True)
+    except TypeError:  # None or NaN among words
+        missing = True
+    if missing:
         raise InputError(
-            f"categorical_features numbers columns of X from 0 to {d - 1}",
-            f"it has {', '.join(map(str, outside[:5]))}",
-            "Correct the numbers, or pass column names",
+            asked,
+            "some groups are missing, or numbers are mixed with words",
+            "Give rows without a group one of their own, and all groups the same type",
         )
-    mask = np.zeros(d, dtype=bool)
-    mask[numbers] = True
-    return mask
+    return group_of
 
 
-def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
-    if names is None:
+def check_positive(name: str, value: Any, *, who: str) -> int:
+    """Return the parameter ``name`` if it is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(
-            "categorical_features may name columns when X is a data frame",
-            "X has no column names",
-            "Pass column numbers or a boolean mask",
+            f"{who} needs {name} as a whole number of at least 1",
+            f"{name} is {value!r}",
+            f"Choose for example {name}=5",
         )
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise InputError(
-            "categorical_features names columns of X",
-            f"X has no column {_column_names(range(len(unknown)), tuple(unknown))}",
-            "Correct the names, or leave out what is not in X",
-        )
-    return np.isin(np.asarray(names, dtype=object), wanted)
-
-
-def _encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
-    """Replace the numbers in nominal columns by codes 0, 1, …; most are 0/1 already."""
-    columns = _columns_to_encode(values, nominal)
-    if len(columns) == 0:
-        return values, {}
-    values = values.copy()
-    stored = _stored(values)
-    decoders = {}
-    for j, cells in _cells_by_column(values, columns):
-        distinct = np.unique(stored[cells][~np.isnan(stored[cells])])
-        if sp.issparse(values):  # what is not stored is 0 and has code 0
-            distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
-        stored[cells] = _codes_in(distinct, stored[cells])
-        decoders[j] = distinct
-    return values, decoders
-
-
-def _encode_alike(values: Any, decoders: dict[int, np.ndarray]) -> None:
-    """Replace numbers by the codes that they had before; NaN for numbers that are new."""
-    stored = _stored(values)
-    for j, cells in _cells_by_column(values, np.array(sorted(decoders), dtype=int)):
-        stored[cells] = _codes_in(decoders[j], stored[cells])
-
-
-def _decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
-    """Replace codes in new clean rows by the values they stand for."""
-    new = new.copy()
-    stored = _stored(new)
-    for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):
-        stored[cells] = _look_up(decoders[j], stored[cells])
-    return new
-
-
-def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
-    """Return the nominal columns that hold anything but 0 and 1."""
-    if not nominal.any():
-        return np.empty(0, dtype=int)
-    if sp.issparse(values):
-        other = np.unique(values.indices[values.data != 1])
-        return other[nominal[other]]
-    listed = np.flatnonzero(nominal)
-    cells = values if nominal.all() else values[:, listed]
-    return listed[~((cells == 0) | (cells == 1)).all(axis=0)]
-
-
-def _stored(values: Any) -> np.ndarray:
-    return values.data if sp.issparse(values) else values
-
-
-def _cells_by_column(values: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
-    """Give each column and where its cells are stored; one sort serves all columns."""
-    if not sp.issparse(values):
-        yield from ((int(j), (slice(None), int(j))) for j in columns)
-        return
-    order = np.argsort(values.indices, kind="stable")
-    by_column = values.indices[order]
-    starts = np.searchsorted(by_column, columns, side="left")
-    stops = np.searchsorted(by_column, columns, side="right")
-    for j, start, stop in zip(columns, starts, stops):
-        yield int(j), order[start:stop]
-
-
-def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return the places of numbers in ``distinct``; NaN for those it lacks."""
-    if not len(distinct):
-        return np.full(len(numbers), np.nan)
-    order = np.argsort(distinct)
-    places = np.searchsorted(distinct, numbers, sorter=order).clip(max=len(distinct) - 1)
-    codes = order[places]
-    return np.where(distinct[codes] == numbers, codes, np.nan)
-
-
-def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(codes)
-    out = np.full(len(codes), np.nan, dtype=distinct.dtype)
-    out[known] = distinct[codes[known].astype(int)]
-    return out
+    return int(value)

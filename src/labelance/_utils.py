@@ -1,0 +1,199 @@
+"""Small tools that every package may use: random numbers, compilation, optional imports, files.
+
+numba and scikit-learn are imported where they are used, because the command line and the
+readers of small files need neither.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from labelance.exceptions import MissingDependencyError
+
+RandomStateLike = None | int | np.random.RandomState | np.random.Generator
+Estimator = TypeVar("Estimator")
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+# A kernel is compiled once more for every constant that it is called with, unless the constant
+# has a type.
+ZERO, ONE = np.int64(0), np.int64(1)
+
+# Asking for the mask means setting it, for all threads: once, before there are any.
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
+
+
+def as_generator(random_state: RandomStateLike) -> np.random.Generator:
+    """Turn ``random_state`` into a :class:`numpy.random.Generator`.
+
+    An int always gives the same stream. A Generator is used as it is. A legacy RandomState
+    (and None, which means numpy's global one, as in scikit-learn) moves on with every call,
+    so that two calls differ.
+
+    Examples
+    --------
+    >>> from labelance._utils import as_generator
+    >>> as_generator(0).integers(100) == as_generator(0).integers(100)
+    np.True_
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, (int, np.integer)):
+        return np.random.default_rng(int(random_state))
+    from sklearn.utils import check_random_state
+
+    legacy = check_random_state(random_state)
+    return np.random.default_rng(legacy.randint(0, 2**32, size=4, dtype=np.uint32))
+
+
+def draw_seeds(rng: np.random.Generator, n: int) -> list[int]:
+    """Draw n seeds that every library takes as ``random_state``."""
+    return rng.integers(2**31 - 1, size=n).tolist()
+
+
+def set_random_states(
+    estimator: Estimator, seed: int | np.random.Generator, *, only_unset: bool = False
+) -> Estimator:
+    """Seed an inner estimator: set its ``random_state`` and those of the estimators inside it.
+
+    This is the one rule by which ensembles, learners and studies seed the estimators that they
+    were given. All of them get the same int, since not every library takes a Generator.
+
+    Parameters
+    ----------
+    estimator : object
+        What is seeded; one without ``get_params``, or without any ``random_state``, stays as
+        it is.
+    seed : int or Generator
+        The seed, or where to draw it from; nothing is drawn if nothing is to be set.
+    only_unset : bool, default=False
+        Leave those alone that are not None, because a user has set them.
+
+    Returns
+    -------
+    estimator : object
+        The same object.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from labelance._utils import set_random_states
+    >>> bagging = BaggingClassifier(DecisionTreeClassifier(random_state=1))
+    >>> set_random_states(bagging, 7, only_unset=True)
+    BaggingClassifier(estimator=DecisionTreeClassifier(random_state=1),
+                      random_state=7)
+    >>> set_random_states(bagging, 7).estimator
+    DecisionTreeClassifier(random_state=7)
+    """
+    params: dict[str, Any] = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    names = [
+        name
+        for name, value in params.items()
+        if name.split("__")[-1] == "random_state" and not (only_unset and value is not None)
+    ]
+    if names:
+        value = draw_seeds(seed, 1)[0] if isinstance(seed, np.random.Generator) else int(seed)
+        estimator.set_params(**dict.fromkeys(names, value))  # type: ignore[attr-defined]
+    return estimator
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile ``function`` with numba on first use: cached on disk, GIL released, one thread.
+
+    Threads come from joblib over blocks of rows, so that ``n_jobs`` means the same everywhere
+    and a result never depends on it.
+    """
+    from numba import njit
+
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled: Kernel = njit(cache=True, **options)(function)
+    except RuntimeError:
+        # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
+        # one): compile anew in every process rather than not at all.
+        compiled = njit(**options)(function)
+    return compiled
+
+
+def inner_kernel(function: Kernel) -> Kernel:
+    """Compile a function that only other kernels call.
+
+    It has no way in from Python, which saves a quarter of the time that it takes to compile.
+    """
+    compiled = kernel(function)
+    options = getattr(compiled, "targetoptions", {})  # there are none where numba is disabled
+    options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return compiled
+
+
+def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import a module, or say which extra of this distribution brings it.
+
+    Parameters
+    ----------
+    name : str
+        The module to import.
+    extra : str
+        The extra of this distribution that installs it.
+    purpose : str
+        What needs it, as the beginning of a sentence ("Drawing a profile").
+
+    Examples
+    --------
+    >>> from labelance._utils import optional_import
+    >>> optional_import("json", extra="cli", purpose="Reading JSON").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{purpose} needs the package {name.partition('.')[0]}",
+            "it is not installed",
+            f"Install it with: pip install 'labelance[{extra}]'",
+        ) from error
+
+
+@contextmanager
+def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; rename it if the block ends well.
+
+    So nothing half-written remains. The temporary name keeps the suffixes, for writers that
+    look at them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelance._utils import replace_when_done
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replace_when_done(folder / "out.txt") as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> [file.name for file in folder.iterdir()]
+    ['out.txt']
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name.partition('.')[0]}-", suffix="".join(target.suffixes) or ".part",
+        dir=target.parent,
+    )  # fmt: skip
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; a file that is replaced keeps its mode.
+        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_UMASK)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

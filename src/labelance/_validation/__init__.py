@@ -1,0 +1,53 @@
+"""The one place that checks input; nothing behind it checks again.
+
+A public function or method validates what it was given, once, in its first lines, and hands
+clean values to a private one: ``fit_resample(X, y)`` makes a :class:`Data` for ``_plan`` and
+``_draw``, ``fit(X, y)`` one for ``_fit``, ``local_distribution(y, …)`` a clean ``Y`` for
+``find_local_distribution``. Inside the library only the private ones are called, with the
+values that are clean already; a package lists them in its ``__init__`` for the others. So an
+estimator inside another one of ours gets a :class:`Data`, never X and y as they came.
+"""
+
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import (
+    Data,
+    Features,
+    Labels,
+    MissingPolicy,
+    Schema,
+    check_positive,
+    validate_data,
+    validate_features,
+    validate_groups,
+    validate_labels,
+    validate_like,
+)
+from labelance._validation._predictions import (
+    Predicted,
+    Scored,
+    check_average,
+    check_k,
+    validate_predictions,
+    validate_scores,
+)
+
+__all__ = [
+    "CategoricalFeatures",
+    "Data",
+    "Features",
+    "Labels",
+    "MissingPolicy",
+    "Predicted",
+    "Schema",
+    "Scored",
+    "check_average",
+    "check_k",
+    "check_positive",
+    "validate_data",
+    "validate_features",
+    "validate_groups",
+    "validate_labels",
+    "validate_like",
+    "validate_predictions",
+    "validate_scores",
+]

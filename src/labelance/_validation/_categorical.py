@@ -1,0 +1,162 @@
+"""Which columns of X are categorical, and their values as codes 0, 1, … and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays import Table
+from labelance.exceptions import InputError
+
+CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
+
+
+def categorical_mask(wanted: CategoricalFeatures, table: Table) -> np.ndarray:
+    """Return the boolean mask of the columns that ``categorical_features`` names."""
+    d = table.shape[1]
+    if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
+        return np.zeros(d, dtype=bool)
+    listed = np.atleast_1d(np.asarray(wanted))
+    if listed.size == 0:
+        return np.zeros(d, dtype=bool)
+    if listed.dtype.kind == "b":
+        return _checked_mask(listed, d)
+    if listed.dtype.kind in "iu":
+        return _mask_of_numbers(listed, d)
+    return _mask_of_names(listed, table.names, d)
+
+
+def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
+    if mask.shape != (d,):
+        raise InputError(
+            "categorical_features as a mask has one entry for every column of X",
+            f"the mask has shape {mask.shape} and X has {d} columns",
+            "Pass column numbers or names instead, or a mask of the right length",
+        )
+    return mask
+
+
+def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
+    outside = numbers[(numbers < -d) | (numbers >= d)]
+    if len(outside):
+        raise InputError(
+            f"categorical_features numbers columns of X from 0 to {d - 1}",
+            f"it has {', '.join(map(str, outside[:5]))}",
+            "Correct the numbers, or pass column names",
+        )
+    mask = np.zeros(d, dtype=bool)
+    mask[numbers] = True
+    return mask
+
+
+def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
+    if names is None:
+        raise InputError(
+            "categorical_features may name columns when X is a data frame",
+            "X has no column names",
+            "Pass column numbers or a boolean mask",
+        )
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise InputError(
+            "categorical_features names columns of X",
+            f"X has no column {name_columns(range(len(unknown)), tuple(unknown))}",
+            "Correct the names, or leave out what is not in X",
+        )
+    return np.isin(np.asarray(names, dtype=object), wanted)
+
+
+def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
+    """Replace the numbers in nominal columns by codes 0, 1, …; most are 0/1 already."""
+    columns = _columns_to_encode(values, nominal)
+    if len(columns) == 0:
+        return values, {}
+    values = values.copy()
+    stored = _stored(values)
+    decoders = {}
+    for j, cells in _cells_by_column(values, columns):
+        distinct = np.unique(stored[cells][~np.isnan(stored[cells])])
+        if sp.issparse(values):  # what is not stored is 0 and has code 0
+            distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
+        stored[cells] = _codes_in(distinct, stored[cells])
+        decoders[j] = distinct
+    return values, decoders
+
+
+def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
+    """Replace numbers by the codes that they had before; NaN for numbers that are new."""
+    stored = _stored(values)
+    for j, cells in _cells_by_column(values, np.array(sorted(decoders), dtype=int)):
+        stored[cells] = _codes_in(decoders[j], stored[cells])
+
+
+def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
+    """Replace codes in new clean rows by the values they stand for."""
+    new = new.copy()
+    stored = _stored(new)
+    for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):
+        stored[cells] = _look_up(decoders[j], stored[cells])
+    return new
+
+
+def translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
+    """Return codes of one list of categories as codes of another; NaN where it lacks the word."""
+    place = {word: code for code, word in enumerate(known)}
+    table = np.array([place.get(word, np.nan) for word in here] + [np.nan])
+    return table[np.where(np.isnan(codes), len(here), codes).astype(int)]
+
+
+def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
+    """Return the nominal columns that hold anything but 0 and 1."""
+    if not nominal.any():
+        return np.empty(0, dtype=int)
+    if sp.issparse(values):
+        other = np.unique(values.indices[values.data != 1])
+        return other[nominal[other]]
+    listed = np.flatnonzero(nominal)
+    cells = values if nominal.all() else values[:, listed]
+    return listed[~((cells == 0) | (cells == 1)).all(axis=0)]
+
+
+def _stored(values: Any) -> np.ndarray:
+    return values.data if sp.issparse(values) else values
+
+
+def _cells_by_column(values: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
+    """Give each column and where its cells are stored; one sort serves all columns."""
+    if not sp.issparse(values):
+        yield from ((int(j), (slice(None), int(j))) for j in columns)
+        return
+    order = np.argsort(values.indices, kind="stable")
+    by_column = values.indices[order]
+    starts = np.searchsorted(by_column, columns, side="left")
+    stops = np.searchsorted(by_column, columns, side="right")
+    for j, start, stop in zip(columns, starts, stops):
+        yield int(j), order[start:stop]
+
+
+def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return the places of numbers in ``distinct``; NaN for those it lacks."""
+    if not len(distinct):
+        return np.full(len(numbers), np.nan)
+    order = np.argsort(distinct)
+    places = np.searchsorted(distinct, numbers, sorter=order).clip(max=len(distinct) - 1)
+    codes = order[places]
+    return np.where(distinct[codes] == numbers, codes, np.nan)
+
+
+def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    known = ~np.isnan(codes)
+    out = np.full(len(codes), np.nan, dtype=distinct.dtype)
+    out[known] = distinct[codes[known].astype(int)]
+    return out
+
+
+def name_columns(columns: Iterable[int], names: tuple[Any, ...] | None) -> str:
+    """Return the names, or numbers, of up to five columns for a message."""
+    columns = list(columns)
+    shown = [repr(names[j]) if names else str(j) for j in columns[:5]]
+    return ", ".join(shown) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
