@@ -12,7 +12,7 @@ from labelance.datasets import MultiLabelDataset, drop_rare_labels, keep_frequen
 from labelance.exceptions import InputError
 from labelance.imbalance import profile
 from labelance.metrics import macro_f1
-from labelance.model_selection import train_test_split
+from labelance.model_selection import multilabel_train_test_split
 from labelance.neighbors import find_neighbors
 
 CELLS = (np.arange(60).reshape(10, 6) * 7) % 3 == 0
@@ -104,7 +104,7 @@ USES = {
     "measures": lambda m: profile(DENSE, m),
     "metric": lambda m: macro_f1(m, CELLS),
     "neighbors": lambda m: find_neighbors(m, 2),
-    "split": lambda m: train_test_split(DENSE, m),
+    "split": lambda m: multilabel_train_test_split(DENSE, m),
     "dataset, X": lambda m: MultiLabelDataset(m, CELLS),
     "dataset, Y": lambda m: MultiLabelDataset(DENSE, m),
     "dataset of any data": lambda m: MultiLabelDataset.from_data(m, m),

@@ -210,7 +210,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
 
     See Also
     --------
-    train_test_split : One split of the data itself, into any number of parts.
+    multilabel_train_test_split : One split of the data itself, into any number of parts.
 
     Notes
     -----
