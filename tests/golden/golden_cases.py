@@ -1,8 +1,8 @@
 """The results that the golden file keeps: every public class and function on fixed data.
 
 Things are called as a user calls them, with X and the labels by position. All names of parameters
-of estimators are in OPTIONS, VARIANTS and `prepare`, so that a renamed one is edited in one place; the
-names of the results do not contain any.
+of estimators are in OPTIONS, VARIANTS and `prepare`, so that a renamed one is edited in one place;
+the names of the results do not contain any.
 """
 
 import inspect
