@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from labelance.datasets._registry import DatasetInfo as DatasetInfo
     from labelance.datasets.formats._read import read_multilabel as read_multilabel
     from labelance.datasets.formats._write import write_multilabel as write_multilabel
-    from labelance.datasets.synthetic._figure1 import make_figure1 as make_figure1
-    from labelance.datasets.synthetic._figure2 import Figure2 as Figure2
-    from labelance.datasets.synthetic._figure2 import make_figure2 as make_figure2
+    from labelance.datasets.synthetic._figures import Figure2 as Figure2
+    from labelance.datasets.synthetic._figures import make_figure1 as make_figure1
+    from labelance.datasets.synthetic._figures import make_figure2 as make_figure2
     from labelance.datasets.synthetic._generator import (
         make_multilabel_imbalanced as make_multilabel_imbalanced,
     )
@@ -48,9 +48,9 @@ _NAMES = {
     "verify_dataset": "labelance.datasets._catalogue",
     "read_multilabel": "labelance.datasets.formats._read",
     "write_multilabel": "labelance.datasets.formats._write",
-    "Figure2": "labelance.datasets.synthetic._figure2",
-    "make_figure1": "labelance.datasets.synthetic._figure1",
-    "make_figure2": "labelance.datasets.synthetic._figure2",
+    "Figure2": "labelance.datasets.synthetic._figures",
+    "make_figure1": "labelance.datasets.synthetic._figures",
+    "make_figure2": "labelance.datasets.synthetic._figures",
     "make_multilabel_imbalanced": "labelance.datasets.synthetic._generator",
 }
 

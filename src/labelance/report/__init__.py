@@ -1,11 +1,9 @@
 """Pictures and tables of what was computed elsewhere."""
 
 from labelance.report._before_after import plot_before_after, save_before_after
-from labelance.report._critical_difference import plot_critical_difference
+from labelance.report._figures import plot_critical_difference, plot_scores, plot_time_quality
 from labelance.report._gather import study_tables
-from labelance.report._paper import paper_table2
-from labelance.report._score_figure import plot_scores
-from labelance.report._time_figure import plot_time_quality
+from labelance.report._tables import paper_table2
 from labelance.report._write import write_report
 
 __all__ = [

@@ -6,20 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labelance.report._detail_tables import (
+from labelance.report._ranking import (
+    Block,
+    Correction,
+    Results,
+    fold_means,
+    open_results,
+    rank_blocks,
+    rank_numbers,
+    score_numbers,
+)
+from labelance.report._table import PAPER_METHODS, Table, listed, plain
+from labelance.report._tables import (
+    Pair,
+    agreement,
+    beside_paper,
     cost_tables,
     dataset_table,
     disagreement_table,
+    first_places,
     incomplete_table,
+    pair_with_paper,
     score_table,
+    table2,
+    tests,
 )
-from labelance.report._names import PAPER_METHODS, plain
-from labelance.report._numbers import rank_numbers, score_numbers
-from labelance.report._paper import Pair, pair_with_paper
-from labelance.report._rank_tables import agreement, beside_paper, first_places, table2, tests
-from labelance.report._ranking import Block, Correction, fold_means, rank_blocks
-from labelance.report._results import Results, open_results
-from labelance.report._table import Table, listed
 from labelance.study._presets import PAPER_DATASETS
 
 

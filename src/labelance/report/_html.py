@@ -10,14 +10,15 @@ from typing import Any
 
 import labelance
 from labelance._utils import optional_import
-from labelance.report._critical_difference import plot_critical_difference
-from labelance.report._figure import to_svg
+from labelance.report._figures import (
+    plot_critical_difference,
+    plot_scores,
+    plot_time_quality,
+    to_svg,
+)
 from labelance.report._gather import Report
-from labelance.report._names import METRICS, slug
 from labelance.report._ranking import Block
-from labelance.report._score_figure import plot_scores
-from labelance.report._table import Table, decimals, listed, p_text
-from labelance.report._time_figure import plot_time_quality
+from labelance.report._table import METRICS, Table, decimals, listed, p_text, slug
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,11 @@ def to_html(report: Report) -> str:
     jinja2 = optional_import("jinja2", extra="report", purpose="Writing HTML")
     markup = optional_import("markupsafe", extra="report", purpose="Writing HTML").Markup
     loader = jinja2.FunctionLoader(_template)
-    room = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     script = _template("report.js")
-    return room.get_template("report.html").render(
+    return environment.get_template("report.html").render(
         report=report,
         details=_details(report, markup),
         metrics=[METRICS[metric] for metric in report.results.metrics],

@@ -1,4 +1,4 @@
-"""The door for writing: the path says the format."""
+"""Write a report in the format that its path names."""
 
 from __future__ import annotations
 

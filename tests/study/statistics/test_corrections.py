@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.exceptions import InputError
 from labelance.study.statistics import bergmann_hommel, holm, shaffer
-from labelance.study.statistics._partitions import exhaustive_sets, partitions, true_counts
+from labelance.study.statistics._corrections import exhaustive_sets, partitions, true_counts
 
 CORRECTIONS = [holm, shaffer, bergmann_hommel]
 P_VALUES = st.integers(2, 6).flatmap(

@@ -12,8 +12,7 @@ References
    (2008), 2677-2694.
 """
 
-from labelance.study.statistics._compare import compare
-from labelance.study.statistics._comparison import Comparison
+from labelance.study.statistics._compare import Comparison, compare
 from labelance.study.statistics._corrections import bergmann_hommel, holm, shaffer
 from labelance.study.statistics._critical_difference import cliques, critical_difference
 from labelance.study.statistics._effects import EffectSizes, effect_sizes
