@@ -6,6 +6,7 @@ readers of small files need neither.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import tempfile
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from labelance.exceptions import MissingDependencyError
+from labelance.exceptions import FileWriteError, LabelanceError, MissingDependencyError
 
 RandomStateLike = None | int | np.random.RandomState | np.random.Generator
 Estimator = TypeVar("Estimator")
@@ -30,6 +31,12 @@ ZERO, ONE = np.int64(0), np.int64(1)
 # Asking for the mask means setting it, for all threads: once, before there are any.
 _UMASK = os.umask(0o022)
 os.umask(_UMASK)
+
+# What the disk or its rights say, not the one who writes.
+_CANNOT_WRITE = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM,
+    errno.EISDIR,
+})  # fmt: skip
 
 
 def as_generator(random_state: RandomStateLike) -> np.random.Generator:
@@ -169,7 +176,7 @@ def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it if the block ends well.
 
     So nothing half-written remains. The temporary name keeps the suffixes, for writers that
-    look at them.
+    look at them. A disk that is full, or a folder that cannot be written to, is a `FileWriteError`.
 
     Examples
     --------
@@ -183,17 +190,38 @@ def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['out.txt']
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.name.partition('.')[0]}-", suffix="".join(target.suffixes) or ".part",
-        dir=target.parent,
-    )  # fmt: skip
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _make_temporary(target)
     try:
         yield temporary
         # mkstemp makes private files; a file that is replaced keeps its mode.
         temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_UMASK)
         temporary.replace(target)
+    except OSError as problem:
+        if isinstance(problem, LabelanceError) or problem.errno not in _CANNOT_WRITE:
+            raise
+        raise _cannot_write(target, problem) from problem
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _make_temporary(target: Path) -> Path:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name.partition('.')[0]}-",
+            suffix="".join(target.suffixes) or ".part",
+            dir=target.parent,
+        )
+    except OSError as problem:
+        raise _cannot_write(target, problem) from problem
+    os.close(handle)
+    return Path(name)
+
+
+def _cannot_write(target: Path, problem: OSError) -> FileWriteError:
+    before = "the file that was there is as it was" if target.exists() else "nothing was left there"
+    return FileWriteError(
+        f"{target} is written",
+        f"{problem.strerror or problem} ({before})",
+        "Make room on the disk, or name a folder that can be written to",
+    )

@@ -17,6 +17,7 @@ __all__ = [
     "ContainerError",
     "DataFileError",
     "DownloadError",
+    "FileWriteError",
     "IndexMismatchWarning",
     "InputError",
     "LabelFormatError",
@@ -91,6 +92,10 @@ class DataFileError(InputError):
 
 class DownloadError(LabelanceError, OSError):
     """A dataset could not be downloaded, or what came was not what was published."""
+
+
+class FileWriteError(LabelanceError, OSError):
+    """A file could not be written; what was under its name before is as it was."""
 
 
 class MissingDependencyError(LabelanceError, ImportError):

@@ -264,3 +264,17 @@ def test_parts_may_be_numbers_of_rows(call, songs, tmp_path):
     )
     assert code == 0
     assert sum(part["rows"] for part in json.loads(out)) == 90
+
+
+def test_the_memory_of_a_file_is_limited(call, songs):
+    code, _, err = call("describe", songs, "--labels", "happy", "--max-memory", "1kB")
+    assert code
+    assert "--max-memory 4GB" in err.replace("\n", " ")
+    assert call("describe", songs, "--labels", "happy", "--max-memory", "1MB")[0] == 0
+
+
+@pytest.mark.parametrize("labels", ["²", "--5", "9" * 5000])
+def test_labels_that_only_look_like_numbers_are_names(call, songs, labels):
+    code, _, err = call("describe", songs, f"--labels={labels}")
+    assert code == 1
+    assert "is a column" in err.replace("\n", " ")

@@ -13,6 +13,7 @@ from labelance.cli._data import (
     DataArgument,
     ForceOption,
     LabelsOption,
+    MaxMemoryOption,
     ProtocolOption,
     check_free,
     load,
@@ -33,6 +34,7 @@ def convert(
     out: OutArgument,
     labels: LabelsOption = None,
     protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
 ) -> None:
     """Convert a data file to another format.
@@ -41,7 +43,7 @@ def convert(
     names and is sparse.
     """
     check_free(out, force)
-    dataset = load(data, labels, protocol)
+    dataset = load(data, labels, protocol, max_memory)
     labelance.datasets.write_multilabel(dataset, out, overwrite=force)
     console.print(
         f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, "

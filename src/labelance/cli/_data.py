@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,11 +42,22 @@ ProtocolOption = Annotated[
         "--protocol", help="Prepare a dataset of the catalogue as in the paper.", show_default=False
     ),
 ]
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        help="The most memory that the data of a file may take, such as 4GB; 1 GiB or 100 times "
+        "the size of the file unless told.",
+        show_default=False,
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def load(data: str, labels: str | None, protocol: Protocol = None) -> MultiLabelDataset:
+def load(
+    data: str, labels: str | None, protocol: Protocol = None, max_memory: str | None = None
+) -> MultiLabelDataset:
     """Read a file, or load a dataset of the catalogue by name."""
     if Path(data).is_file():
         if protocol:
@@ -54,7 +66,9 @@ def load(data: str, labels: str | None, protocol: Protocol = None) -> MultiLabel
                 f"{data} is a file",
                 "Leave it out, or use labelance.datasets.apply_protocol in Python",
             )
-        return labelance.datasets.read_multilabel(data, labels=_parse_labels(labels))
+        return labelance.datasets.read_multilabel(
+            data, labels=_parse_labels(labels), max_memory=max_memory
+        )
     catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
     if data.lower() in catalogue:
         return labelance.datasets.load_dataset(catalogue[data.lower()], protocol=protocol)
@@ -71,7 +85,7 @@ def _parse_labels(text: str | None) -> Any:
     """Turn the option into what ``read_multilabel`` takes: a number, names, a pattern, a file."""
     if text is None:
         return None
-    if text.lstrip("-").isdigit():
+    if re.fullmatch(r"-?[0-9]{1,9}", text):
         return int(text)
     if text.endswith((".xml", "*")):
         return text

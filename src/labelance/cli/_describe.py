@@ -8,7 +8,14 @@ import typer
 
 import labelance
 from labelance.cli._console import console, print_json
-from labelance.cli._data import DataArgument, JsonOption, LabelsOption, ProtocolOption, load
+from labelance.cli._data import (
+    DataArgument,
+    JsonOption,
+    LabelsOption,
+    MaxMemoryOption,
+    ProtocolOption,
+    load,
+)
 
 EXAMPLE = "Example: labelance describe songs.csv --labels happy,sad,calm"
 
@@ -17,6 +24,7 @@ def describe(
     data: DataArgument,
     labels: LabelsOption = None,
     protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
     k: Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")] = 5,
     scale: Annotated[
         Literal["range", "standard"] | None,
@@ -29,7 +37,7 @@ def describe(
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
     rare and outlier cells among each label's minority.
     """
-    dataset = load(data, labels, protocol)
+    dataset = load(data, labels, protocol, max_memory)
     result = labelance.profile(
         dataset.X,
         dataset.Y,

@@ -16,6 +16,7 @@ from labelance.cli._data import (
     ForceOption,
     JsonOption,
     LabelsOption,
+    MaxMemoryOption,
     ProtocolOption,
     check_free,
     load,
@@ -48,13 +49,14 @@ def resample(
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     labels: LabelsOption = None,
     protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Resample a data file and write the result."""
     check_free(output, force)
     sampler = _make_sampler(method, set_ or [], seed)
-    dataset = load(data, labels, protocol)
+    dataset = load(data, labels, protocol, max_memory)
     with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
         result = _resample(sampler, dataset)
     labelance.datasets.write_multilabel(result, output, overwrite=force)

@@ -14,6 +14,7 @@ from labelance.cli._data import (
     ForceOption,
     JsonOption,
     LabelsOption,
+    MaxMemoryOption,
     ProtocolOption,
     check_free,
     load,
@@ -43,6 +44,7 @@ def split(
     seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
     labels: LabelsOption = None,
     protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -50,7 +52,7 @@ def split(
     shares, files = _parse(sizes, output)
     for file in files:
         check_free(file, force)
-    dataset = load(data, labels, protocol)
+    dataset = load(data, labels, protocol, max_memory)
     rows = range(dataset.n_samples)
     order: Literal[1, 2] = 2 if pairs else 1
     parts = labelance.model_selection.multilabel_train_test_split(

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance.datasets.formats._memory import BYTES_PER_NAME, LEAST, TIMES
 from labelance.exceptions import DataFileError
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
@@ -60,8 +61,9 @@ def read_rda(content: bytes, name: str) -> dict[str, RObject]:
     stream: Any = opener(io.BytesIO(content)) if opener else io.BytesIO(content)
     try:
         with stream:
-            return dict(_Reader(stream).objects())
-    except (EOFError, OSError, lzma.LZMAError, struct.error, ValueError, TypeError) as error:
+            return dict(_Reader(stream, max(LEAST, TIMES * len(content))).objects())
+    except Exception as error:
+        # Damaged bytes can fail anywhere: in the archive, in an item, in what it refers to.
         raise DataFileError(
             f"{name} is a file of R objects (.rda)",
             str(error) or "it ends too early",
@@ -72,8 +74,8 @@ def read_rda(content: bytes, name: str) -> dict[str, RObject]:
 class _Reader:
     """Reads items one after the other; symbols are remembered, since later items refer to them."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: BinaryIO, max_memory: int) -> None:
+        self._stream, self._left = stream, max_memory
         self._symbols: list[str] = []
 
     def objects(self) -> list[tuple[str, RObject]]:
@@ -82,17 +84,33 @@ class _Reader:
             raise ValueError(f"it begins with {magic!r}")
         self._take("3i")  # the versions of the format and of R
         if magic[3:4] == b"3":
-            self._stream.read(self._integer())  # the writer's encoding
+            self._bytes(self._integer())  # the writer's encoding
         pairs: list[tuple[str, RObject]] = self._item()
         return pairs
 
     def _take(self, layout: str) -> tuple[Any, ...]:
         return struct.unpack(">" + layout, self._stream.read(struct.calcsize(">" + layout)))
 
+    def _bytes(self, length: int) -> bytes:
+        """Read so many bytes, and no fewer."""
+        if length < 0:
+            raise ValueError("it holds an item of less than no bytes")
+        content = self._stream.read(length)
+        if len(content) < length:
+            raise EOFError
+        return content
+
+    def _keep(self, size: int) -> None:
+        """Count what stays in memory."""
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("what it holds takes more memory than a dataset of its size")
+
     def _integer(self) -> int:
         return int(self._take("i")[0])
 
     def _item(self) -> Any:
+        self._keep(BYTES_PER_NAME)
         (flags,) = self._take("I")
         code = flags & 0xFF
         if code in _EMPTY:
@@ -125,7 +143,8 @@ class _Reader:
         length = self._integer()
         if length < 0:
             return None
-        return self._stream.read(length).decode("latin-1" if flags & _LATIN1 else "utf-8")
+        self._keep(length)
+        return self._bytes(length).decode("latin-1" if flags & _LATIN1 else "utf-8")
 
     def _vector(self, code: int) -> Any:
         if code not in (_LOGICAL, _INTEGER, _REAL, _STRINGS, _LIST):
@@ -134,9 +153,9 @@ class _Reader:
         if code in (_STRINGS, _LIST):
             return [self._item() for _ in range(length)]
         kind = np.dtype(">f8" if code == _REAL else ">i4")
-        content = self._stream.read(length * kind.itemsize)
-        if len(content) < length * kind.itemsize:
-            raise EOFError
-        values = np.frombuffer(content, dtype=kind)
+        if length * kind.itemsize > self._left:
+            raise ValueError("a column of it takes more memory than a dataset of its size")
+        values = np.frombuffer(self._bytes(length * kind.itemsize), dtype=kind)
         places = np.flatnonzero(values)
+        self._keep(places.size * (places.itemsize + kind.itemsize))
         return Numbers(length, places, values[places].astype(kind.newbyteorder("=")))

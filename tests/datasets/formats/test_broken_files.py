@@ -1,5 +1,6 @@
 """A corpus of broken files: each is refused with the file, the line and what to do."""
 
+import contextlib
 import gzip
 import io
 import re
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.exceptions import DataFileError
+from labelance.exceptions import DataFileError, InputError
 
 HEAD = "@relation 'r: -C -1'\n@attribute a numeric\n@attribute b {x,y}\n@attribute l {0,1}\n@data\n"
 XML = '<?xml version="1.0"?>\n<labels><label name="l"/></labels>'
@@ -106,6 +107,9 @@ BROKEN_XML = {
     ),
     "unknown entity": ('<labels>\n<label name="&a;"/></labels>', 2, "well-formed"),
     "cut short": ('<labels>\n<label name="l">\n', 3, "well-formed"),
+    "unknown encoding": (XML.replace("?>", " encoding='x-none'?>"), 1, "encoding.*as UTF-8"),
+    "encoding of many bytes": (XML.replace("?>", " encoding='gbk'?>"), 1, "encoding.*as UTF-8"),
+    "too deep": ("<a>" * 5000, 1, "nested in at most 1000.*labels="),
     "not XML": ("a,b\n1,2", 1, "well-formed.*name the labels with labels="),
     "no labels": ("<labels/>", None, "no <label> element"),
     "label without name": ("<labels>\n<label/></labels>", 2, "Every label has a name"),
@@ -170,7 +174,11 @@ BROKEN_LIBSVM = {
     "label outside": (b"2 5 2\n0 1:1\n2 1:1\n", 3, "Labels have numbers from 0 to 1.*n_labels"),
     "feature twice": (b"1 5 2\n0 1:1 1:2\n", 2, "feature once.*feature 1 comes twice"),
     "label twice": (b"0 1:1\n2,2 1:1\n", 2, "label once.*label 2 comes twice"),
-    "billions of features": (b"1 999999999999 2\n0 1:1\n", None, "max_bytes.*999999999999"),
+    "billions of features": (
+        b"1 999999999999 2\n0 1:1\n",
+        None,
+        "max_memory.*999999999999 features",
+    ),
 }
 
 
@@ -210,13 +218,13 @@ def test_damaged_gzip_is_refused(tmp_path):
 def test_gzip_bomb_is_refused(tmp_path, ending):
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"%" * 5_000_000, mtime=0))
-    refuse(path, 1, "at most max_bytes=1000000.*larger max_bytes", max_bytes=1_000_000)
+    refuse(path, 1, "max_memory=1 MB.*unzipped.*--max-memory", max_memory=1_000_000)
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 def test_bomb_in_other_formats_is_refused(tmp_path, ending):
     path = write_multilabel(small(), tmp_path / f"bomb.{ending}")
-    refuse(path, None, "at most max_bytes=100 .*larger max_bytes", max_bytes=100)
+    refuse(path, None, "max_memory=100 B.*would take.*--max-memory", max_memory=100)
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
@@ -292,3 +300,40 @@ def test_parquet_of_dates_is_refused(tmp_path):
     days = pa.array([1, 2], type=pa.date32())
     parquet.write_table(pa.table({"day": days, "l": pa.array([0, 1])}), path)
     refuse(path, None, "'day' is of type date32", labels=["l"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_parquet_is_read_or_refused(tmp_path, seed):
+    """Whatever pyarrow throws at damaged bytes, names and metadata, the error is ours."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(seed)
+    data = MultiLabelDataset(
+        [[0.5, 0], [1, 1]], np.eye(2), feature_names=("é", "b"), categories=(None, ("x", "ö"))
+    )
+    path = write_multilabel(data, tmp_path / "a.parquet")
+    content = np.frombuffer(path.read_bytes(), np.uint8).copy()
+    places = rng.integers(len(content) - 8, size=3)
+    content[places] = rng.integers(256, size=3)
+    path.write_bytes(content.tobytes())
+    with contextlib.suppress(DataFileError):
+        assert read_multilabel(path).n_samples >= 0
+
+
+@pytest.mark.parametrize("encoding", ["none such", "hex", "utf-16", "utf-7", "idna", "", "a\0b"])
+@pytest.mark.parametrize("ending", ["arff", "csv", "libsvm", "npz", "parquet"])
+def test_encoding_that_cannot_be_read_is_refused(tmp_path, ending, encoding):
+    path = write_multilabel(small(), tmp_path / f"a.{ending}")
+    with pytest.raises(InputError, match=r"encoding=.*Give one such as 'utf-8'"):
+        read_multilabel(path, encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_values_that_the_encoding_lacks_come_from_escapes(tmp_path, encoding):
+    path = tmp_path / "a.arff"
+    path.write_bytes(
+        b"@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute x {'\\u20ac','\\ud800',b}\n"
+        b"@data\n0,'\\u20ac'\n1,b\n1,'\\ud800'\n"
+    )
+    data = read_multilabel(path, encoding=encoding)
+    assert data.categories == (("\u20ac", "\ud800", "b"),)
+    assert data.X.ravel().tolist() == [0, 2, 1]

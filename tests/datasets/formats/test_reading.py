@@ -4,10 +4,13 @@ import gzip
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
 from labelance.datasets.formats import _bytes
+from labelance.datasets.formats._labels import _matches
 from labelance.exceptions import DataFileError, InputError
 
 MUSIC = r"""% A comment, then a blank line
@@ -353,3 +356,24 @@ def test_sparse_real_data_agrees_with_another_parser(data_dir):
     Y = cells[:, [names.index(name) for name in data.label_names]]
     assert (csr_array(X) != data.X).nnz == 0
     np.testing.assert_array_equal(Y, data.Y.toarray())
+
+
+def slow_match(name, pattern):
+    """Say what a pattern means: a star is any characters."""
+    if not pattern:
+        return not name
+    if pattern[0] == "*":
+        return any(slow_match(name[i:], pattern[1:]) for i in range(len(name) + 1))
+    return name[:1] == pattern[0] and slow_match(name[1:], pattern[1:])
+
+
+@given(st.text("ab", max_size=7), st.text("ab*", max_size=6))
+def test_patterns_mean_what_they_say(name, pattern):
+    assert _matches(name, pattern.split("*")) == slow_match(name, pattern)
+
+
+def test_no_pattern_takes_forever(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a" * 200 + ",x\n1,0\n")
+    with pytest.raises(DataFileError, match="none is"):
+        read_multilabel(path, labels="*a" * 14 + "*b")

@@ -1,11 +1,16 @@
 """Writing is whole or not at all, and says no in time."""
 
+import errno
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.exceptions import InputError
+from labelance.datasets.formats import _write
+from labelance.exceptions import FileWriteError, InputError
 
 ENDINGS = ["arff", "arff.gz", "csv", "tsv", "parquet", "libsvm", "npz"]
 
@@ -113,3 +118,59 @@ def test_arrays_and_frames_are_written_as_they_are(tmp_path):
     data = read_multilabel(write_multilabel(arrays, tmp_path / "arrays.csv"))
     assert data.feature_names == ("x0", "x1")
     assert data.label_names == ("y0", "y1")
+
+
+@pytest.mark.parametrize("before", [None, "precious"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, ending, before):
+    path = tmp_path / f"a.{ending}"
+    if before is not None:
+        path.write_text(before)
+
+    def fill_disk(data, out):
+        out.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(_write._WRITERS, ending.removesuffix(".gz"), fill_disk)
+    with pytest.raises(FileWriteError, match=r"No space left.*Make room") as caught:
+        write_multilabel(small(), path, overwrite=True)
+    assert ("is as it was" in str(caught.value)) == (before is not None)
+    assert [file.name for file in tmp_path.iterdir()] == ([path.name] if before else [])
+    assert before is None or path.read_text() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the size of files is limited on Unix")
+@pytest.mark.parametrize("ending", ["arff.gz", "csv", "parquet", "npz"])
+def test_a_disk_that_takes_no_more_is_an_error_of_ours(tmp_path, ending):
+    code = """
+import resource, sys
+import numpy as np
+from labelance.datasets import MultiLabelDataset, write_multilabel
+from labelance.exceptions import FileWriteError
+data = MultiLabelDataset(np.random.default_rng(0).random((500, 50)), np.eye(500, 2))
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    write_multilabel(data, sys.argv[1])
+except FileWriteError as error:
+    print(error.fix)
+"""
+    command = [sys.executable, "-c", code, tmp_path / f"a.{ending}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.startswith("Make room"), done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(FileWriteError, match=r"a\.csv is written, but Permission denied"):
+        write_multilabel(small(), tmp_path / "a.csv")
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path):
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(FileWriteError, match="name a folder"):
+        write_multilabel(small(), tmp_path / "file" / "a.csv")
+    assert (tmp_path / "file").read_text() == "precious"

@@ -56,6 +56,7 @@ class _Body:
         self.sparse: bool | None = None
         self.parts: list[Any] = []
         self.lines: list[NDArray[np.int64]] = []
+        self.memory = header.memory
 
     def read(self, first_line: int, block: bytes) -> None:
         """Read a block of whole lines."""
@@ -69,6 +70,8 @@ class _Body:
                 values[""] = 0
         width = self.header.kinds.size
         found = find_cells(block, first_line, width, sparse=self.sparse)
+        self.memory += found.memory
+        self.file.require(self.memory + self.reader.memory, line=first_line)
         numbers, bad = self.reader.read(found)
         if bad >= 0 or found.mistake:
             raise self._error(found, bad)

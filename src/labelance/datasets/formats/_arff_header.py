@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._memory import BYTES_PER_NAME
 from labelance.datasets.formats._table import refuse_repeated_names
 from labelance.datasets.formats._values import DROP, NOMINAL, NUMBER, TEXT
 
@@ -48,18 +49,23 @@ class ArffHeader:
     names: tuple[str, ...]
     kinds: NDArray[np.uint8]
     categories: tuple[tuple[str, ...] | None, ...]
+    memory: int
 
 
 def read_header(
     file: TextFile, blocks: Iterator[tuple[int, bytes]], text: TextPolicy
 ) -> tuple[ArffHeader, int, bytes]:
     """Read up to ``@data``; also return the number of the next line and what came with it."""
-    head = bytearray()
-    for _, block in blocks:
+    head, memory = bytearray(), 0
+    for line, block in blocks:
         end = _data_line(block)
+        # Every name ends a line or stands before a comma, as values do.
+        names = block.count(b"\n", 0, end) + block.count(b",", 0, end)
+        memory += len(block[:end]) + names * BYTES_PER_NAME
+        file.require(memory, what="the head", line=line)
         head += block[:end]
         if end is not None:
-            header = _parse_header(file, head.decode(file.encoding), text)
+            header = _parse_header(file, head.decode(file.encoding), text, memory)
             return header, head.count(b"\n") + 1, block[end:]
     raise file.error(
         head.count(b"\n") + 1,
@@ -102,7 +108,7 @@ def _data_line(block: bytes) -> int | None:
     return None
 
 
-def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
+def _parse_header(file: TextFile, head: str, text: TextPolicy, memory: int) -> ArffHeader:
     relation, names, specs, lines = _split_head(file, head)
     if not names:
         raise file.error(
@@ -116,7 +122,8 @@ def _parse_header(file: TextFile, head: str, text: TextPolicy) -> ArffHeader:
         for spec, column in first.items()
     }
     kinds = np.array([known[spec][0] for spec in specs], dtype=np.uint8)
-    return ArffHeader(relation, tuple(names), kinds, tuple([known[spec][1] for spec in specs]))
+    categories = tuple([known[spec][1] for spec in specs])
+    return ArffHeader(relation, tuple(names), kinds, categories, memory)
 
 
 def _split_head(file: TextFile, head: str) -> _SplitHead:

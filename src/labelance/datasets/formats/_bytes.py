@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from labelance.exceptions import DataFileError
+from labelance.datasets.formats._memory import LEAST, show_amount
+from labelance.exceptions import DataFileError, InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 READ_SIZE = 1 << 18
 BLOCK_SIZE = 1 << 22
-MAX_BYTES = 4 << 30
 # Positions in a block are 32-bit numbers.
 MAX_BLOCK = 2**31 - 2
 
@@ -29,16 +29,38 @@ class _Unreadable(DataFileError):
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, plain or gzipped: where it is, how it is encoded, how large it may be."""
+    """A text file, plain or gzipped: where it is, its encoding, the memory it may take."""
 
     path: Path
     encoding: str = "utf-8"
-    max_bytes: int = MAX_BYTES
+    max_memory: int = LEAST
+
+    def __post_init__(self) -> None:
+        if not _extends_ascii(self.encoding):
+            raise InputError(
+                "encoding is an encoding of text that Python knows and that extends ASCII",
+                f"encoding={self.encoding!r}",
+                "Give one such as 'utf-8', 'latin-1' or 'cp1252'",
+            )
 
     def error(self, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
         """Make the error that names this file and the line."""
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
         return DataFileError(f"{where}: {asked}", came, fix)
+
+    def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
+        """Raise if more bytes than allowed are needed; ask before they are taken."""
+        if needed > self.max_memory:
+            raise self.error(line, *self.too_large(f"{what} would take {show_amount(needed)}"))
+
+    def too_large(self, came: str) -> tuple[str, str, str]:
+        """Say what is wrong with a file that takes more memory than allowed."""
+        return (
+            f"What is in the file takes at most max_memory={show_amount(self.max_memory)}",
+            came,
+            "If you trust the file, give more, such as max_memory='4GB' "
+            "(for commands: --max-memory 4GB)",
+        )
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes, unzipped and otherwise as they are."""
@@ -62,6 +84,7 @@ class TextFile:
                 number += block.count(b"\n")
                 pending, inside = [], False
             pending.append(piece[cut:])
+            self.require(sum(map(len, pending)), what="a line", line=number)
             inside ^= quote is not None and piece.count(quote, cut) % 2 == 1
         rest = b"".join(pending)
         if rest:
@@ -76,19 +99,21 @@ class TextFile:
 
     def _pieces(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
         """Yield the bytes, unzipped, in pieces of at most ``size``."""
-        total = 0
         with self._open() as stream:
             head = stream.read(READ_SIZE)
-            pieces = (
-                _ahead(_gunzip(stream, head, size))
-                if head.startswith(GZIP_MAGIC)
-                else _read(stream, head, size)
-            )
-            for piece in pieces:
-                total += len(piece)
-                if total > self.max_bytes:
-                    raise _Unreadable(*self.size_limit())
-                yield piece
+            if head.startswith(GZIP_MAGIC):
+                yield from self._limited(_ahead(_gunzip(stream, head, size)))
+            else:
+                yield from _read(stream, head, size)
+
+    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield unzipped pieces; endless zeros would take no memory, but all the time there is."""
+        total = 0
+        for piece in pieces:
+            total += len(piece)
+            if total > self.max_memory:
+                raise _Unreadable(*self.too_large("it is larger when unzipped"))
+            yield piece
 
     def _open(self) -> BinaryIO:
         try:
@@ -145,13 +170,14 @@ class TextFile:
             ) from problem
         return block
 
-    def size_limit(self) -> tuple[str, str, str]:
-        """Say what is wrong with a file of more bytes than allowed."""
-        return (
-            f"The file has at most max_bytes={self.max_bytes} bytes when unzipped",
-            "it has more",
-            "If you trust it, give a larger max_bytes",
-        )
+
+def _extends_ascii(encoding: str) -> bool:
+    """Tell whether the bytes of ASCII mean themselves, which all parsers build on."""
+    ascii_bytes = bytes(range(32, 127)) + b"\\x41+AGE-\n.xn--bcher-kva.a"
+    try:
+        return ascii_bytes.decode(encoding) == ascii_bytes.decode("ascii")
+    except (LookupError, UnicodeError, ValueError):
+        return False
 
 
 def _read(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:

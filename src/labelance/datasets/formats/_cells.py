@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance.datasets.formats._memory import BYTES_PER_NUMBER
+
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -50,6 +52,12 @@ class FoundCells:
         if self.ends.size:
             return int(np.searchsorted(self.ends, cell, "right")) - 1, int(self.columns[cell])
         return divmod(cell, self.width)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the cells take as numbers, with the columns and ends of sparse ones."""
+        cells = BYTES_PER_NUMBER * len(self.bounds) + self.columns.nbytes
+        return cells + self.ends.nbytes + BYTES_PER_NUMBER * self.rows
 
     def token(self, cell: int) -> bytes:
         """Bytes of a cell."""

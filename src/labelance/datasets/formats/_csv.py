@@ -16,6 +16,7 @@ from labelance.datasets.formats import _csv_rows as row
 from labelance.datasets.formats._bytes import TextFile
 from labelance.datasets.formats._cells import FoundCells
 from labelance.datasets.formats._csv_rows import find_cells
+from labelance.datasets.formats._memory import BYTES_PER_NAME
 from labelance.datasets.formats._table import Table, refuse_repeated_names
 from labelance.datasets.formats._text import CellWriter
 from labelance.datasets.formats._values import GUESS, NUMBER, TEXT, CellReader
@@ -88,7 +89,10 @@ class _Body:
 
     def read(self, reader: CellReader) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Yield blocks of cells, with the lines of their rows."""
+        memory = BYTES_PER_NAME * len(self.names)
         for found in self._blocks():
+            memory += found.memory
+            self.file.require(memory + reader.memory)
             # No cell can be bad, since columns with words in them are columns of text.
             numbers, _ = reader.read(found)
             yield numbers.reshape(found.rows, found.width), found.lines[: found.rows]
@@ -136,6 +140,9 @@ class _Body:
 def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
     """Names of the columns, and how many lines they take."""
     _, block = next(file.lines(quote=b'"'), (1, b""))
+    # A quoted name may have line ends in it; the rows below it are counted later.
+    first = block[: 1 << 24].split(b"\n", 1)[0]
+    file.require(BYTES_PER_NAME * first.count(separator.encode()), what="the header", line=1)
     # Longer than any name: the module's own limit is for cells.
     text = block[: 1 << 24].decode(file.encoding, "ignore")
     rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from itertools import compress, count
 from os import PathLike
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets.formats._bytes import TextFile
 from labelance.datasets.formats._table import Table
 from labelance.datasets.formats._xml import read_label_names
 from labelance.exceptions import DataFileError, InputError
@@ -63,7 +63,7 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
 
 def _names_in(table: Table, path: Path) -> tuple[str, ...]:
     """Read a label file under the same limit as the data."""
-    return read_label_names(path, max_bytes=table.file.max_bytes)
+    return read_label_names(path, max_memory=table.file.max_memory)
 
 
 def label_file_beside(path: Path) -> Path:
@@ -99,11 +99,32 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
 
 
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
-    form = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.S)
-    found = [j for j, name in enumerate(table.names) if form.fullmatch(name)]
+    pieces = pattern.split("*")
+    found = [j for j, name in enumerate(table.names) if _matches(name, pieces)]
     if not found:
         raise table.file.error(None, f"Some column is called {pattern!r}", "none is", _HOW_TO)
     return found
+
+
+def _matches(name: str, pieces: list[str]) -> bool:
+    """Tell whether a name is these pieces with anything between them.
+
+    Each piece is taken where it comes first, which leaves most to those after it; a regular
+    expression would try all other places as well, for hours.
+    """
+    first, *others = pieces
+    if not others:
+        return name == first
+    *middle, last = others
+    if not name.startswith(first) or not name.endswith(last):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for piece in middle:
+        found = name.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return at <= end
 
 
 def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[int]:
@@ -133,12 +154,14 @@ def _indicator(
     here = cells.data == codes[cells.indices]
     Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
     # In a sparse row a value that is left out is the first one, which may mean present.
-    return Y if codes.all() else _add_implied(Y, cells, codes == 0)
+    return Y if codes.all() else _add_implied(table.file, Y, cells, codes == 0)
 
 
-def _add_implied(Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
+def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
     """Add ones where nothing is stored, in the columns whose first value means present."""
     rows, columns = np.arange(cells.shape[0]), np.flatnonzero(implied)
+    needed = rows.size * columns.size * (columns.itemsize + 1)
+    file.require(needed, what="the labels that sparse rows leave out")
     all_ones = csr_array(
         (
             np.ones(rows.size * columns.size, dtype=np.int8),

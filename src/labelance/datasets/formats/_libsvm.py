@@ -14,13 +14,11 @@ from scipy.sparse import csr_array
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats import _libsvm_rows as row
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._memory import BYTES_PER_NAME
 from labelance.datasets.formats._text import number_texts, row_blocks
 from labelance.exceptions import DataFileError, InputError
 
-_HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\n")
-
-# Every column gets a name, so that a few bytes of text must not ask for billions of them.
-BYTES_PER_NAME = 64
+_HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\n")
 
 _MISTAKES = {
     row.BAD_LABEL: "A row begins with the numbers of its labels, parted by commas",
@@ -49,7 +47,7 @@ def read_libsvm(
     n_labels: int | None = None,
 ) -> MultiLabelDataset:
     """Read rows of label numbers and ``feature:value``, with or without a line ``n d q`` first."""
-    n, parts = None, [_no_rows()]
+    n, parts, memory = None, [_no_rows()], 0
     for first_line, block in file.lines():
         if first_line == 1 and (header := _HEADER.match(block)):
             n, d, q = map(int, header.groups())
@@ -60,6 +58,8 @@ def read_libsvm(
             block, first_line = block[header.end() :], 2
         if block:
             parts.append(_read_block(file, first_line, block))
+            memory += sum(part.nbytes for part in parts[-1])
+            file.require(memory, line=first_line)
     rows = _Rows(*map(np.concatenate, zip(*parts)))
     if n is not None and n != rows.lines.size:
         raise file.error(
@@ -120,13 +120,8 @@ def _matrix(
     ends = np.zeros(rows.lines.size + 1, dtype=np.int64)
     np.cumsum(rows.label_counts if is_label else rows.counts, out=ends[1:])
     width = int(columns.max(initial=-1)) + 1 if width is None else width
-    if width * BYTES_PER_NAME > file.max_bytes:
-        raise file.error(
-            None,
-            f"The names of all {what}s fit into max_bytes={file.max_bytes}",
-            f"there are {width} {what}s",
-            "Check the file; if it is right, give a larger max_bytes",
-        )
+    # Every column gets a name, so that a few bytes of text must not ask for billions of them.
+    file.require(width * BYTES_PER_NAME, what=f"the names of {width} {what}s")
     wrong = (columns < 0) | (columns >= width)
     if wrong.any():
         raise _out_of_range(file, rows.lines, ends, int(np.argmax(wrong)), what, first, width)

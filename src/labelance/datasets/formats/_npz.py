@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from typing import Any, BinaryIO
 
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array
 from labelance._arrays import check_compressed
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._memory import BYTES_PER_NAME, BYTES_PER_NUMBER, json_memory
 from labelance.exceptions import DataFileError
 
 VERSION = 1
@@ -23,11 +25,7 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
     """Read a dataset that `write_npz` wrote."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            total = sum(member.file_size for member in archive.infolist())
-        if total > file.max_bytes:
-            raise file.error(None, *file.size_limit())
-        with np.load(file.path, allow_pickle=False) as arrays:
-            return _from_arrays(arrays)
+            return _Archive(file, archive).dataset()
     except DataFileError:
         raise
     except FileNotFoundError as problem:
@@ -58,21 +56,64 @@ def _csr_arrays(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
     return arrays if name == "Y" else arrays | {f"{name}_data": matrix.data}
 
 
-def _from_arrays(arrays: Any) -> MultiLabelDataset:
-    words = json.loads(bytes(arrays["about"]))
-    if words.pop("version") != VERSION:
-        raise ValueError("it was written by a later version")
-    X = arrays["X"] if "X" in arrays else _csr(arrays, "X")
-    return MultiLabelDataset(X=X, Y=_csr(arrays, "Y"), **words)
+class _Archive:
+    """The arrays of a file that is open; each is taken within the memory that is left."""
+
+    def __init__(self, file: TextFile, archive: zipfile.ZipFile) -> None:
+        self.file, self.archive, self.memory = file, archive, 0
+
+    def dataset(self) -> MultiLabelDataset:
+        """Read everything."""
+        about = bytes(self._array("about"))
+        self._take(json_memory(about))
+        words = json.loads(about)
+        if words.pop("version") != VERSION:
+            raise ValueError("it was written by a later version")
+        X = self._dense("X") if "X.npy" in self.archive.namelist() else self._csr("X")
+        return MultiLabelDataset(X=X, Y=self._csr("Y"), **words)
+
+    def _dense(self, name: str) -> NDArray[Any]:
+        X = self._array(name)
+        self._take(BYTES_PER_NAME * X.shape[-1], "the names of the columns")
+        return X
+
+    def _csr(self, name: str) -> csr_array:
+        """Build a CSR of arrays that fit together; a file may say anything."""
+        indices, indptr = self._array(f"{name}_indices"), self._array(f"{name}_indptr")
+        n_rows, n_columns = self._array(f"{name}_shape").tolist()
+        self._take(BYTES_PER_NAME * abs(n_columns), f"the names of {n_columns} columns")
+        data = np.ones(len(indices), np.int8) if name == "Y" else self._array(f"{name}_data")
+        check_compressed(indptr, indices, len(data), (n_rows, n_columns), name)
+        return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """Read an array, if it is no larger than it says and than it may be."""
+        member = self.archive.getinfo(f"{name}.npy")
+        with self.archive.open(member) as stream:
+            shape, dtype = _read_array_header(stream)
+        size = math.prod(shape)
+        if size * dtype.itemsize > member.file_size:
+            raise ValueError(f"{name} has {member.file_size} bytes, too few for {shape} numbers")
+        # Numbers become double in the dataset.
+        self._take(max(size * BYTES_PER_NUMBER, member.file_size))
+        with self.archive.open(member) as stream:
+            array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+        return array
+
+    def _take(self, more: int, what: str = "the arrays") -> None:
+        self.memory += more
+        self.file.require(self.memory, what=what)
 
 
-def _csr(arrays: Any, name: str) -> csr_array:
-    """Build a CSR of arrays that fit together; a file may say anything."""
-    indices, indptr = arrays[f"{name}_indices"], arrays[f"{name}_indptr"]
-    n_rows, n_columns = arrays[f"{name}_shape"].tolist()
-    data = np.ones(len(indices), np.int8) if name == "Y" else arrays[f"{name}_data"]
-    check_compressed(indptr, indices, len(data), (n_rows, n_columns), name)
-    return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+def _read_array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and type that an array in the NPY format says it has."""
+    version = np.lib.format.read_magic(stream)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, _, dtype = read(stream)
+    return shape, dtype
 
 
 def _not_ours(file: TextFile, problem: Exception) -> DataFileError:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from labelance._utils import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._memory import BYTES_PER_NAME, BYTES_PER_NUMBER, json_memory
 from labelance.datasets.formats._table import Table, refuse_repeated_names
 from labelance.exceptions import DataFileError, InputError
 
@@ -28,22 +29,49 @@ def read_parquet(file: TextFile) -> Table:
     pa, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(file.path) as source:
-            groups = range(source.metadata.num_row_groups)
-            size = sum(source.metadata.row_group(g).total_byte_size for g in groups)
-            if size > file.max_bytes:
-                raise file.error(None, *file.size_limit())
-            table = source.read()
-            words = dict(json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}")))
+            _check_size(file, source.metadata)
+            texts = _check_types(file, pa, source.schema_arrow)
+        # Words come as codes: a word of a megabyte in a million rows is in memory once.
+        with parquet.ParquetFile(file.path, read_dictionary=texts) as source:
+            table = source.read(use_threads=False)
+        about = (table.schema.metadata or {}).get(METADATA_KEY, b"{}")
+        file.require(json_memory(about), what="the metadata")
+        return _to_table(file, table, dict(json.loads(about)), set(texts))
     except DataFileError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as problem:
+    except Exception as problem:
+        # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
         raise file.error(
             None,
             "The file is a whole Parquet file",
-            f"it cannot be read as one ({str(problem).splitlines()[0]})",
+            f"it cannot be read as one ({_first_line(problem)})",
             "Check the path, or download or write it again",
         ) from problem
-    return _to_table(file, table, words)
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or [type(problem).__name__])[0]
+
+
+def _check_size(file: TextFile, metadata: Any) -> None:
+    """Refuse a table that takes too much memory, as it is in the file or as numbers."""
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
+    numbers = rows * metadata.num_columns * BYTES_PER_NUMBER
+    names = metadata.num_columns * BYTES_PER_NAME
+    file.require(names + max(numbers, sum(group.total_byte_size for group in groups)))
+
+
+def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
+    """Refuse lists and the like before they are read; return the columns of words."""
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise _wrong_type(file, field.name, field.type)
+    return [field.name for field in schema if _is_text(pa, field.type)]
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
@@ -96,12 +124,12 @@ def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | No
     return pa.DictionaryArray.from_arrays(codes, pa.array(values, type=pa.string()))
 
 
-def _to_table(file: TextFile, table: Any, words: dict[str, Any]) -> Table:
+def _to_table(file: TextFile, table: Any, words: dict[str, Any], texts: set[str]) -> Table:
     names = tuple(table.column_names)
     refuse_repeated_names(file, names)
     declared = words.get("categories", {})
     columns = [
-        _from_arrow(file, name, column, declared.get(name))
+        _from_arrow(file, name, column, declared.get(name), is_text=name in texts)
         for name, column in zip(names, table.columns)
     ]
     cells: Any = np.empty((table.num_rows, len(names)))
@@ -119,13 +147,16 @@ def _to_table(file: TextFile, table: Any, words: dict[str, Any]) -> Table:
     )
 
 
-def _from_arrow(file: TextFile, name: str, column: Any, declared: list[str] | None) -> Column:
+def _from_arrow(
+    file: TextFile, name: str, column: Any, declared: list[str] | None, *, is_text: bool
+) -> Column:
     """Numbers of a column, or codes and values of a nominal one; NaN is missing."""
     pa, _ = _pyarrow()
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text:
+        column = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
         words = sorted(set(column.drop_null().unique().to_pylist()))
-        return _codes(column.dictionary_encode(), declared or words)
+        return _codes(column, declared or words)
     if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
         return _codes(column, declared)
     if pa.types.is_boolean(kind):
@@ -133,13 +164,17 @@ def _from_arrow(file: TextFile, name: str, column: Any, declared: list[str] | No
     try:
         numbers = column.cast(pa.float64(), safe=False).to_numpy()
     except pa.ArrowException as problem:
-        raise file.error(
-            None,
-            "Columns are numbers, booleans or words",
-            f"{name!r} is of type {kind}",
-            "Convert or remove this column",
-        ) from problem
+        raise _wrong_type(file, name, kind) from problem
     return numbers, None
+
+
+def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
+    return file.error(
+        None,
+        "Columns are numbers, booleans or words",
+        f"{name!r} is of type {kind}",
+        "Convert or remove this column",
+    )
 
 
 def _codes(column: Any, declared: list[str] | None) -> Column:

@@ -11,11 +11,12 @@ from typing import Any, Literal
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._arff import read_arff
 from labelance.datasets.formats._arff_header import TextPolicy
-from labelance.datasets.formats._bytes import MAX_BYTES, TextFile
+from labelance.datasets.formats._bytes import TextFile
 from labelance.datasets.formats._csv import read_csv
 from labelance.datasets.formats._formats import Format, find_format
 from labelance.datasets.formats._labels import Labels, split_labels
 from labelance.datasets.formats._libsvm import read_libsvm
+from labelance.datasets.formats._memory import find_budget
 from labelance.datasets.formats._npz import read_npz
 from labelance.datasets.formats._parquet import read_parquet
 from labelance.datasets.formats._table import Table
@@ -50,7 +51,7 @@ def read_multilabel(
     n_features: int | None = None,
     n_labels: int | None = None,
     encoding: str = "utf-8",
-    max_bytes: int = MAX_BYTES,
+    max_memory: int | str | None = None,
 ) -> MultiLabelDataset:
     r"""Read multi-label data from a file: ARFF, CSV, TSV, Parquet, LibSVM text or NPZ.
 
@@ -86,9 +87,11 @@ def read_multilabel(
         are used unless told.
     encoding : str, default="utf-8"
         The encoding of a text file.
-    max_bytes : int, default=4 GiB
-        The most bytes the file may have when unzipped, a guard against files made to fill the
-        memory.
+    max_memory : int or str, optional
+        The most memory that the data, names included, may take, in bytes or as ``"4GB"``: a guard
+        against small files made to fill the memory. A gzipped file may not unzip to more, either.
+        Unless given, what the environment variable ``LABELANCE_MAX_MEMORY`` says, or else 1 GiB or
+        100 times the size of the file, whichever is more.
 
     Returns
     -------
@@ -136,7 +139,8 @@ def read_multilabel(
     read, takes = _READERS[kind]
     options = {name: value for name, value in given.items() if value is not None}
     _check_options(options, takes, kind)
-    file = TextFile(Path(path), encoding=encoding, max_bytes=max_bytes)
+    budget = find_budget(Path(path), max_memory)
+    file = TextFile(Path(path), encoding=encoding, max_memory=budget)
     found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
     return found if isinstance(found, MultiLabelDataset) else split_labels(found, labels, present)
 

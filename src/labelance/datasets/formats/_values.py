@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from labelance._utils import kernel
 from labelance.datasets._dataset import Categories
 from labelance.datasets.formats._cells import ESCAPED, MISSING, Bytes, FoundCells, Ints, Longs
+from labelance.datasets.formats._memory import BYTES_PER_NAME
 from labelance.datasets.formats._numbers import BAD, KNOWN, UNDECIDED, parse_number
 from labelance.datasets.formats._vocabulary import UNKNOWN, Vocabulary, build_vocabulary, find_slot
 
@@ -38,6 +39,7 @@ class CellReader:
         self.learned: dict[int, dict[str, int]] = {
             int(j): {} for j in np.flatnonzero(kinds == TEXT)
         }
+        self.memory = 0  # what the learned values take
         self._build_vocabulary()
 
     def read(self, found: FoundCells) -> tuple[NDArray[np.float64], int]:
@@ -93,7 +95,10 @@ class CellReader:
         column = found.place(cell)[1]
         if column in self.learned:
             values = self.learned[column]
-            return values.setdefault(value, len(values))
+            if value not in values:
+                values[value] = len(values)
+                self.memory += BYTES_PER_NAME + len(value)
+            return values[value]
         if self.kinds[column] == NOMINAL:
             return (self.declared[column] or ()).index(value)
         return float(value)

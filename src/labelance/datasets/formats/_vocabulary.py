@@ -33,7 +33,7 @@ def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str
     """Collect the values of all columns; a column of numbers has None."""
     numbers: dict[tuple[str, ...], int] = {}
     lists = [-1 if c is None else numbers.setdefault(c, len(numbers)) for c in categories]
-    words = [value.encode(encoding) for known in numbers for value in known]
+    words = [_encode(value, encoding) for known in numbers for value in known]
     lengths = [len(known) for known in numbers]
     bounds = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum([len(word) for word in words], out=bounds[1:])
@@ -50,6 +50,14 @@ def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str
     )
     _fill(vocabulary.words, vocabulary.bounds, vocabulary.owners, vocabulary.slots)
     return vocabulary
+
+
+def _encode(value: str, encoding: str) -> bytes:
+    """Return the bytes of a value; one that only an escape can write has bytes that no cell has."""
+    try:
+        return value.encode(encoding)
+    except UnicodeEncodeError:
+        return b"\n"
 
 
 @kernel

@@ -9,20 +9,36 @@ from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from labelance.datasets.formats._bytes import MAX_BYTES, TextFile
-from labelance.exceptions import InputError
+from labelance.datasets.formats._bytes import TextFile
+from labelance.datasets.formats._memory import find_budget
+from labelance.exceptions import DataFileError, InputError
+
+# What the parser and the names may take for a byte of text, and how deep labels may be nested.
+MEMORY_PER_BYTE = 16
+MOST_LEVELS = 1000
 
 NAMESPACE = "http://mulan.sourceforge.net/labels"
 
 
-def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ...]:
+def read_label_names(path: Path, *, max_memory: int | None = None) -> tuple[str, ...]:
     """Read the names of all labels of a Mulan label file, nested ones included."""
-    file, names = TextFile(path, max_bytes=max_bytes), list[str]()
-    parser = _make_parser(file, names)
+    file, names = TextFile(path, max_memory=find_budget(path, max_memory)), list[str]()
+    parser, memory = _make_parser(file, names), 0
     try:
         for block in file.blocks():
+            memory += MEMORY_PER_BYTE * len(block)
+            file.require(memory, what="the label file")
             parser.Parse(block, False)
         parser.Parse(b"", True)
+    except DataFileError:
+        raise
+    except (LookupError, ValueError) as problem:
+        raise file.error(
+            1,
+            "The label file is in an encoding that can be read",
+            f"it says another ({problem})",
+            'Save it as UTF-8, with encoding="utf-8" in its first line',
+        ) from problem
     except expat.ExpatError as problem:
         raise file.error(
             problem.lineno,
@@ -36,6 +52,7 @@ def read_label_names(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[str, ..
 def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
     """Make a parser that collects names and refuses all that could expand or open files."""
     parser = expat.ParserCreate()
+    level = 0
 
     def refuse(*_: object) -> NoReturn:
         raise file.error(
@@ -45,7 +62,20 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
             "Remove the DOCTYPE; nothing was expanded",
         )
 
+    def leave(tag: str) -> None:
+        nonlocal level
+        level -= 1
+
     def collect(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > MOST_LEVELS:
+            raise file.error(
+                parser.CurrentLineNumber,
+                f"Labels are nested in at most {MOST_LEVELS} levels",
+                "there are more",
+                "Close the elements, or name the labels with labels=[…]",
+            )
         if tag.rpartition(":")[2] != "label":
             return
         if "name" not in attributes:
@@ -61,6 +91,7 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     parser.StartElementHandler = collect
+    parser.EndElementHandler = leave
     return parser
 
 

@@ -1,0 +1,169 @@
+"""Small files that stand for much memory are refused before it is taken."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.datasets._rda import read_rda
+from labelance.datasets.formats._memory import LEAST, find_budget, parse_amount, show_amount
+from labelance.exceptions import DataFileError, InputError
+
+# Reads every file named with at most 100 MB, in a process that can have little more than that.
+READ_ALL = """
+import resource, sys
+from pathlib import Path
+from labelance.datasets import read_multilabel
+from labelance.exceptions import DataFileError
+small, *bombs = sys.argv[1:]
+for path in Path(small).iterdir():
+    if path.suffix != ".xml":
+        read_multilabel(path)  # everything that is loaded and compiled, is so by now
+virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+limit = virtual + 900_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for path in bombs:
+    try:
+        read_multilabel(path, max_memory="100MB", labels=-1 if ".csv" in path else None)
+        print(path, "was read")
+    except DataFileError as error:
+        if "max_memory=100 MB" not in str(error) or "--max-memory" not in str(error):
+            print(path, error)
+"""
+
+
+def zipped(text):
+    return gzip.compress(text, 1, mtime=0)
+
+
+def arff(width, rows, kind=b"numeric"):
+    head = b"".join(b"@attribute a%d %s\n" % (i, kind) for i in range(width))
+    return b"@relation 'r: -C 1'\n@attribute l {0,1}\n" + head + b"@data\n" + rows
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
+def about(**words):
+    return np.frombuffer(json.dumps({"version": 1, **words}).encode(), np.uint8)
+
+
+def declared(shape):
+    """Return an NPZ with an array that says it is of this shape."""
+    out, array = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        array, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("about.npy", array.getvalue() + bytes(64))
+    return out.getvalue()
+
+
+EMPTY = {
+    "Y_indices": np.empty(0, np.int32),
+    "Y_indptr": np.zeros(3, np.int32),
+    "X": np.zeros((2, 1)),
+}
+BOMBS = {
+    "wide.npz": lambda: npz(about=about(), Y_shape=np.array([2, 2**40]), **EMPTY),
+    "zeros.npz": lambda: npz(about=np.zeros(200_000_000, np.uint8)),
+    "flags.npz": lambda: npz(about=about(), X=np.zeros((30, 1_000_000), np.int8)),
+    "words.npz": lambda: npz(about=np.frombuffer(b"[" + b"[]," * 3_000_000, np.uint8)),
+    "dense.arff.gz": lambda: zipped(arff(19, (b"0," * 19 + b"0\n") * 700_000)),
+    "sparse.arff.gz": lambda: zipped(arff(1, b"{}\n" * 8_000_000)),
+    "head.arff.gz": lambda: zipped(arff(1_300_000, b"")),
+    "values.arff.gz": lambda: zipped(
+        arff(1, b"", b"{" + b",".join(b"%d" % i for i in range(1_600_000)) + b"}")
+    ),
+    "implied.arff": lambda: (
+        b"@relation 'r: -C 2000'\n"
+        + b"".join(b"@attribute l%d {1,0}\n" % i for i in range(2000))
+        + b"@data\n"
+        + b"{}\n" * 10_000
+    ),
+    "cells.csv.gz": lambda: zipped(
+        b",".join(b"%d" % i for i in range(100)) + b"\n" + (b"," * 99 + b"\n") * 150_000
+    ),
+    "names.csv.gz": lambda: zipped(b",".join(b"%d" % i for i in range(1_700_000)) + b"\n"),
+    "line.csv.gz": lambda: zipped(b'a,b\n"' + b"x" * 110_000_000),
+    "rows.libsvm.gz": lambda: zipped(b"1\n" * 4_000_000),
+    "wide.libsvm": lambda: b"0 9999999999:1\n",
+}  # fmt: skip
+
+
+def parquet(path):
+    pa = pytest.importorskip("pyarrow")
+    zeros = pa.array(np.zeros(2_000_000, np.int8))
+    table = pa.table({f"c{i}": zeros for i in range(20)})
+    pytest.importorskip("pyarrow.parquet").write_table(table, path)
+
+
+def label_file(path):
+    path.write_bytes(arff(1, b"0,1\n"))
+    path.with_suffix(".xml").write_bytes(
+        zipped(b"<labels>" + b'<label name="a"/>' * 600_000 + b"</labels>")
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux")
+def test_bombs_are_refused_before_they_take_memory(tmp_path):
+    small = tmp_path / "small"
+    data = MultiLabelDataset(np.eye(3), np.eye(3), categories=(None, ("0", "1"), None))
+    for ending in ("arff.gz", "csv", "libsvm", "npz", "parquet"):
+        write_multilabel(data, small / f"{ending.partition('.')[0]}.{ending}")
+    bombs = [tmp_path / name for name in (*BOMBS, "rows.parquet", "labels.arff")]
+    for path in bombs[:-2]:
+        path.write_bytes(BOMBS[path.name]())
+    parquet(bombs[-2])
+    label_file(bombs[-1])
+    assert max(path.stat().st_size for path in bombs) < 10_000_000
+    command = [sys.executable, "-c", READ_ALL, small, *bombs]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_an_array_is_not_larger_than_its_bytes(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(declared((2**40,)))
+    with pytest.raises(DataFileError, match="too few for"):
+        read_multilabel(path)
+
+
+def test_r_objects_have_the_same_budget():
+    vector = b"\0\0\4\2\0\0\0\1\0\4\0\x09\0\0\0\1a\0\0\0\x0e" + b"\x7f\xff\xff\xff"
+    content = b"RDX2\nX\n" + bytes(12) + vector + bytes(100)
+    with pytest.raises(DataFileError, match="more memory"):
+        read_rda(content, "a.rda")
+
+
+def test_the_budget_is_a_gibibyte_or_a_hundred_times_the_file(tmp_path, monkeypatch):
+    monkeypatch.delenv("LABELANCE_MAX_MEMORY", raising=False)
+    path = tmp_path / "a.csv"
+    assert find_budget(path) == LEAST == 2**30
+    with path.open("wb") as out:
+        out.truncate(100_000_000)
+    assert find_budget(path) == 10_000_000_000
+    assert find_budget(path, "4GB") == 4_000_000_000
+    monkeypatch.setenv("LABELANCE_MAX_MEMORY", "2 MiB")
+    assert find_budget(path) == 2 << 20
+    assert find_budget(path, 5) == 5
+
+
+@pytest.mark.parametrize("amount", ["", "much", "-1", 0, -5, "0", True, "1e9", "1 XB", "٣GB"])
+def test_amounts_that_are_none_are_refused(tmp_path, amount):
+    with pytest.raises(InputError, match="max_memory is a number of bytes"):
+        read_multilabel(tmp_path / "a.csv", max_memory=amount)
+
+
+def test_amounts_are_shown_as_they_are_given():
+    for text in ("1 B", "999 B", "4 GB", "1.5 TB"):
+        assert show_amount(parse_amount(text)) == text
