@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
@@ -44,11 +44,10 @@ def count(monkeypatch, owner, name):
 
 
 def test_five_members_share_one_search(monkeypatch, data):
-    import labelance.neighbors._resolve as resolve
-
-    searches = count(monkeypatch, resolve, "search")
+    searches = count(monkeypatch, NearestNeighbors, "kneighbors")
     fits = count(monkeypatch, DecisionTreeClassifier, "fit")
-    EMLS(TREE, MLSOL(), n_estimators=5, random_state=0).fit(*data)
+    sampler = MLSOL(k_neighbors=NearestNeighbors(n_neighbors=6))
+    EMLS(TREE, sampler, n_estimators=5, random_state=0).fit(*data)
     assert (len(searches), len(fits)) == (1, 5)
 
 

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 
-from labelance.neighbors import _search
-
 
 def _gap(x: float, z: float, nominal: bool, width: float, low: float, high: float) -> float:
     if nominal:
@@ -80,8 +78,8 @@ def engines() -> Callable[..., Any]:
 
     @contextmanager
     def using(fast: bool, working_memory: float = 1024) -> Iterator[None]:
-        small = patch.object(_search, "_SMALL", 0 if fast else 2**62)
-        large = patch.object(_search, "_LARGE", 0)  # threads even for little work
+        small = patch("labelance.neighbors._find._SMALL", 0 if fast else 2**62)
+        large = patch("labelance.neighbors._find._LARGE", 0)  # threads even for little work
         with small, large, config_context(working_memory=working_memory):
             yield
 

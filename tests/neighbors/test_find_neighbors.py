@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelance.neighbors import Space, _tree, find_neighbors
+from labelance.neighbors import FeatureMetric, find_neighbors
 
 TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
 
@@ -95,8 +95,9 @@ def test_missing_values_make_the_largest_difference(
         for container in (X, sp.csr_array(X)):
             same(find_neighbors(container, 3, **options), expected)
             learned = {"scale": scale, "categorical": nominal, "missing": "distance"}
-            space, rows = Space.of(container, **learned), np.repeat(np.arange(len(X)), 3)
-            pairs = space.paired(container, container, rows, expected[0].ravel())
+            metric = FeatureMetric.learn(container, **learned)
+            rows = np.repeat(np.arange(len(X)), 3)
+            pairs = metric.paired(container, container, rows, expected[0].ravel())
             np.testing.assert_array_equal(pairs, expected[1].ravel())
 
 
@@ -192,7 +193,7 @@ def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
     """Trees are for very many rows; here they get few, and crowds of equally near ones."""
     X = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=4, max_size=20))]
     k = data.draw(st.integers(1, 3))
-    with engines(fast=True), patch.object(_tree, "_ROWS", 0):
+    with engines(fast=True), patch("labelance.neighbors._kdtree._ROWS", 0):
         same(find_neighbors(X, k), nearest(euclidean_table(X), k))
         Q = X[::-2] * 0.75
         expected = nearest(euclidean_table(X, Q=Q), k, own=False)

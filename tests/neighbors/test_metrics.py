@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
 from labelance.exceptions import InputError
-from labelance.neighbors import Space, find_neighbors
+from labelance.neighbors import FeatureMetric, find_neighbors
 
 NUMBERS = st.one_of(st.integers(-2, 2).map(float), st.floats(-10, 10, allow_subnormal=False))
 TABLES = st.tuples(st.integers(3, 10), st.integers(1, 4)).flatmap(
@@ -112,22 +112,24 @@ def test_scale_comes_before_any_metric(nearest):
 @given(X=TABLES, data=st.data())
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
 def test_paired_distances_are_those_of_the_search(metric, X, data):
-    space = Space.of(X, metric=metric, scale="range")
+    learned = FeatureMetric.learn(X, metric=metric, scale="range")
     found = find_neighbors(X, 2, metric=metric, scale="range")
     rows = np.repeat(np.arange(len(X)), 2)
     near = found.indices.ravel()
-    np.testing.assert_array_equal(space.paired(X, X, rows, near), found.distances.ravel())
+    np.testing.assert_array_equal(learned.paired(X, X, rows, near), found.distances.ravel())
     if metric != "chebyshev":
         sparse = sp.csr_array(X)
-        pairs = Space.of(sparse, metric=metric, scale="range").paired(sparse, sparse, rows, near)
+        pairs = FeatureMetric.learn(sparse, metric=metric, scale="range").paired(
+            sparse, sparse, rows, near
+        )
         np.testing.assert_array_equal(pairs, found.distances.ravel())
-    np.testing.assert_array_equal(space.paired(X, X[near[::2]]), found.distances[:, 0])
+    np.testing.assert_array_equal(learned.paired(X, X[near[::2]]), found.distances[:, 0])
 
 
 def test_paired_distances_of_a_callable():
     X = np.arange(6.0).reshape(3, 2)
-    space = Space.of(X, metric=lambda a, b: float(np.abs(a - b).max()))
-    np.testing.assert_array_equal(space.paired(X, X, [0, 1], [2, 1]), [4.0, 0.0])
+    learned = FeatureMetric.learn(X, metric=lambda a, b: float(np.abs(a - b).max()))
+    np.testing.assert_array_equal(learned.paired(X, X, [0, 1], [2, 1]), [4.0, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 
 from labelance.datasets import make_figure2
 from labelance.imbalance import local_distribution
-from labelance.neighbors import Space, find_neighbors
+from labelance.neighbors import FeatureMetric, find_neighbors
 from labelance.sampling import MLSMOTE, MLSOL
 from labelance.sampling._assign import assign_labels
 from labelance.sampling._mlsol import positions
@@ -21,10 +21,10 @@ def test_mlsol_labels_by_the_place():
     figure = make_figure2()
     local = local_distribution(figure.Y, find_neighbors(figure.X, 5))
     seeds = np.full(4, figure.seed)
-    space = Space.of(
+    metric = FeatureMetric.learn(
         figure.X, metric="euclidean", scale=None, categorical=np.zeros(2, bool), missing="error"
     )
-    cd = positions(space, figure.X, figure.candidates, seeds, figure.candidate_references)
+    cd = positions(metric, figure.X, figure.candidates, seeds, figure.candidate_references)
     labels = assign_labels(local, seeds, figure.candidate_references, cd).toarray()
     assert_array_equal(labels, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
 

@@ -106,7 +106,7 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
 
 def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypatch):
     import labelance.learners._mlknn as mlknn
-    import labelance.neighbors._resolve as resolve
+    import labelance.neighbors._find as find_module
     import labelance.study._folds as folds
 
     shared, own = [], []
@@ -125,8 +125,8 @@ def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypa
         return watched
 
     monkeypatch.setattr(folds, "find_neighbors", find)
-    for module in (resolve, mlknn):
-        monkeypatch.setattr(module, "search", watch(module.search))
+    for module in (find_module, mlknn):
+        monkeypatch.setattr(module, "search_neighbors", watch(module.search_neighbors))
     _, fold, rows = rows_of(tiny.only(methods=["Default", "MLSOL"]), "one")
     assert all(row["status"] == "done" for row in rows.values())
     assert shared == [10]  # MLkNN's ten serve MLSOL's five

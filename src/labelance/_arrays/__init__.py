@@ -1,20 +1,27 @@
-"""The seam: the only code that knows numpy arrays from sparse matrices from data frames.
+"""The only code that knows numpy arrays from sparse matrices from data frames.
 
-Algorithms see a *table*: clean values, column names, and a way to build the same kind of
-container again. Everything else is a verb (:func:`take_rows`, :func:`mix_rows`).
+Algorithms see a *container*: clean values, column names, and a way to build the same kind
+again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
 """
 
-from labelance._arrays._mix import mix_rows
-from labelance._arrays._open import Table, open_table
-from labelance._arrays._rows import squeeze_runs, stack_rows, take_rows
-from labelance._arrays._structure import check_compressed, check_structure
+from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._open import Container, open_container, stack_rows, take_rows
+from labelance._arrays._sparse import (
+    SparseRows,
+    check_compressed,
+    check_structure,
+    sparse_rows,
+    squeeze_runs,
+)
 
 __all__ = [
-    "Table",
+    "Container",
+    "SparseRows",
     "check_compressed",
     "check_structure",
-    "mix_rows",
-    "open_table",
+    "interpolate_rows",
+    "open_container",
+    "sparse_rows",
     "squeeze_runs",
     "stack_rows",
     "take_rows",

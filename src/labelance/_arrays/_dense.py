@@ -25,7 +25,7 @@ def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return values.astype(dtype, copy=False)
 
 
-class DenseTable:
+class DenseContainer:
     """A two-dimensional array; ``as_list`` for nested lists, which come back as lists."""
 
     def __init__(self, native: np.ndarray, *, as_list: bool = False) -> None:
@@ -60,7 +60,7 @@ class DenseTable:
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
-        """Return 0/1 labels in this table's kind; the row numbers matter to frames only."""
+        """Return 0/1 labels in this container's kind; the row numbers matter to frames only."""
         return self._close(Y.toarray().astype(self.native.dtype))  # dense because Y came dense
 
     def _close(self, out: np.ndarray) -> Any:

@@ -20,7 +20,7 @@ def is_frame(data: Any) -> bool:
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
-class FrameTable:
+class FrameContainer:
     """A data frame; categorical columns become codes, and come back as categories."""
 
     def __init__(self, native: Any, role: str) -> None:

@@ -1,17 +1,17 @@
-"""Which kind of container is it? Decided once, here."""
+"""Which kind of container it is, decided once: open one, take rows, stack rows."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._arrays._dense import DenseTable
-from labelance._arrays._frame import FrameTable, is_frame
-from labelance._arrays._sparse import SparseTable
-from labelance._arrays._structure import check_structure
+from labelance._arrays._dense import DenseContainer
+from labelance._arrays._frame import FrameContainer, is_frame
+from labelance._arrays._sparse import SparseContainer, check_structure
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
@@ -33,7 +33,7 @@ _CONVERT = {
 }
 
 
-class Table(Protocol):
+class Container(Protocol):
     """What every kind of container offers to the rest of the library."""
 
     native: Any
@@ -56,17 +56,49 @@ class Table(Protocol):
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
 
 
-def open_table(data: Any, role: str) -> Table:
-    """Wrap ``data``, called ``role`` ("X" or "Y") in messages, in the table of its kind."""
+def open_container(data: Any, role: str) -> Container:
+    """Wrap ``data``, called ``role`` ("X" or "Y") in messages, in the container of its kind."""
     _refuse_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
     try:
         if not isinstance(data, np.ndarray) and is_frame(data):
-            return FrameTable(data, role)
+            return FrameContainer(data, role)
     except DuplicateError:
         raise _repeated_names(role, list(data.columns)) from None
     return _open_dense(data, role)
+
+
+def take_rows(container: Any, rows: np.ndarray) -> Any:
+    """Return the given rows of an array, sparse matrix, data frame or list, in that order.
+
+    Examples
+    --------
+    >>> from labelance._arrays import take_rows
+    >>> take_rows([10, 20, 30], [2, 0])
+    [30, 10]
+    """
+    if sp.issparse(container):
+        return container.tocsr()[rows].asformat(container.format)
+    if isinstance(container, np.ndarray):
+        return container[rows]
+    native = nw.from_native(container, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, (nw.DataFrame, nw.Series)):
+        return _take_native(container, native, np.asarray(rows))
+    return [container[row] for row in rows]
+
+
+def _take_native(container: Any, wrapped: Any, rows: np.ndarray) -> Any:
+    if hasattr(container, "iloc"):  # pandas and its likes keep the index labels of the rows
+        return container.iloc[rows]
+    return wrapped[rows.tolist()].to_native()
+
+
+def stack_rows(top: Any, bottom: Any) -> Any:
+    """Put clean rows ``bottom`` under clean rows ``top`` (both arrays, or both CSR)."""
+    if sp.issparse(top):
+        return sp.vstack([top, bottom], format="csr")
+    return np.concatenate([top, bottom])
 
 
 def _refuse_foreign(data: Any, role: str) -> None:
@@ -94,7 +126,7 @@ def _repeated_names(role: str, names: list[Any]) -> InputError:
     )
 
 
-def _open_sparse(data: Any, role: str) -> SparseTable:
+def _open_sparse(data: Any, role: str) -> SparseContainer:
     if data.ndim != 2:
         raise InputError(
             f"{role} has two dimensions, rows and columns",
@@ -108,10 +140,10 @@ def _open_sparse(data: Any, role: str) -> SparseTable:
             f"Convert it: {role}.astype(float)",
         )
     check_structure(data, role)
-    return SparseTable(data)
+    return SparseContainer(data)
 
 
-def _open_dense(data: Any, role: str) -> DenseTable:
+def _open_dense(data: Any, role: str) -> DenseContainer:
     if isinstance(data, np.matrix):
         raise ContainerError(
             f"{role} is a numpy array",
@@ -130,7 +162,7 @@ def _open_dense(data: Any, role: str) -> DenseTable:
             _describe(data, native, role),
             _advice(native, role),
         )
-    return DenseTable(native, as_list=isinstance(data, (list, tuple)))
+    return DenseContainer(native, as_list=isinstance(data, (list, tuple)))
 
 
 def _numbers_from_objects(native: np.ndarray, role: str) -> np.ndarray:

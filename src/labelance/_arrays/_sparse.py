@@ -1,16 +1,35 @@
-"""scipy's sparse matrices and arrays, of any format; inside, always a canonical CSR array."""
+"""scipy's sparse matrices and arrays, of any format; inside, always a canonical CSR array.
+
+Compiled routines, scipy's and ours, follow index arrays without looking: an index outside
+reads or writes memory that belongs to others. So the index arrays of whatever comes from
+outside are checked here.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._dense import cast_like
+from labelance.exceptions import InputError
 
 
-class SparseTable:
+class SparseRows(NamedTuple):
+    """A CSR matrix as compiled code sees it."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+def sparse_rows(X: Any) -> SparseRows:
+    """Return the three arrays of a CSR matrix under their names."""
+    return SparseRows(X.data, X.indices, X.indptr)
+
+
+class SparseContainer:
     """A sparse matrix or array; the same class and format come back."""
 
     def __init__(self, native: Any) -> None:
@@ -50,7 +69,7 @@ class SparseTable:
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
-        """Return 0/1 labels in this table's kind."""
+        """Return 0/1 labels in this container's kind."""
         return self._close(Y.astype(self.native.dtype))
 
     def _close(self, out: sp.csr_array) -> Any:
@@ -67,3 +86,124 @@ def _canonical(matrix: sp.csr_array) -> sp.csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Close the gaps between runs [start, end) of a buffer that was filled row by row.
+
+    Returns the filled positions, and the CSR row pointer over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays import squeeze_runs
+    >>> squeeze_runs(np.array([0, 5]), np.array([2, 6]))
+    (array([0, 1, 5]), array([0, 2, 3]))
+    """
+    lengths = ends - starts
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    filled = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+    return filled, indptr
+
+
+def check_structure(matrix: Any, role: str) -> None:
+    """Raise unless the index arrays of a two-dimensional sparse matrix fit its shape.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array
+        Of any of scipy's formats.
+    role : str
+        What messages call it.
+    """
+    if matrix.format in ("csr", "csc"):
+        shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        check_compressed(matrix.indptr, matrix.indices, len(matrix.data), shape, role)
+    elif matrix.format == "bsr":
+        _check_blocks(matrix, role)
+    elif matrix.format == "dia":
+        tables = _is_whole(matrix.offsets) and np.ndim(matrix.data) == 2
+        fit = tables and len(matrix.offsets) == len(matrix.data)
+        _require(fit, role, "its diagonals have no offsets")
+    else:
+        _check_coordinates(_to_coordinates(matrix, role), role)
+
+
+def check_compressed(
+    indptr: Any, indices: Any, n_stored: int, shape: tuple[int, int], role: str
+) -> None:
+    """Raise unless these are the index arrays of a CSR of this shape (turned round: of a CSC).
+
+    Parameters
+    ----------
+    indptr, indices : array
+        Where each row begins among the stored cells, and the column of each stored cell.
+    n_stored : int
+        How many values are stored.
+    shape : tuple of int
+        Numbers of rows and columns.
+    role : str
+        What messages call the matrix.
+    """
+    _require(_is_whole(indptr) and _is_whole(indices), role, "its indices are no whole numbers")
+    _require(
+        len(indptr) == shape[0] + 1,
+        role,
+        f"indptr has {len(indptr)} entries for {shape[0]} rows and one more",
+    )
+    _require(len(indices) == n_stored, role, f"it has {len(indices)} indices and {n_stored} values")
+    _require(
+        indptr[0] == 0 and indptr[-1] == n_stored and bool((indptr[1:] >= indptr[:-1]).all()),
+        role,
+        f"indptr does not rise from 0 to the number of stored values, {n_stored}",
+    )
+    _check_range(indices, shape[1], role)
+
+
+def _check_blocks(matrix: Any, role: str) -> None:
+    data = matrix.data
+    _require(np.ndim(data) == 3 and 0 not in data.shape[1:], role, "its blocks have no size")
+    blocks = matrix.shape[0] // data.shape[1], matrix.shape[1] // data.shape[2]
+    check_compressed(matrix.indptr, matrix.indices, len(data), blocks, role)
+
+
+def _to_coordinates(matrix: Any, role: str) -> Any:
+    """Return rows of lists and dictionaries as coordinates; scipy looks at each of them."""
+    if matrix.format == "lil":
+        lengths = [list(map(len, part)) for part in (matrix.rows, matrix.data)]
+        fit = lengths[0] == lengths[1] and len(lengths[0]) == matrix.shape[0]
+        _require(fit, role, "its rows have other lengths than their values")
+    try:
+        return matrix.tocoo(copy=False)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise _misfit(role, str(problem)) from problem
+
+
+def _check_coordinates(matrix: Any, role: str) -> None:
+    for places, width in zip((matrix.row, matrix.col), matrix.shape):
+        _require(_is_whole(places), role, "its coordinates are no whole numbers")
+        same = len(places) == len(matrix.data)
+        _require(same, role, "it has more or fewer coordinates than values")
+        _check_range(places, width, role)
+
+
+def _check_range(places: Any, width: int, role: str) -> None:
+    inside = not len(places) or (places.min() >= 0 and places.max() < width)
+    _require(inside, role, f"an index lies outside 0 to {width - 1}")
+
+
+def _is_whole(places: Any) -> bool:
+    return isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind in "iu"
+
+
+def _require(holds: bool, role: str, came: str) -> None:
+    if not holds:
+        raise _misfit(role, came)
+
+
+def _misfit(role: str, came: str) -> InputError:
+    return InputError(
+        f"The index arrays of the sparse {role} fit its shape and each other",
+        came,
+        f"Build {role} again from its cells, and leave its index arrays alone",
+    )

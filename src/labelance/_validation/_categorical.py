@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import Table
+from labelance._arrays import Container
 from labelance.exceptions import InputError
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
 
 
-def categorical_mask(wanted: CategoricalFeatures, table: Table) -> np.ndarray:
+def categorical_mask(wanted: CategoricalFeatures, container: Container) -> np.ndarray:
     """Return the boolean mask of the columns that ``categorical_features`` names."""
-    d = table.shape[1]
+    d = container.shape[1]
     if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
         return np.zeros(d, dtype=bool)
     listed = np.atleast_1d(np.asarray(wanted))
@@ -26,7 +26,7 @@ def categorical_mask(wanted: CategoricalFeatures, table: Table) -> np.ndarray:
         return _checked_mask(listed, d)
     if listed.dtype.kind in "iu":
         return _mask_of_numbers(listed, d)
-    return _mask_of_names(listed, table.names, d)
+    return _mask_of_names(listed, container.names, d)
 
 
 def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
@@ -105,8 +105,8 @@ def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
 def translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
     """Return codes of one list of categories as codes of another; NaN where it lacks the word."""
     place = {word: code for code, word in enumerate(known)}
-    table = np.array([place.get(word, np.nan) for word in here] + [np.nan])
-    return table[np.where(np.isnan(codes), len(here), codes).astype(int)]
+    codes_here = np.array([place.get(word, np.nan) for word in here] + [np.nan])
+    return codes_here[np.where(np.isnan(codes), len(here), codes).astype(int)]
 
 
 def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays import Table, open_table, stack_rows
+from labelance._arrays import Container, open_container, stack_rows
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -42,20 +42,24 @@ class Features:
     X: Any
     categorical: np.ndarray
     names: tuple[Any, ...] | None
-    table: Table
+    container: Container
     decoders: dict[int, np.ndarray]
 
     def schema(self) -> Schema:
         """Return what is needed to validate other rows alike."""
         return Schema(
-            self.X.shape[1], self.categorical, self.names, self.table.categories(), self.decoders
+            self.X.shape[1],
+            self.categorical,
+            self.names,
+            self.container.categories(),
+            self.decoders,
         )
 
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
         if new is not None and self.decoders:
             new = decode(new, self.decoders)
-        return self.table.rebuild(rows, new)
+        return self.container.rebuild(rows, new)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +79,11 @@ class Labels:
 
     Y: sp.csr_array
     names: tuple[Any, ...] | None
-    table: Table
+    container: Container
 
     def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
-        return self.table.rebuild_labels(Y, rows, added)
+        return self.container.rebuild_labels(Y, rows, added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +203,15 @@ def validate_features(
     missing : {"error", "distance", "keep"}
         "error" refuses NaN; the others let it through.
     """
-    table = open_table(X, "X")
-    _refuse_empty(table.shape, who, "X")
-    categorical = table.nominal | categorical_mask(categorical_features, table)
-    values = table.values()
-    _refuse_infinite(values, table.names, who)
+    container = open_container(X, "X")
+    _refuse_empty(container.shape, who, "X")
+    categorical = container.nominal | categorical_mask(categorical_features, container)
+    values = container.values()
+    _refuse_infinite(values, container.names, who)
     if missing == "error":
-        _refuse_missing(values, table.names, who)
-    values, decoders = encode(values, categorical & ~table.nominal)
-    return Features(values, categorical, table.names, table, decoders)
+        _refuse_missing(values, container.names, who)
+    values, decoders = encode(values, categorical & ~container.nominal)
+    return Features(values, categorical, container.names, container, decoders)
 
 
 def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
@@ -215,17 +219,17 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
 
     A category that those rows did not have is missing (NaN).
     """
-    table = open_table(X, "X")
-    _refuse_empty(table.shape, who, "X")
-    if table.shape[1] != schema.n_features:
+    container = open_container(X, "X")
+    _refuse_empty(container.shape, who, "X")
+    if container.shape[1] != schema.n_features:
         raise InputError(
-            f"X has {table.shape[1]} features",
+            f"X has {container.shape[1]} features",
             f"{who} is expecting {schema.n_features} features as input",
             "Pass the same columns as in fit",
         )
-    values = table.values()
-    _refuse_infinite(values, table.names, who)
-    here = table.categories()
+    values = container.values()
+    _refuse_infinite(values, container.names, who)
+    here = container.categories()
     _refuse_lost_categories(schema, here, who)
     if schema.categories or schema.decoders:
         values = values.copy()  # it may be the caller's own array
@@ -259,17 +263,17 @@ def validate_labels(y: Any, *, who: str) -> Labels:
     """
     _refuse_label_sets(y, who)
     try:
-        table = open_table(y, "Y")
+        container = open_container(y, "Y")
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
-    _refuse_empty(table.shape, who, "Y")
-    if table.nominal.any():
+    _refuse_empty(container.shape, who, "Y")
+    if container.nominal.any():
         raise LabelFormatError(
             "Every column of Y holds zeros and ones",
-            f"{int(table.nominal.sum())} of its columns are categorical",
+            f"{int(container.nominal.sum())} of its columns are categorical",
             "Turn them into numbers first, for example (Y == 'yes').astype(int)",
         )
-    cells = table.cells()
+    cells = container.cells()
     stored = cells.data if sp.issparse(cells) else cells
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
@@ -277,7 +281,7 @@ def validate_labels(y: Any, *, who: str) -> Labels:
             f"Y also holds {_strange_values(stored)}",
             _label_advice(stored),
         )
-    return Labels(_ones(cells), table.names, table)
+    return Labels(_ones(cells), container.names, container)
 
 
 def _ones(cells: Any) -> sp.csr_array:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._arrays import Table, open_table
+from labelance._arrays import Container, open_container
 from labelance._validation._data import Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -32,15 +32,15 @@ def validate_predictions(y_true: Any, y_pred: Any, *, who: str) -> Predicted:
         validate_labels(y_true, who=who),
         validate_labels(y_pred, who=f"{who} (for Y_pred)"),
     )
-    _refuse_mismatch(true, predicted.table, came="Y_pred", who=who)
+    _refuse_mismatch(true, predicted.container, came="Y_pred", who=who)
     return Predicted(true.Y, predicted.Y, true.names)
 
 
 def validate_scores(y_true: Any, scores: Any, *, who: str) -> Scored:
     """Check true labels and scores once; nothing behind this checks again."""
-    true, table = validate_labels(y_true, who=who), _open_table_of_scores(scores, who=who)
-    _refuse_mismatch(true, table, came="the scores", who=who)
-    values = table.values()
+    true, container = validate_labels(y_true, who=who), _open_scores(scores, who=who)
+    _refuse_mismatch(true, container, came="the scores", who=who)
+    values = container.values()
     if not np.isfinite(values).all():
         raise InputError(
             f"{who} ranks by score",
@@ -61,7 +61,7 @@ def check_k(k: Any, *, n_labels: int, who: str) -> int:
     )
 
 
-def _open_table_of_scores(scores: Any, *, who: str) -> Table:
+def _open_scores(scores: Any, *, who: str) -> Container:
     if issparse(scores):
         raise ContainerError(
             f"{who} needs a score for every cell",
@@ -75,19 +75,19 @@ def _open_table_of_scores(scores: Any, *, who: str) -> Table:
             "Use labelance.metrics.label_scores(estimator, X), "
             "or np.column_stack([p[:, 1] for p in scores])",
         )
-    return open_table(scores, "the scores")
+    return open_container(scores, "the scores")
 
 
-def _refuse_mismatch(true: Labels, table: Table, *, came: str, who: str) -> None:
+def _refuse_mismatch(true: Labels, container: Container, *, came: str, who: str) -> None:
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
-    if table.shape != true.Y.shape:
+    if container.shape != true.Y.shape:
         raise InputError(
             f"{who} compares Y with {came} cell by cell",
-            f"Y has shape {true.Y.shape} and {came} {table.shape}",
+            f"Y has shape {true.Y.shape} and {came} {container.shape}",
             "Pass the same rows and labels in both, labels as columns",
         )
-    both_named = true.names is not None and table.names is not None
-    if both_named and true.names != table.names:
+    both_named = true.names is not None and container.names is not None
+    if both_named and true.names != container.names:
         raise InputError(
             f"{who} compares Y with {came} column by column",
             "the two frames name or order their columns differently",

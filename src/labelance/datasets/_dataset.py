@@ -95,10 +95,10 @@ class MultiLabelDataset:
 
         Names and categories are those of the frames.
         """
-        from labelance._arrays import open_table
+        from labelance._arrays import open_container
         from labelance._validation import validate_labels
 
-        features, labels = open_table(X, "X"), validate_labels(Y, who="A dataset")
+        features, labels = open_container(X, "X"), validate_labels(Y, who="A dataset")
         known = features.categories()
         return cls(
             X=features.values(),

@@ -63,7 +63,7 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         self._refuse_single_label_estimator()
         self._refuse_fewer_rows_than_folds(data.n_samples)
         rng = as_generator(self.random_state)
-        Y = data.labels.table.native
+        Y = data.labels.container.native
         self._fit_model(X, Y, rng)
         self.thresholds_ = np.full(self.n_labels_, 0.5)
         if self.threshold is not None:

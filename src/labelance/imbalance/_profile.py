@@ -22,9 +22,7 @@ from labelance.imbalance._measures import count_features
 from labelance.imbalance._minority import minority_values
 from labelance.imbalance._profile_text import draw_html, draw_text
 from labelance.imbalance._types import LabelType, RareRule
-from labelance.neighbors import find_neighbors
-from labelance.neighbors._metrics import Metric
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Metric, Scale, find_neighbors
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,10 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._validation import CategoricalFeatures, Data, validate_features
 from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
-from labelance.neighbors import Neighborhood, Space, search
-from labelance.neighbors._metrics import Metric
-from labelance.neighbors._resolve import check_k
-from labelance.neighbors._space import Scale
+from labelance.neighbors import (
+    FeatureMetric,
+    Metric,
+    Neighborhood,
+    Scale,
+    check_n_neighbors,
+    search_neighbors,
+)
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +140,7 @@ class MLkNN(BaseMultiLabelClassifier):
         super().fit(X, Y)
         rows = self._rows
         if neighborhood is None:
-            neighborhood = search(rows, self.k, self._space, n_jobs=self.n_jobs)
+            neighborhood = search_neighbors(rows, self.k, self._feature_metric, n_jobs=self.n_jobs)
         elif neighborhood.n_rows != rows.shape[0] or neighborhood.k < self.k:
             raise InputError(
                 f"MLkNN takes a neighborhood of {self.k} neighbors of every row of X",
@@ -149,8 +153,8 @@ class MLkNN(BaseMultiLabelClassifier):
 
     def _fit(self, data: Data, X: Any) -> None:
         self._refuse_missing(data.X, X)
-        check_k(self.k, data.n_samples, who="MLkNN")
-        self._space = Space.of(
+        check_n_neighbors(self.k, data.n_samples, who="MLkNN")
+        self._feature_metric = FeatureMetric.learn(
             data.X,
             metric=self.metric,
             scale=self.scale,
@@ -177,7 +181,9 @@ class MLkNN(BaseMultiLabelClassifier):
         rows, queries = self._rows, clean
         if sp.issparse(rows) != sp.issparse(queries):
             rows, queries = sp.csr_array(rows), sp.csr_array(queries)
-        around = search(rows, self.k, self._space, queries=queries, n_jobs=self.n_jobs)
+        around = search_neighbors(
+            rows, self.k, self._feature_metric, queries=queries, n_jobs=self.n_jobs
+        )
         counts = count_neighbors(around, self._labels)
         scores = np.tile(self.posterior_[:, 0], (clean.shape[0], 1))
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

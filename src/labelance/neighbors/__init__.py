@@ -1,10 +1,18 @@
-"""Who is near whom: one frozen value, and one exact search that makes it."""
+"""Find the nearest neighbors of rows, exactly and reproducibly, as one frozen value."""
 
+from labelance.neighbors._brute import even_block as even_block
+from labelance.neighbors._brute import single_threaded_blas as single_threaded_blas
+from labelance.neighbors._brute import thread_count as thread_count
+from labelance.neighbors._find import check_n_neighbors as check_n_neighbors
 from labelance.neighbors._find import find_neighbors
+from labelance.neighbors._find import resolve_neighbors as resolve_neighbors
+from labelance.neighbors._find import search_neighbors as search_neighbors
+from labelance.neighbors._metric import FeatureMetric as FeatureMetric
+from labelance.neighbors._metric import Metric as Metric
+from labelance.neighbors._metric import Scale as Scale
+from labelance.neighbors._metric import column_range as column_range
 from labelance.neighbors._neighborhood import Neighborhood
-from labelance.neighbors._resolve import resolve_neighbors as resolve_neighbors
-from labelance.neighbors._search import search as search
-from labelance.neighbors._space import Space as Space
 
-# The other rooms of the house also use the space and the search behind the door.
+# What is not listed here is for the other packages of this library: they have validated their
+# data, and search without another check.
 __all__ = ["Neighborhood", "find_neighbors"]

@@ -1,21 +1,33 @@
-"""The public door to the search."""
+"""Find the nearest neighbors: validate, choose an engine, return one neighborhood."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from labelance._validation import CategoricalFeatures, Features, validate_features, validate_like
-from labelance.exceptions import InputError, MissingValuesError
-from labelance.neighbors._metrics import Metric
+from labelance._validation import (
+    CategoricalFeatures,
+    Features,
+    validate_features,
+    validate_like,
+)
+from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
+from labelance.neighbors._brute import Search, search_brute, search_pairwise, thread_count
+from labelance.neighbors._gemm import embed, search_gemm
+from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
+from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
 from labelance.neighbors._neighborhood import Neighborhood
-from labelance.neighbors._resolve import check_k
-from labelance.neighbors._search import lacks_numbers, search
-from labelance.neighbors._space import Scale, Space
+from labelance.neighbors._sparse import search_sparse
 
 _WHO = "find_neighbors"
+
+# Cells of all pairs together: below the first, preparing costs more than measuring them all, and
+# below the second, starting threads does.
+_SMALL, _LARGE = 250_000, 50_000_000
 
 
 def find_neighbors(
@@ -96,26 +108,179 @@ def find_neighbors(
     array([[1.]])
     """
     _check_options(missing, among, queries)
-    opened = validate_features(
+    features = validate_features(
         X, who=_WHO, categorical_features=categorical_features, missing=missing
     )
-    n = opened.X.shape[0]
-    bag = None if among is None else _open_bag(among, n)
-    space = Space.of(
-        opened.X,
+    n = features.X.shape[0]
+    bag = None if among is None else _validate_bag(among, n)
+    learned = FeatureMetric.learn(
+        features.X,
         metric=metric,
         scale=scale,
-        categorical=opened.categorical,
+        categorical=features.categorical,
         missing=missing,
         rows=bag,
     )
     if queries is None:
-        k = check_k(k, n if bag is None else len(bag), who=_WHO)
-        return search(opened.X, k, space, among=bag, n_jobs=n_jobs)
-    k = check_k(k, n + 1, who=_WHO)
-    Q = validate_like(queries, opened.schema(), who=_WHO)
-    _check_queries(Q, opened, missing)
-    return search(opened.X, k, space, queries=Q, n_jobs=n_jobs)
+        k = check_n_neighbors(k, n if bag is None else len(bag), who=_WHO)
+        return search_neighbors(features.X, k, learned, among=bag, n_jobs=n_jobs)
+    k = check_n_neighbors(k, n + 1, who=_WHO)
+    Q = validate_like(queries, features.schema(), who=_WHO)
+    _check_queries(Q, features, missing)
+    return search_neighbors(features.X, k, learned, queries=Q, n_jobs=n_jobs)
+
+
+def search_neighbors(
+    X: Any,
+    k: int,
+    metric: FeatureMetric,
+    *,
+    among: np.ndarray | None = None,
+    queries: Any = None,
+    n_jobs: int | None = None,
+) -> Neighborhood:
+    """Return the k nearest rows of clean data: :func:`find_neighbors` without validation.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+        Clean rows.
+    k : int
+        How many neighbors; smaller than the number of rows searched.
+    metric : FeatureMetric
+        How distances are measured.
+    among : array of distinct row numbers, optional
+        Search for these rows inside these rows only.
+    queries : array or CSR array of shape (m, d), optional
+        Search for these rows among the rows of X.
+    n_jobs : int, optional
+        The number of threads.
+    """
+    if among is not None:
+        return _search_bag(X, k, metric, np.asarray(among), n_jobs)
+    Q = X if queries is None else queries
+    own = np.arange(X.shape[0]) if queries is None else np.full(Q.shape[0], -1)
+    nearest = _run(Search(Q, X, own, k, metric, thread_count(n_jobs)))
+    if not np.isfinite(nearest.values).all():
+        raise InputError(
+            "Neighbors are ordered by finite distances",
+            f"the metric {metric.metric!r} gives infinite or undefined ones",
+            "Scale very large numbers down, or use a metric that is defined for every pair of rows",
+        )
+    return Neighborhood(nearest.rows, nearest.values)
+
+
+def _search_bag(
+    X: Any, k: int, metric: FeatureMetric, among: np.ndarray, n_jobs: int | None
+) -> Neighborhood:
+    order = np.argsort(among)
+    ordered = among[order]  # a tie goes to the lower row number, however the bag is listed
+    inside = search_neighbors(X[ordered], k, metric, n_jobs=n_jobs)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return Neighborhood(ordered[inside.indices[back]], inside.distances[back])
+
+
+def _run(search: Search) -> TopK:
+    """Choose the engine that suits the search, and run it."""
+    Q, X, metric = search.Q, search.X, search.metric
+    if not metric.is_exact:
+        return search_pairwise(search)
+    effort = Q.shape[0] * X.shape[0] * _cells_per_pair(X)
+    if effort < _SMALL:
+        return search_brute(replace(search, threads=1))
+    if _has_missing_numbers(search):
+        return search_brute(search)
+    search = replace(search, threads=search.threads if effort > _LARGE else 1)
+    if sp.issparse(X):
+        return search_sparse(search)
+    embedding = embed(Q, X, metric.compiled)
+    if embedding.n_coordinates > 4 * X.shape[1] + 64:  # too many categories to spell out
+        return search_brute(search)
+    if suits_kdtree(search, embedding):
+        return search_kdtree(search, embedding)
+    return search_gemm(search, embedding)
+
+
+def _cells_per_pair(X: Any) -> float:
+    """Return the cost of an exact distance; merging sparse rows is slow for each entry."""
+    return 8 * X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+
+
+def _has_missing_numbers(search: Search) -> bool:
+    nominal = search.metric.compiled.nominal
+    if search.Q is not search.X and _lacks_numbers(search.Q, nominal):
+        return True
+    return search.metric.takes_missing and _lacks_numbers(search.X, nominal)
+
+
+def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
+    """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isnan((X.data if sp.issparse(X) else X).sum(dtype=np.float64)):
+            return False
+    if sp.issparse(X):
+        return not nominal[X.indices[np.isnan(X.data)]].all()
+    return bool(np.isnan(X[:, ~nominal]).any())
+
+
+def resolve_neighbors(
+    k_neighbors: Any, X: Any, metric: FeatureMetric, *, n_jobs: int | None, who: str
+) -> Neighborhood:
+    """Find neighbors of clean rows as ``k_neighbors`` says, in imbalanced-learn's way.
+
+    Parameters
+    ----------
+    k_neighbors : int or object with ``kneighbors``
+        A number, or a search such as ``sklearn.neighbors.NearestNeighbors``. As in
+        imbalanced-learn, the ``n_neighbors`` of such an object counts the row itself, so it
+        gives one neighbor less. An object that can be fitted is cloned and fitted on X.
+    X : array or CSR array of shape (n, d)
+        Clean rows.
+    metric : FeatureMetric
+        How distances are measured, where k_neighbors is a number.
+    n_jobs : int or None
+        The number of threads, where k_neighbors is a number.
+    who : str
+        Who asks; begins the error messages.
+    """
+    if not hasattr(k_neighbors, "kneighbors"):
+        k = check_n_neighbors(k_neighbors, X.shape[0], who=who, name="k_neighbors")
+        return search_neighbors(X, k, metric, n_jobs=n_jobs)
+    finder = k_neighbors
+    if hasattr(finder, "fit"):
+        finder = clone(finder, safe=False)
+        wanted = getattr(finder, "n_neighbors", None)
+        if wanted is not None:
+            check_n_neighbors(wanted - 1, X.shape[0], who=who, name="k_neighbors.n_neighbors - 1")
+        finder.fit(X)
+    distances, indices = finder.kneighbors(X)
+    return _without_own_row(np.asarray(indices), np.asarray(distances))
+
+
+def _without_own_row(indices: np.ndarray, distances: np.ndarray) -> Neighborhood:
+    """Drop from line i the row i itself, or the last one where it is not listed."""
+    m, k = indices.shape
+    own = indices == np.arange(m)[:, np.newaxis]
+    own[~own.any(axis=1), -1] = True
+    return Neighborhood(indices[~own].reshape(m, k - 1), distances[~own].reshape(m, k - 1))
+
+
+def check_n_neighbors(k: Any, n: int, *, who: str, name: str = "k") -> int:
+    """Return k, or say why there cannot be that many neighbors among n rows."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(
+            f"{who} needs {name} as a whole number of at least 1",
+            f"{name} is {k!r}",
+            f"Choose {name} from 1 to {n - 1}",
+        )
+    if k >= n:
+        raise TooFewRowsError(
+            f"{who} looks for {name}={k} neighbors of every row (k must be < n_samples)",
+            f"there are only {n} rows",
+            f"Lower {name} to at most {n - 1}" if n > 1 else "Pass more rows",
+        )
+    return int(k)
 
 
 def _check_options(missing: str, among: Any, queries: Any) -> None:
@@ -131,7 +296,7 @@ def _check_options(missing: str, among: Any, queries: Any) -> None:
         )
 
 
-def _open_bag(among: Any, n: int) -> np.ndarray:
+def _validate_bag(among: Any, n: int) -> np.ndarray:
     """Return distinct row numbers."""
     bag = np.asarray(among)
     whole = bag.ndim == 1 and (bag.dtype.kind in "iu" or bag.size == 0)
@@ -151,16 +316,16 @@ def _open_bag(among: Any, n: int) -> np.ndarray:
     return bag.astype(np.int64)
 
 
-def _check_queries(Q: Any, opened: Features, missing: str) -> None:
+def _check_queries(Q: Any, features: Features, missing: str) -> None:
     """Raise for queries in another kind of container, or with unknown numbers."""
-    X = opened.X
+    X = features.X
     if sp.issparse(Q) != sp.issparse(X):
         raise InputError(
             "queries are dense or sparse as X is",
             f"X is {_kind(X)} and queries is {_kind(Q)}",
             "Convert the queries in the way X was made",
         )
-    if missing == "error" and lacks_numbers(Q, opened.categorical):
+    if missing == "error" and _lacks_numbers(Q, features.categorical):
         raise MissingValuesError(
             "find_neighbors needs known values in queries",
             "there are missing ones (NaN)",

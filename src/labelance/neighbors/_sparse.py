@@ -1,73 +1,62 @@
-"""Engine for sparse rows: an inverted index to sieve, merged rows to rank.
+"""Engine for sparse rows: an inverted index finds candidates, merged rows rank them.
 
 Adding up, for every feature of a query, its products with the rows that have it too gives the
-scores without touching a zero.
+scores without touching a zero. A feature that many rows have is kept as a strip, one number
+per row, because adding a strip is what processors are fastest at.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays import SparseRows, sparse_rows
 from labelance._utils import kernel
-from labelance.neighbors._blocks import block_cells
-from labelance.neighbors._bounds import bounds_of, is_ordinary, is_whole, safe_factor
-from labelance.neighbors._exact import Measure, SparseRows, sparse_rows
-from labelance.neighbors._exhaustive import search_exhaustively
-from labelance.neighbors._postings import Postings, make_postings, score
-from labelance.neighbors._scan import Bounds, Tally, scan_row
-from labelance.neighbors._sieve import Sieve
-from labelance.neighbors._task import Task
+from labelance.neighbors._brute import Search, block_cells, search_brute
+from labelance.neighbors._candidates import (
+    Bounds,
+    CandidateEngine,
+    Scan,
+    bounds_of,
+    is_ordinary,
+    is_whole,
+    safe_factor,
+    scan_row,
+)
+from labelance.neighbors._metric import CompiledMetric, TopK
 
 _QUERIES, _ROWS = 128, 4096
-
-
-@kernel
-def scan_postings(
-    query: SparseRows,
-    start: int,
-    own: np.ndarray,
-    first: int,
-    index: Postings,
-    bounds: Bounds,
-    tally: Tally,
-    scores: np.ndarray,
-) -> None:
-    """Let a segment of rows, the first of which is ``first``, pass by the queries of a tally."""
-    for i in range(own.size):
-        score(query, start + i, index, scores)
-        scan_row(scores, first, own[i], i, start + i, bounds, tally)
+_STRIP_FROM = 8  # a feature is a strip if one row in so many has it
 
 
 @dataclass(frozen=True, eq=False)
-class SparseSieve(Sieve):
-    """Scores are added up from postings."""
+class InvertedIndexEngine(CandidateEngine):
+    """Scores are added up from an inverted index."""
 
     query: SparseRows
-    segments: list[Postings]
+    segments: list[InvertedIndex]
 
-    def pass_by(self, first: int, start: int, stop: int, tally: Tally) -> None:
-        rows = min(self.segment, self.task.X.shape[0] - first)
-        scores = np.empty(rows, dtype=tally.best.dtype)
-        index, own = self.segments[first // self.segment], self.task.own[start:stop]
-        scan_postings(self.query, start, own, first, index, self.bounds, tally, scores)
+    def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
+        index, own = self.segments[first // self.segment], self.search.own[start:stop]
+        _scan_index(self.query, start, own, first, index, self.bounds, scan)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def search_sparse(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and distances of the k nearest rows of X for every row of Q."""
-    cells = block_cells(16, task.threads)
+def search_sparse(search: Search) -> TopK:
+    """Return the k nearest rows of X for every row of Q."""
+    cells = block_cells(16, search.threads)
     most = int(np.clip(np.sqrt(cells) / 8, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
-    points = _place_both(task)
-    if not is_ordinary(points.lengths, each=task.space.measure.cosine):
-        return search_exhaustively(task)
-    sieve = _make_sieve(task, points, segment, np.dtype(np.float32))
-    if sieve.is_too_coarse():
-        sieve = _make_sieve(task, points, segment, np.dtype(np.float64))
-    return sieve.search(most)
+    points = _place_both(search)
+    if not is_ordinary(points.lengths, each=search.metric.compiled.cosine):
+        return search_brute(search)
+    engine = _make_engine(search, points, segment, np.dtype(np.float32))
+    if engine.is_too_coarse():
+        engine = _make_engine(search, points, segment, np.dtype(np.float64))
+    return engine.run(most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,47 +77,51 @@ class _Points:
         )
 
 
-def _place_both(task: Task) -> _Points:
-    Q, X, measure = task.Q, task.X, task.space.measure
-    many = _many_categories(X, measure) | _many_categories(Q, measure)
-    corpus, lengths = _place(X, measure, many)
-    queries, query_lengths = (corpus, lengths) if Q is X else _place(Q, measure, many)
+def _place_both(search: Search) -> _Points:
+    Q, X, metric = search.Q, search.X, search.metric.compiled
+    many = _many_categories(X, metric) | _many_categories(Q, metric)
+    corpus, lengths = _place(X, metric, many)
+    queries, query_lengths = (corpus, lengths) if Q is X else _place(Q, metric, many)
     return _Points(corpus, queries, np.append(lengths, query_lengths), many)
 
 
-def _make_sieve(task: Task, points: _Points, segment: int, dtype: np.dtype) -> SparseSieve:
-    many, n, cosine = points.many, task.X.shape[0], task.space.measure.cosine
+def _make_engine(
+    search: Search, points: _Points, segment: int, dtype: np.dtype
+) -> InvertedIndexEngine:
+    many, n, cosine = points.many, search.X.shape[0], search.metric.compiled.cosine
     whole = points.are_whole and not cosine
-    terms = 0 if whole else int(max(1, np.diff(task.Q.indptr).max()))
+    terms = 0 if whole else int(max(1, np.diff(search.Q.indptr).max()))
     factor = 1.0 if cosine else safe_factor(points.lengths)
     lengths = points.lengths * factor**2
     bounds = bounds_of(lengths[:n], lengths[n:], terms, dtype, cosine=cosine)
     corpus = _resize(points.corpus, many, factor, dtype)
-    queries = corpus if task.Q is task.X else _resize(points.queries, many, factor, dtype)
+    queries = corpus if search.Q is search.X else _resize(points.queries, many, factor, dtype)
     starts = range(0, n, segment)
     cells = block_cells(4, 1) // len(starts)
-    segments = [make_postings(corpus[i : i + segment], many, factor, cells) for i in starts]
+    segments = [make_index(corpus[i : i + segment], many, factor, cells) for i in starts]
     exact = lengths[n:] if whole else None
-    return SparseSieve(task, bounds, exact, segment, sparse_rows(queries), segments)
+    return InvertedIndexEngine(search, bounds, exact, segment, sparse_rows(queries), segments)
 
 
-def _many_categories(X: sp.csr_array, measure: Measure) -> np.ndarray:
+def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
     """Return the mask of nominal features that are not 0 or 1 everywhere."""
     many = np.zeros(X.shape[1], dtype=bool)
-    if measure.nominal.any():
+    if metric.nominal.any():
         many[X.indices[X.data != 1]] = True
-    return many & measure.nominal
+    return many & metric.nominal
 
 
-def _place(X: sp.csr_array, measure: Measure, many: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+def _place(
+    X: sp.csr_array, metric: CompiledMetric, many: np.ndarray
+) -> tuple[sp.csr_array, np.ndarray]:
     """Return the rows scaled, and their squared lengths; a category counts 1."""
-    width = np.where(measure.nominal, 1.0, measure.width)
+    width = np.where(metric.nominal, 1.0, metric.width)
     values = X.data / width[X.indices]
     counts = np.diff(X.indptr)
     rows = np.repeat(np.arange(X.shape[0]), counts)
     squares = np.where(many[X.indices], 1.0, values * values)
     lengths = np.bincount(rows, weights=squares, minlength=X.shape[0])
-    if measure.cosine:
+    if metric.cosine:
         values /= np.sqrt(np.where(lengths > 0, lengths, 1.0))[rows]
     return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), lengths
 
@@ -139,3 +132,81 @@ def _resize(points: sp.csr_array, many: np.ndarray, factor: float, dtype: np.dty
     if factor != 1:
         values = np.where(many[points.indices], values, values * factor)
     return sp.csr_array((values.astype(dtype), points.indices, points.indptr), shape=points.shape)
+
+
+class InvertedIndex(NamedTuple):
+    """The rows that have a feature, for every feature, in one segment of rows."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray  # where a feature's rows begin; one more at the end
+    strips: np.ndarray
+    strip_of: np.ndarray  # the number of a feature's strip, or -1
+    many: np.ndarray  # nominal features with other codes than 0 and 1
+    category_scores: np.ndarray  # what different, and what equal, categories add to a score
+
+
+def make_index(points: sp.csr_array, many: np.ndarray, factor: float, cells: int) -> InvertedIndex:
+    """Index some rows.
+
+    Parameters
+    ----------
+    points : CSR array
+        The rows, scaled.
+    many : boolean array
+        The features whose values are categories.
+    factor : float
+        What the points were multiplied by.
+    cells : int
+        How many numbers all strips together may hold.
+    """
+    by_feature = points.tocsc()
+    n, counts = points.shape[0], np.diff(by_feature.indptr)
+    wanted = np.flatnonzero((counts * _STRIP_FROM > n) & ~many)
+    wanted = wanted[np.argsort(-counts[wanted], kind="stable")][: cells // max(1, n)]
+    strip_of = np.full(len(counts), -1)
+    strip_of[wanted] = np.arange(len(wanted))
+    strips = np.zeros((len(wanted), n), dtype=points.dtype)
+    of_cell = np.repeat(strip_of, counts)
+    in_strip = of_cell >= 0
+    strips[of_cell[in_strip], by_feature.indices[in_strip]] = by_feature.data[in_strip]
+    category_scores = np.array([-1.0, -2.0], dtype=points.dtype) * points.dtype.type(factor**2)
+    index = by_feature.data, by_feature.indices, by_feature.indptr
+    return InvertedIndex(*index, strips, strip_of, many, category_scores)
+
+
+@kernel
+def _scan_index(
+    query: SparseRows,
+    start: int,
+    own: np.ndarray,
+    first: int,
+    index: InvertedIndex,
+    bounds: Bounds,
+    scan: Scan,
+) -> None:
+    """Scan a segment of rows, the first of which is ``first``, for a block of queries."""
+    scores = np.empty(index.strips.shape[1], dtype=index.strips.dtype)
+    for i in range(own.size):
+        _score(query, start + i, index, scores)
+        scan_row(scores, first, own[i], i, start + i, bounds, scan)
+
+
+@kernel
+def _score(query: SparseRows, i: int, index: InvertedIndex, scores: np.ndarray) -> None:
+    """Fill ``scores`` with -2 x·z for row i of the queries and every row z of the segment."""
+    values, rows, starts, strips, strip_of, many, category_scores = index
+    scores[:] = 0
+    for p in range(query.indptr[i], query.indptr[i + 1]):
+        f, value = query.indices[p], query.data[p]
+        twice = -(value + value)
+        if many[f]:
+            for r in range(starts[f], starts[f + 1]):
+                scores[rows[r]] += category_scores[np.int64(values[r] == value)]
+        elif strip_of[f] >= 0:
+            strip = strips[strip_of[f]]
+            for j in range(scores.size):
+                scores[j] += twice * strip[j]
+        else:
+            for r in range(starts[f], starts[f + 1]):
+                scores[rows[r]] += twice * values[r]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import mix_rows
+from labelance._arrays import interpolate_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Offspring:
         if self.nominal is not None and categorical.all():
             X_new = self.nominal
         else:
-            X_new = mix_rows(X, circles.seeds, references, categorical, rng)
+            X_new = interpolate_rows(X, circles.seeds, references, categorical, rng)
             if self.nominal is not None:
                 X_new = _overlay(X_new, self.nominal, categorical)
         return Made(X_new, self.Y, circles.seeds, references, circles.labels)

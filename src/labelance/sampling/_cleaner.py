@@ -42,8 +42,8 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
         """Return the rows to delete."""
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Misfits:
-        space = self._space(data.X, data.categorical)
-        around = self._neighborhood(data, space, neighborhood)
+        metric = self._feature_metric(data.X, data.categorical)
+        around = self._neighborhood(data, metric, neighborhood)
         misfits = self._misfits(data, around)
         if misfits.rows.all():
             raise InputError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from labelance._validation import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import label_counts
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Scale
 from labelance.sampling._mlsol import MLSOL
 
 WeightKind = Literal["balanced", "positive"]

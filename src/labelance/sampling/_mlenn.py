@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
-from labelance.neighbors import Neighborhood
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Neighborhood, Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
 from labelance.sampling._label_distance import LabelDistance, label_distances
 from labelance.sampling._strategy import (

@@ -11,14 +11,12 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from labelance._arrays import mix_rows
+from labelance._arrays import interpolate_rows
 from labelance._utils import draw_seeds
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance._minority import minority_matrix, minority_values
-from labelance.neighbors import search
-from labelance.neighbors._blocks import single_threaded_blas, thread_count
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Scale, search_neighbors, single_threaded_blas, thread_count
 from labelance.sampling._budget import refuse_too_many_rows
 from labelance.sampling._labeller import Labelling
 from labelance.sampling._neighbors import NeighborSampler
@@ -193,14 +191,14 @@ class MLRkNNOS(NeighborSampler):
         refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
-        width = self._space(data.X, data.categorical).measure.width
+        width = self._feature_metric(data.X, data.categorical).compiled.width
         numbers = Numbers.of(data.X, data.categorical, width)
         return MLRkNNOSPlan(values, labels, n_new[labels], reverse, numbers)
 
     def _draw(self, data: Data, plan: MLRkNNOSPlan, rng: np.random.Generator) -> Draw:
         pairs = [near.draw(size, rng) for near, size in zip(plan.reverse, plan.n_new)]
         seeds, references = (np.concatenate(parents) for parents in zip(*pairs))
-        X_new = mix_rows(data.X, seeds, references, data.categorical, rng)
+        X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng)
         if self.verbose:
             print(f"[MLRkNNOS] {len(seeds)} rows for {len(plan.labels)} labels")
         return Draw(
@@ -236,9 +234,9 @@ class MLRkNNOS(NeighborSampler):
             )
 
     def _reverse_neighbors(self, data: Data, bag: np.ndarray) -> ReverseNeighbors:
-        space = self._space(data.X, data.categorical, rows=bag)
+        metric = self._feature_metric(data.X, data.categorical, rows=bag)
         k = min(self.k_neighbors, len(bag) - 1)
-        return ReverseNeighbors.of(search(data.X, k, space, among=bag, n_jobs=1), bag)
+        return ReverseNeighbors.of(search_neighbors(data.X, k, metric, among=bag, n_jobs=1), bag)
 
     def _label(
         self, data: Data, plan: MLRkNNOSPlan, X_new: Any, rng: np.random.Generator

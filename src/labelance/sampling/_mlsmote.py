@@ -14,8 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance._formulas import label_counts
-from labelance.neighbors import search
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Scale, search_neighbors
 from labelance.sampling._bags import draw_places, label_bags, split_places
 from labelance.sampling._budget import refuse_too_many_rows
 from labelance.sampling._circles import Circles, Made, Offspring
@@ -262,9 +261,9 @@ class MLSMOTE(NeighborSampler):
 
     def _search(self, X_bag: Any, categorical: np.ndarray) -> np.ndarray:
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""
-        space = self._space(X_bag, categorical)
+        metric = self._feature_metric(X_bag, categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
-        return search(X_bag, k, space, n_jobs=self.n_jobs).indices
+        return search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
 
     def _foresee(
         self, X: Any, Y: sp.csr_array, categorical: np.ndarray, circles: Circles

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import mix_rows
+from labelance._arrays import interpolate_rows
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, local_distribution
 from labelance.imbalance._local import Weighting
 from labelance.imbalance._types import RareRule
-from labelance.neighbors import Neighborhood, Space
-from labelance.neighbors._space import Scale
+from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._assign import assign_labels
 from labelance.sampling._budget import refuse_too_many_rows, rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
@@ -37,7 +36,7 @@ class MLSOLPlan:
     neighborhood: Neighborhood
     local: LocalDistribution
     weights: np.ndarray
-    space: Space
+    metric: FeatureMetric
 
 
 class MLSOL(NeighborSampler):
@@ -189,8 +188,8 @@ class MLSOL(NeighborSampler):
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
         refuse_too_many_rows(self._budget(data), data, who="MLSOL")
-        space = self._space(data.X, data.categorical)
-        around = self._neighborhood(data, space, neighborhood)
+        metric = self._feature_metric(data.X, data.categorical)
+        around = self._neighborhood(data, metric, neighborhood)
         local = local_distribution(
             data.Y, around, rare_rule=self.rare_rule, weighting=self.weighting
         )
@@ -208,7 +207,7 @@ class MLSOL(NeighborSampler):
                 "no label has one",
                 "Check Y with labelance.profile(X, Y), raise k_neighbors, or leave sampling out",
             )
-        return MLSOLPlan(around, local, weights, space)
+        return MLSOLPlan(around, local, weights, metric)
 
     def _budget(self, data: Data) -> int:
         return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
@@ -230,8 +229,8 @@ class MLSOL(NeighborSampler):
         around = plan.neighborhood.indices
         references = around[seeds, rng.integers(around.shape[1], size=budget)]
         line = self.interpolation == "line"
-        X_new = mix_rows(data.X, seeds, references, data.categorical, rng, line=line)
-        cd = positions(plan.space, data.X, X_new, seeds, references)
+        X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng, line=line)
+        cd = positions(plan.metric, data.X, X_new, seeds, references)
         if self.verbose:
             print(f"[MLSOL] {budget} rows from {len(np.unique(seeds))} seeds")
         return Draw(
@@ -254,10 +253,10 @@ def choose_seeds(weights: np.ndarray, budget: int, rng: np.random.Generator) -> 
 
 
 def positions(
-    space: Space, X: Any, X_new: Any, seeds: np.ndarray, references: np.ndarray
+    metric: FeatureMetric, X: Any, X_new: Any, seeds: np.ndarray, references: np.ndarray
 ) -> np.ndarray:
     """Return the paper's cd = d_s / (d_s + d_r); halfway where both distances are 0."""
-    to_seed = space.paired(X_new, X, None, seeds)
-    to_reference = space.paired(X_new, X, None, references)
+    to_seed = metric.paired(X_new, X, None, seeds)
+    to_reference = metric.paired(X_new, X, None, references)
     span = to_seed + to_reference
     return np.divide(to_seed, span, out=np.full(len(span), 0.5), where=span > 0)

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._formulas import label_counts, scumble_instances
-from labelance.neighbors import Neighborhood, Space
-from labelance.neighbors._space import Scale
+from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
 from labelance.sampling._label_distance import label_distances
 from labelance.sampling._strategy import (
@@ -154,8 +153,10 @@ class MLTL(NeighborCleaner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _neighborhood(self, data: Data, space: Space, given: Neighborhood | None) -> Neighborhood:
-        return super()._neighborhood(data, space, None if given is None else given.truncate(1))
+    def _neighborhood(
+        self, data: Data, metric: FeatureMetric, given: Neighborhood | None
+    ) -> Neighborhood:
+        return super()._neighborhood(data, metric, None if given is None else given.truncate(1))
 
     def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
         threshold = choose_threshold(data.Y) if self.threshold is None else self.threshold

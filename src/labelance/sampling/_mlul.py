@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, local_distribution
-from labelance.neighbors import Neighborhood
-from labelance.neighbors._space import Scale
+from labelance.neighbors import Neighborhood, Scale
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
 from labelance.sampling._plan import Draw
@@ -163,8 +162,8 @@ class MLUL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLULPlan:
-        space = self._space(data.X, data.categorical)
-        around = self._neighborhood(data, space, neighborhood)
+        metric = self._feature_metric(data.X, data.categorical)
+        around = self._neighborhood(data, metric, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
         local = local_distribution(data.Y[:, chosen], around) if chosen.any() else None
         if local is None or not local.weights.any():

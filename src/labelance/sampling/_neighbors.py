@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
-from labelance.neighbors import Neighborhood, Space, resolve_neighbors
-from labelance.neighbors._space import Scale
+from labelance.neighbors import FeatureMetric, Neighborhood, Scale, resolve_neighbors
 from labelance.sampling._base import BaseMultiLabelSampler
 
 
@@ -34,9 +33,11 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         "n_jobs": [Integral, None],
     }
 
-    def _space(self, X: Any, categorical: np.ndarray, rows: np.ndarray | None = None) -> Space:
+    def _feature_metric(
+        self, X: Any, categorical: np.ndarray, rows: np.ndarray | None = None
+    ) -> FeatureMetric:
         """Return the distance that searches and draws share, learned from some rows or all."""
-        return Space.of(
+        return FeatureMetric.learn(
             X,
             metric=self.metric,
             scale=self.scale,
@@ -45,13 +46,15 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             rows=rows,
         )
 
-    def _neighborhood(self, data: Data, space: Space, given: Neighborhood | None) -> Neighborhood:
+    def _neighborhood(
+        self, data: Data, metric: FeatureMetric, given: Neighborhood | None
+    ) -> Neighborhood:
         """Return the given neighborhood if it is of these rows, or search."""
         if given is not None:
-            self._refuse_other_rows(data, space, given)
+            self._refuse_other_rows(data, metric, given)
             return given
         found = resolve_neighbors(
-            self.k_neighbors, data.X, space, n_jobs=self.n_jobs, who=type(self).__name__
+            self.k_neighbors, data.X, metric, n_jobs=self.n_jobs, who=type(self).__name__
         )
         if not isinstance(self.k_neighbors, Integral):
             self._refuse_impossible_rows(found, data.n_samples)
@@ -68,7 +71,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 "Make the neighborhood with find_neighbors(X, k), or mend what kneighbors returns",
             )
 
-    def _refuse_other_rows(self, data: Data, space: Space, given: Neighborhood) -> None:
+    def _refuse_other_rows(self, data: Data, metric: FeatureMetric, given: Neighborhood) -> None:
         """Raise unless every neighbor is as far as the neighborhood says."""
         came = None
         if given.indices.shape[0] != data.n_samples:
@@ -77,7 +80,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             came = f"it has {given.k} neighbors a row and k_neighbors is {self.k_neighbors}"
         else:
             self._refuse_impossible_rows(given, data.n_samples)
-            if not all(self._agrees(data, space, given, place) for place in range(given.k)):
+            if not all(self._agrees(data, metric, given, place) for place in range(given.k)):
                 came = "its distances are not those of these rows under this metric and scale"
         if came:
             raise InputError(
@@ -87,6 +90,6 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 "categorical_features as the sampler's, or leave it out",
             )
 
-    def _agrees(self, data: Data, space: Space, given: Neighborhood, place: int) -> bool:
-        distances = space.paired(data.X, data.X, None, given.indices[:, place])
+    def _agrees(self, data: Data, metric: FeatureMetric, given: Neighborhood, place: int) -> bool:
+        distances = metric.paired(data.X, data.X, None, given.indices[:, place])
         return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance.neighbors._columns import column_range
+from labelance.neighbors import column_range
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ def resolve_strategy(
     Y, names = data.Y, data.labels.names
     present = counts(Y)
     if callable(strategy):
-        strategy = strategy(data.labels.table.native)
+        strategy = strategy(data.labels.container.native)
     if isinstance(strategy, str):
         return Strategy(_by_word(strategy, Y, auto), None, present)
     if isinstance(strategy, (int, float, np.floating)):

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import squeeze_runs
+from labelance._arrays import SparseRows, sparse_rows, squeeze_runs
 from labelance._utils import kernel
-from labelance.neighbors._exact import SparseRows, sparse_rows
 
 
 def vote_labels(

@@ -7,20 +7,38 @@ gives the same values whatever the container.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._rows import squeeze_runs
+from labelance._arrays._sparse import SparseRows, sparse_rows, squeeze_runs
 from labelance._utils import kernel
 
-# Rows are mixed in blocks of about this many random numbers. The stream of a Generator does
+# Rows are made in blocks of about this many random numbers. The stream of a Generator does
 # not depend on how it is cut, so neither does the result.
 _NUMBERS_PER_BLOCK = 4_000_000
+_NO_COLUMN = np.int64(2**62)
 
 
-def mix_rows(
+class Pairs(NamedTuple):
+    """The pairs of rows between which new rows lie, as compiled code takes them."""
+
+    seeds: np.ndarray
+    references: np.ndarray
+    categorical: np.ndarray  # which features are nominal
+    line: bool  # one random number for all numeric features of a row
+
+
+class Buffer(NamedTuple):
+    """New sparse rows while they are made, each in the room that it may need."""
+
+    data: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray  # of each row; one more at the end
+
+
+def interpolate_rows(
     X: Any,
     seeds: np.ndarray,
     references: np.ndarray,
@@ -45,50 +63,33 @@ def mix_rows(
     line : bool
         One random number for all numeric features of a row, instead of one each.
     """
-    seeds, references = seeds.astype(np.int64), references.astype(np.int64)
-    mix = _mix_sparse if sp.issparse(X) else _mix_dense
-    return mix(X, seeds, references, categorical, rng, line)
+    pairs = Pairs(seeds.astype(np.int64), references.astype(np.int64), categorical, line)
+    return (_interpolate_sparse if sp.issparse(X) else _interpolate_dense)(X, pairs, rng)
 
 
-def _mix_dense(
-    X: np.ndarray,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    categorical: np.ndarray,
-    rng: np.random.Generator,
-    line: bool,
-) -> np.ndarray:
-    out = np.empty((len(seeds), X.shape[1]), dtype=X.dtype)
-    step = max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))
-    for start in range(0, len(seeds), step):
+def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
+    n_new, d = len(pairs.seeds), X.shape[1]
+    out = np.empty((n_new, d), dtype=X.dtype)
+    step = max(1, _NUMBERS_PER_BLOCK // max(1, d))
+    for start in range(0, n_new, step):
         block = slice(start, start + step)
-        counts = _count_dense(X, seeds[block], references[block], categorical, line)
-        numbers = rng.random(counts[-1])
-        _fill_dense(
-            X, seeds[block], references[block], categorical, line, numbers, counts, out[block]
-        )
+        part = pairs._replace(seeds=pairs.seeds[block], references=pairs.references[block])
+        offsets = _count_dense(X, part)
+        _fill_dense(X, part, rng.random(offsets[-1]), offsets, out[block])
     return out
 
 
-def _mix_sparse(
-    X: sp.csr_array,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    categorical: np.ndarray,
-    rng: np.random.Generator,
-    line: bool,
-) -> sp.csr_array:
-    csr = (X.data, X.indices, X.indptr)
-    counts, room = _count_sparse(*csr, seeds, references, categorical, line)
-    numbers = rng.random(counts[-1])
-    data = np.empty(room[-1], dtype=X.dtype)
-    columns = np.empty(room[-1], dtype=X.indices.dtype)
-    ends = _fill_sparse(
-        *csr, seeds, references, categorical, line, numbers, counts, room, data, columns
+def _interpolate_sparse(X: sp.csr_array, pairs: Pairs, rng: np.random.Generator) -> sp.csr_array:
+    rows = sparse_rows(X)
+    offsets, starts = _count_sparse(rows, pairs)
+    room = starts[-1]
+    buffer = Buffer(np.empty(room, dtype=X.dtype), np.empty(room, dtype=X.indices.dtype), starts)
+    ends = _fill_sparse(rows, pairs, rng.random(offsets[-1]), offsets, buffer)
+    kept, indptr = squeeze_runs(starts[:-1], ends)
+    out = sp.csr_array(
+        (buffer.data[kept], buffer.columns[kept], indptr.astype(X.indptr.dtype)),
+        shape=(len(pairs.seeds), X.shape[1]),
     )
-    kept, indptr = squeeze_runs(room[:-1], ends)
-    shape = (len(seeds), X.shape[1])
-    out = sp.csr_array((data[kept], columns[kept], indptr.astype(X.indptr.dtype)), shape=shape)
     out.has_sorted_indices = True
     return out
 
@@ -116,35 +117,28 @@ def _between(a: float, b: float, u: float, nominal: bool) -> float:
 
 
 @kernel
-def _count_dense(
-    X: np.ndarray, seeds: np.ndarray, references: np.ndarray, categorical: np.ndarray, line: bool
-) -> np.ndarray:
+def _count_dense(X: np.ndarray, pairs: Pairs) -> np.ndarray:
     """Return where each row's random numbers begin; the last entry is their total."""
-    counts = np.zeros(len(seeds) + 1, dtype=np.int64)
+    seeds, references, categorical, line = pairs
+    offsets = np.zeros(len(seeds) + 1, dtype=np.int64)
     for t in range(len(seeds)):
         a, b = X[seeds[t]], X[references[t]]
         needed = 1 if line else 0
         for f in range(X.shape[1]):
             if _wants_number(a[f], b[f], categorical[f], line):
                 needed += 1
-        counts[t + 1] = counts[t] + needed
-    return counts
+        offsets[t + 1] = offsets[t] + needed
+    return offsets
 
 
 @kernel
 def _fill_dense(
-    X: np.ndarray,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    categorical: np.ndarray,
-    line: bool,
-    numbers: np.ndarray,
-    counts: np.ndarray,
-    out: np.ndarray,
+    X: np.ndarray, pairs: Pairs, numbers: np.ndarray, offsets: np.ndarray, out: np.ndarray
 ) -> None:
+    seeds, references, categorical, line = pairs
     for t in range(len(seeds)):
         a, b = X[seeds[t]], X[references[t]]
-        position = counts[t]
+        position = offsets[t]
         along = 0.0
         if line:
             along = numbers[position]
@@ -158,18 +152,12 @@ def _fill_dense(
 
 
 @kernel
-def _count_sparse(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    categorical: np.ndarray,
-    line: bool,
-) -> tuple[np.ndarray, np.ndarray]:
+def _count_sparse(X: SparseRows, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     """Return where each row's random numbers begin, and where its stored values may begin."""
-    counts = np.zeros(len(seeds) + 1, dtype=np.int64)
-    room = np.zeros(len(seeds) + 1, dtype=np.int64)
+    data, indices, indptr = X
+    seeds, references, categorical, line = pairs
+    offsets = np.zeros(len(seeds) + 1, dtype=np.int64)
+    starts = np.zeros(len(seeds) + 1, dtype=np.int64)
     for t in range(len(seeds)):
         p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
@@ -177,8 +165,8 @@ def _count_sparse(
         union = 0
         while p < p_end or r < r_end:
             f = min(
-                indices[p] if p < p_end else np.int64(2**62),
-                indices[r] if r < r_end else np.int64(2**62),
+                indices[p] if p < p_end else _NO_COLUMN,
+                indices[r] if r < r_end else _NO_COLUMN,
             )
             a = b = 0.0
             if p < p_end and indices[p] == f:
@@ -190,40 +178,31 @@ def _count_sparse(
             union += 1
             if _wants_number(a, b, categorical[f], line):
                 needed += 1
-        counts[t + 1] = counts[t] + needed
-        room[t + 1] = room[t] + union
-    return counts, room
+        offsets[t + 1] = offsets[t] + needed
+        starts[t + 1] = starts[t] + union
+    return offsets, starts
 
 
 @kernel
 def _fill_sparse(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    categorical: np.ndarray,
-    line: bool,
-    numbers: np.ndarray,
-    counts: np.ndarray,
-    room: np.ndarray,
-    out: np.ndarray,
-    columns: np.ndarray,
+    X: SparseRows, pairs: Pairs, numbers: np.ndarray, offsets: np.ndarray, buffer: Buffer
 ) -> np.ndarray:
-    """Fill values and columns of every row from its room on; return where each row ends."""
+    """Fill every row of the buffer from its start on; return where each row ends."""
+    data, indices, indptr = X
+    seeds, references, categorical, line = pairs
     ends = np.empty(len(seeds), dtype=np.int64)
     for t in range(len(seeds)):
         p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        position, end = counts[t], room[t]
+        position, end = offsets[t], buffer.starts[t]
         along = 0.0
         if line:
             along = numbers[position]
             position += 1
         while p < p_end or r < r_end:
             f = min(
-                indices[p] if p < p_end else np.int64(2**62),
-                indices[r] if r < r_end else np.int64(2**62),
+                indices[p] if p < p_end else _NO_COLUMN,
+                indices[r] if r < r_end else _NO_COLUMN,
             )
             a = b = 0.0
             if p < p_end and indices[p] == f:
@@ -238,8 +217,8 @@ def _fill_sparse(
                 position += 1
             value = _between(a, b, u, categorical[f])
             if value != 0:
-                out[end] = value
-                columns[end] = f
+                buffer.data[end] = value
+                buffer.columns[end] = f
                 end += 1
         ends[t] = end
     return ends

@@ -1,4 +1,9 @@
-"""Dense rows as points whose dot products give the distances of a space, up to rounding."""
+"""Engine for dense rows: blocked matrix products (BLAS gemm) find candidates.
+
+Rows become points whose dot products give the distances of a feature metric, up to rounding.
+float32 products are twice as fast as float64 ones. They only rule rows out, with a bound on
+their error, so the answers are those of float64.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,57 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance.neighbors._bounds import is_ordinary, is_whole, safe_factor
-from labelance.neighbors._exact import Measure
+from labelance.neighbors._brute import Search, block_cells, search_brute, single_threaded_blas
+from labelance.neighbors._candidates import (
+    CandidateEngine,
+    Scan,
+    bounds_of,
+    is_ordinary,
+    is_whole,
+    safe_factor,
+    scan_block,
+)
+from labelance.neighbors._metric import CompiledMetric, TopK
 
+_QUERIES, _ROWS = 512, 2048  # a block of scores that stays in the processor's cache
 _SINGLE = np.dtype(np.float32)
 _CELLS = 1 << 17  # cells worked on together, so that they stay in the processor's cache
 _SAMPLE = 1024  # rows that say where the middle is; any middle is right, a good one rounds less
+
+
+@dataclass(frozen=True, eq=False)
+class GemmEngine(CandidateEngine):
+    """Scores are products of blocks of points."""
+
+    points: Points
+
+    def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
+        queries = self.points.queries[start:stop] * self.points.embedding.weights()
+        scores = queries @ self.points.corpus[first : first + self.segment].T
+        scan_block(scores, first, self.search.own[start:stop], start, self.bounds, scan)
+
+
+def search_gemm(search: Search, embedding: Embedding) -> TopK:
+    """Return the k nearest rows of X for every row of Q."""
+    cells = block_cells(24, search.threads)
+    most = int(np.clip(np.sqrt(cells) / 2, 1, _QUERIES))
+    segment = int(np.clip(cells // most, 1, _ROWS))
+    with single_threaded_blas():
+        engine = _make_engine(search, embedding, segment)
+        if engine is not None and engine.is_too_coarse():
+            engine = _make_engine(search, replace(embedding, dtype=np.dtype(np.float64)), segment)
+        return search_brute(search) if engine is None else engine.run(most)
+
+
+def _make_engine(search: Search, embedding: Embedding, segment: int) -> GemmEngine | None:
+    points = place_all(search.Q, search.X, embedding)
+    if points is None:
+        return None
+    embedding = points.embedding
+    lengths, whole = (points.corpus_lengths, points.query_lengths), embedding.whole
+    terms = 0 if whole else embedding.n_coordinates
+    bounds = bounds_of(*lengths, terms, embedding.dtype, cosine=embedding.unit)
+    return GemmEngine(search, bounds, points.query_lengths if whole else None, segment, points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +166,12 @@ def _place_both(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def embed(Q: np.ndarray, X: np.ndarray, measure: Measure) -> Embedding:
+def embed(Q: np.ndarray, X: np.ndarray, metric: CompiledMetric) -> Embedding:
     """Choose the map for rows without missing values."""
-    many, sizes = _categories(Q, X, measure.nominal)
-    width = np.where(measure.nominal, 1.0, measure.width)
-    plain = Embedding(np.zeros(len(width)), width, many, sizes, measure.cosine)
-    if measure.cosine:
+    many, sizes = _categories(Q, X, metric.nominal)
+    width = np.where(metric.nominal, 1.0, metric.width)
+    plain = Embedding(np.zeros(len(width)), width, many, sizes, metric.cosine)
+    if metric.cosine:
         return plain
     if _all_whole(X, plain) and (Q is X or _all_whole(Q, plain)):
         return replace(plain, whole=True)

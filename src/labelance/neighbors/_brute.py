@@ -1,0 +1,168 @@
+"""Engines that measure every pair, and the blocks of queries that all engines work through.
+
+For small data and for rows with missing values our own distance is the engine; every other
+metric is measured by scikit-learn. Neither blocks nor threads can change a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from sklearn import get_config
+from threadpoolctl import ThreadpoolController
+
+from labelance._utils import kernel
+from labelance.neighbors._metric import (
+    Candidates,
+    FeatureMetric,
+    TopK,
+    all_distances,
+    insert,
+    new_top_k,
+)
+
+_QUERIES, _QUERIES_PAIRWISE = 64, 256
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What every engine is asked: for every row of Q, the k nearest rows of X except its own."""
+
+    Q: Any
+    X: Any
+    own: np.ndarray
+    k: int
+    metric: FeatureMetric
+    threads: int
+
+    def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
+        """Return the k nearest among the candidates of each query, measured exactly."""
+        return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
+
+    def run_blocks(self, work: Callable[[int, int], TopK], most: int) -> TopK:
+        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries."""
+        m = self.Q.shape[0]
+        block = even_block(m, most, self.threads)
+        parts = for_each_block(work, m, block=block, threads=self.threads)
+        rows, values = zip(*parts)
+        return TopK(np.concatenate(rows), np.concatenate(values))
+
+
+def search_brute(search: Search) -> TopK:
+    """Measure every pair by our own distance."""
+    n = search.X.shape[0]
+    everybody = Candidates(np.arange(n)[np.newaxis], np.array([n]))
+
+    def work(start: int, stop: int) -> TopK:
+        return search.rank(np.arange(start, stop), everybody)
+
+    return search.run_blocks(work, _QUERIES if search.threads > 1 else search.Q.shape[0])
+
+
+def search_pairwise(search: Search) -> TopK:
+    """Measure every pair by a metric of scikit-learn."""
+    metric, n = search.metric, search.X.shape[0]
+    X = metric.scaled(search.X)
+    Q = X if search.Q is search.X else metric.scaled(search.Q)
+
+    def work(start: int, stop: int) -> TopK:
+        nearest = new_top_k(stop - start, search.k)
+        distances = all_distances(metric.metric, Q[start:stop], X, metric.params)
+        _select_top_k(distances, search.own[start:stop], nearest)
+        return nearest
+
+    most = int(np.clip(block_cells(16, search.threads) // n, 1, _QUERIES_PAIRWISE))
+    return search.run_blocks(work, most)
+
+
+@kernel
+def _select_top_k(distances: np.ndarray, own: np.ndarray, nearest: TopK) -> None:
+    """Fill ``nearest`` from a table of distances; the lower row wins a tie."""
+    last = nearest.values.shape[1] - 1
+    for i in range(distances.shape[0]):
+        rows, values = nearest.rows[i], nearest.values[i]
+        for row in range(distances.shape[1]):
+            if distances[i, row] < values[last] and row != own[i]:
+                insert(row, distances[i, row], rows, values)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads to use: all that OpenMP, hence scikit-learn, would by default."""
+    if n_jobs is not None:
+        return effective_n_jobs(n_jobs)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(limit), _cores()) if limit.isdigit() and int(limit) else _cores()
+
+
+@cache
+def _cores() -> int:
+    """Return the number of cores; asking takes longer than searching a small bag."""
+    return cpu_count()
+
+
+def for_each_block(
+    work: Callable[[int, int], Any], n: int, *, block: int, threads: int
+) -> list[Any]:
+    """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
+    edges = [(start, min(start + block, n)) for start in range(0, n, block)]
+    if threads == 1 or len(edges) == 1:
+        return [work(*edge) for edge in edges]
+    return Parallel(n_jobs=min(threads, len(edges)), require="sharedmem")(
+        delayed(work)(*edge) for edge in edges
+    )
+
+
+def block_cells(bytes_per_cell: int, threads: int) -> int:
+    """Return how many cells each thread may hold within scikit-learn's ``working_memory``."""
+    return max(1, int(get_config()["working_memory"] * 2**20) // (bytes_per_cell * threads))
+
+
+def even_block(n: int, most: int, threads: int) -> int:
+    """Return a block size of at most ``most`` that gives every thread the same number of blocks."""
+    rounds = max(1, -(-n // (threads * most)))
+    return max(1, -(-n // (threads * rounds)))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+class _SingleThreadedBlas:
+    """BLAS kept to one thread while anybody asks for it.
+
+    The setting belongs to the process: the first one in sets it, the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_SINGLE = _SingleThreadedBlas()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread while our own threads call it."""
+    return _SINGLE

@@ -1,0 +1,228 @@
+"""Candidates: the few rows that approximate scores cannot rule out, to be ranked exactly.
+
+A fast engine knows, for a query and every row, a lower and an upper bound of the exact value.
+The k-th smallest upper bound seen so far is the limit: a later row whose lower bound is not
+below it has k earlier rows that are as near or nearer, and loses even a tie. The few others
+are candidates. Where the bounds coincide, the k best are the answer already.
+
+How wrong a fast dot product can be:
+Points are the scaled rows, rounded to float32 (or float64), and multiplied by a power of two
+where they would be too long or too short for that. Take unit roundoff u, ``terms`` products in
+a sum and S = |x|² + |z|². Rounding the points and their lengths moves the squared distance by
+less than 8 u S, summing in any order by less than terms u / (1 - terms u) S, and the bounds' own
+arithmetic by a few u S. Products too small for a type lose less than float32's smallest normal
+number each. The definition itself, a float64 sum of at most 2 terms squares, is off by less
+than 2⁻⁵¹ (terms + 4) S; a little more lets sums that have the same root count as equal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from labelance._utils import kernel
+from labelance.neighbors._brute import Search
+from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
+
+_STRIDE = 64  # rows tested together; nearly always none of them is below the limit
+_ROOM = 64  # candidates are ranked early once they outgrow this (or 4 k)
+_PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in so many, for so many queries
+_WHOLE = 2.0**22  # whole numbers of squared length up to this never round, in float32
+
+
+class Bounds(NamedTuple):
+    """What to add to a query's -2 x·z to get bounds, up to a number that only the query knows."""
+
+    low: np.ndarray  # for every row searched
+    high: np.ndarray
+    margin: np.ndarray  # for every query, on top of ``high``
+
+
+class Scan(NamedTuple):
+    """What is known about a block of queries while segments of rows are scanned."""
+
+    best: TopK  # by upper bound
+    candidates: Candidates  # rows not yet ruled out; without columns if they are not kept
+    low: np.ndarray  # their lower bounds
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateEngine(ABC):
+    """Scan segments of rows for candidates by fast scores, then rank the candidates exactly.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
+    bounds : Bounds
+        How far scores may be from exact values.
+    exact : array of float64, or None
+        Squared lengths of the queries if scores are exact, so that nothing is left to be ranked.
+    segment : int
+        How many rows are scanned together.
+    """
+
+    search: Search
+    bounds: Bounds
+    exact: np.ndarray | None
+    segment: int
+
+    @abstractmethod
+    def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
+        """Scan the segment that begins at row ``first`` for the queries start to stop."""
+
+    def run(self, most: int) -> TopK:
+        """Return the nearest rows of all queries, in blocks of at most ``most``."""
+        return self.search.run_blocks(lambda start, stop: self.block(start, stop)[0], most)
+
+    def block(self, start: int, stop: int) -> tuple[TopK, int]:
+        """Return the nearest rows of some queries, and how many were ranked for them."""
+        room = 0 if self.exact is not None else self._room + self.segment
+        scan = _new_scan(stop - start, self.search.k, room, self.bounds.low.dtype)
+        counts, ranked = scan.candidates.counts, 0
+        for first in range(0, self.search.X.shape[0], self.segment):
+            self.scan_segment(first, start, stop, scan)
+            if counts.max() > self._room:
+                ranked += self._rank_early(scan, start)
+        if self.exact is not None:
+            squares = scan.best.values + self.exact[start:stop, np.newaxis]
+            return TopK(scan.best.rows, np.sqrt(squares)), 0
+        nearest = self.search.rank(np.arange(start, stop), scan.candidates)
+        return nearest, ranked + int(counts.sum())
+
+    def is_too_coarse(self) -> bool:
+        """Tell from a few queries whether the bounds leave too many rows to be ranked."""
+        if self.exact is not None:
+            return False
+        probe = min(_PROBE, self.search.Q.shape[0])
+        return self.block(0, probe)[1] * _TOO_MANY > probe * self.search.X.shape[0]
+
+    @property
+    def _room(self) -> int:
+        return max(_ROOM, 4 * self.search.k)
+
+    def _rank_early(self, scan: Scan, start: int) -> int:
+        """Cut candidates that outgrew their room to the k nearest; return how many were ranked."""
+        k, (rows, counts) = self.search.k, scan.candidates
+        full = np.flatnonzero(counts > self._room)
+        ranked = counts[full]
+        nearest = self.search.rank(start + full, Candidates(rows[full], ranked))
+        rows[full, :k], scan.low[full, :k] = nearest.rows, -np.inf
+        counts[full] = k
+        # k equal rows: nobody later comes before them.
+        scan.best.values[full[nearest.values[:, -1] == 0]] = -np.inf
+        return int(ranked.sum())
+
+
+def _new_scan(queries: int, k: int, room: int, dtype: np.dtype) -> Scan:
+    """Return the scan of queries that have seen no row."""
+    candidates = Candidates(
+        np.empty((queries, room), dtype=np.int64), np.zeros(queries, dtype=np.int64)
+    )
+    return Scan(new_top_k(queries, k, dtype), candidates, np.empty((queries, room), dtype=dtype))
+
+
+@kernel
+def _any_below(scores: np.ndarray, low: np.ndarray, limit: float) -> bool:
+    found = False
+    for t in range(_STRIDE):
+        found = found | (scores[t] + low[t] < limit)
+    return found
+
+
+@kernel
+def scan_row(
+    scores: np.ndarray, start: int, own: int, i: int, query: int, bounds: Bounds, scan: Scan
+) -> None:
+    """Scan the rows ``start``, ``start + 1``, … for query ``i`` of the block."""
+    candidates, best = scan.candidates, scan.best.values[i]
+    keep, count = candidates.rows.shape[1] > 0, candidates.counts[i]
+    low, margin, limit = bounds.low[start : start + scores.size], bounds.margin[query], best[-1]
+    for first in range(0, scores.size, _STRIDE):
+        last = min(first + _STRIDE, scores.size)
+        if last - first == _STRIDE and not _any_below(scores[first:last], low[first:last], limit):
+            continue
+        for t in range(first, last):
+            bound, row = scores[t] + low[t], start + t
+            if bound < limit and row != own:
+                if keep:
+                    candidates.rows[i, count], scan.low[i, count] = row, bound
+                    count += 1
+                upper = scores[t] + bounds.high[row] + margin
+                if upper < limit:
+                    insert(row, upper, scan.best.rows[i], best)
+                    limit = best[-1]
+    candidates.counts[i] = _drop_ruled_out(i, count, limit, scan)
+
+
+@kernel
+def _drop_ruled_out(i: int, count: int, limit: float, scan: Scan) -> int:
+    """Drop candidates that the falling limit has ruled out; return how many are left."""
+    rows, low, left = scan.candidates.rows, scan.low, 0
+    for c in range(count):
+        if low[i, c] <= limit:
+            rows[i, left], low[i, left] = rows[i, c], low[i, c]
+            left += 1
+    return left
+
+
+@kernel
+def scan_block(
+    scores: np.ndarray, start: int, own: np.ndarray, first: int, bounds: Bounds, scan: Scan
+) -> None:
+    """Scan rows for the queries ``first``, ``first + 1``, …, one line of scores each."""
+    for i in range(scores.shape[0]):
+        scan_row(scores[i], start, own[i], i, first + i, bounds, scan)
+
+
+def bounds_of(
+    corpus: np.ndarray, queries: np.ndarray, terms: int, dtype: np.dtype, *, cosine: bool
+) -> Bounds:
+    """Return bounds from the squared lengths of the points.
+
+    Parameters
+    ----------
+    corpus, queries : float64 arrays
+        Squared lengths of the rows searched and of the queries.
+    terms : int
+        The most products in any dot product; 0 says that nothing was rounded at all.
+    dtype : float32 or float64
+        In which the products were summed.
+    cosine : bool
+        Points are unit vectors (or zero), and twice their cosine distance is wanted.
+    """
+    if terms == 0:
+        exact = corpus.astype(dtype)
+        return Bounds(exact, exact, np.zeros(len(queries), dtype=dtype))
+    unit, tiny = float(np.finfo(dtype).eps) / 2, 64.0 * terms * float(np.finfo(np.float32).tiny)
+    share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 16)
+    if cosine:
+        slack = np.full(len(corpus), 2 * share + tiny)
+        return Bounds(
+            (-slack).astype(dtype), slack.astype(dtype), np.zeros(len(queries), dtype=dtype)
+        )
+    low, high = corpus * (1 - share) - tiny, corpus * (1 + share) + tiny
+    margin = 2 * share * queries + 2 * tiny
+    return Bounds(low.astype(dtype), high.astype(dtype), margin.astype(dtype))
+
+
+def is_whole(lengths: np.ndarray) -> bool:
+    """Tell whether points of whole numbers are short enough for exact float32 sums."""
+    return bool(lengths.max(initial=0.0) <= _WHOLE)
+
+
+def is_ordinary(lengths: np.ndarray, *, each: bool) -> bool:
+    """Tell whether squares in the longest row, or in each, neither overflow nor fade away."""
+    some = lengths[lengths > 0] if each else lengths.max(keepdims=True, initial=0.0)
+    return bool(((some > 1e-280) & (some < 1e280) | (some == 0)).all())
+
+
+def safe_factor(lengths: np.ndarray) -> float:
+    """Return a power of two that keeps squares of the longest point within any float type."""
+    longest = float(lengths.max(initial=0.0))
+    if longest == 0 or not np.isfinite(longest) or 2.0**-40 < longest < 2.0**40:
+        return 1.0
+    return float(2.0 ** -np.round(np.log2(longest) / 2))

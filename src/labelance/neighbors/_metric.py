@@ -1,0 +1,452 @@
+"""The feature metric: how far two rows are from each other.
+
+The Euclidean and cosine distances are our own. The distance of two rows is the root of a
+float64 sum over the features in column order. A feature in which both rows are zero adds
+exactly 0, so merging two sparse rows gives the same bits as walking two dense ones, and no
+block, thread or engine can change an answer. Every other metric is scikit-learn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
+from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
+
+from labelance._arrays import SparseRows, sparse_rows
+from labelance._utils import kernel
+from labelance.exceptions import InputError
+
+Metric = str | Callable[[np.ndarray, np.ndarray], float]
+Params = dict[str, np.ndarray]
+Scale = Literal["range", "standard"] | None
+
+# Without missing values, which only our own distance takes, these two are the plain distance.
+_ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
+_KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
+_KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
+
+_PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all their combinations
+_CELLS = 1 << 20  # cells of a dense block looked at together
+_UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
+_NO_COLUMN = np.iinfo(np.int64).max
+
+
+class CompiledMetric(NamedTuple):
+    """A feature metric as compiled code takes it, one entry per feature."""
+
+    width: np.ndarray  # a difference is divided by it: 1 is plain, inf leaves the feature out
+    low: np.ndarray  # smallest and largest known value, for pairs with a missing one
+    high: np.ndarray
+    nominal: np.ndarray
+    cosine: bool
+
+
+class Candidates(NamedTuple):
+    """Rows that may be among the nearest of a query; one line serves all queries."""
+
+    rows: np.ndarray  # (n_queries, room) or (1, room)
+    counts: np.ndarray  # how many there are in each line
+
+
+class TopK(NamedTuple):
+    """The k rows with the smallest values of every query, ascending."""
+
+    rows: np.ndarray
+    values: np.ndarray
+
+
+def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
+    """Return the top-k of queries that have seen no row."""
+    shape = (queries, k)
+    return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMetric:
+    """A metric with the widths that scale the features.
+
+    Parameters
+    ----------
+    metric : str or callable
+        "euclidean", "cosine", or another metric of scikit-learn.
+    compiled : CompiledMetric
+        Widths, ranges and nominal features.
+    takes_missing : bool
+        Whether rows may have missing values.
+    params : dict
+        What else the metric learned: variances, or the inverse covariance matrix.
+    """
+
+    metric: Metric
+    compiled: CompiledMetric
+    takes_missing: bool
+    params: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        *,
+        metric: Metric = "euclidean",
+        scale: Scale = None,
+        categorical: np.ndarray | None = None,
+        missing: str = "error",
+        rows: np.ndarray | None = None,
+    ) -> FeatureMetric:
+        """Learn the widths from the clean rows of X, or from the given ones alone.
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (n, d)
+            Clean features, category codes in nominal columns.
+        metric : str or callable
+            "euclidean", "cosine", or another metric of scikit-learn.
+        scale : {None, "range", "standard"}
+            Divide each numeric feature by nothing, its range, or its population standard
+            deviation over the rows. A feature that does not vary contributes 0.
+        categorical : boolean array of shape (d,), optional
+            Nominal features: they differ by 0 or 1, and are never scaled.
+        missing : {"error", "distance"}
+            "distance" measures a missing value by the largest difference it could make.
+        rows : array of int, optional
+            The rows that will be searched.
+        """
+        nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
+        metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
+        _check(metric, scale, sp.issparse(X), bool(nominal.any()), missing)
+        searched = X if rows is None else X[rows]
+        takes_missing = missing == "distance"
+        compiled = _learn(searched, scale, nominal, takes_missing, metric == "cosine")
+        learned = cls(metric, compiled, takes_missing)
+        if metric in ("seuclidean", "mahalanobis"):
+            return replace(learned, params=_learn_params(metric, learned.scaled(searched)))
+        return learned
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the metric is one of our own, summed feature by feature."""
+        return self.metric in ("euclidean", "cosine")
+
+    def scaled(self, X: Any) -> Any:
+        """Return X in float64 with every numeric feature divided by its width."""
+        width = np.where(self.compiled.nominal, 1.0, self.compiled.width)
+        if not sp.issparse(X):
+            return X / width
+        return sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
+
+    def rank(
+        self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
+    ) -> TopK:
+        """Return the k nearest among the candidates of each query row of Q."""
+        nearest = new_top_k(len(queries), k)
+        if sp.issparse(X):
+            Q, X = sparse_rows(Q), sparse_rows(X)
+            _rank_sparse(Q, queries, X, own, candidates, self.compiled, nearest)
+        else:
+            _rank_dense(Q, queries, X, own, candidates, self.compiled, nearest)
+        return nearest
+
+    def paired(
+        self,
+        A: Any,
+        B: Any,
+        rows_a: np.ndarray | None = None,
+        rows_b: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the distance between row ``rows_a[t]`` of A and row ``rows_b[t]`` of B, for all t.
+
+        Parameters
+        ----------
+        A, B : arrays, or CSR arrays, of d columns
+            Clean features in the same kind of container.
+        rows_a, rows_b : arrays of int, optional
+            Which rows; all of them, in order, if not given.
+        """
+        rows_a = np.arange(A.shape[0]) if rows_a is None else np.asarray(rows_a, dtype=np.int64)
+        rows_b = np.arange(B.shape[0]) if rows_b is None else np.asarray(rows_b, dtype=np.int64)
+        if not self.is_exact:
+            A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
+            return _paired_distances(self.metric, A, B, self.params)
+        none, one = np.full(len(rows_a), -1), np.ones(len(rows_a), dtype=np.int64)
+        only = Candidates(rows_b[:, np.newaxis], one)
+        return self.rank(A, rows_a, B, none, only, 1).values[:, 0]
+
+
+def _learn(
+    X: Any, scale: Scale, nominal: np.ndarray, takes_missing: bool, cosine: bool
+) -> CompiledMetric:
+    d = X.shape[1]
+    low, high, width = np.zeros(d), np.zeros(d), np.ones(d)
+    if scale is not None or takes_missing:
+        low, high = column_range(X)
+        unknown = np.isnan(low)
+        low[unknown] = high[unknown] = 0.0
+        if scale is not None:
+            width = column_std(X) if scale == "standard" else high - low
+            width[(high == low) | (width == 0)] = np.inf
+        width[unknown] = np.inf
+    return CompiledMetric(width, low, high, np.ascontiguousarray(nominal), cosine)
+
+
+def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: str) -> None:
+    """Raise if the metric is unknown, or cannot do what else is asked."""
+    if scale not in (None, "range", "standard"):
+        asked = 'scale is None, "range" or "standard"'
+        raise InputError(asked, f"scale is {scale!r}", "Choose one of the three")
+    if not callable(metric) and metric not in _KNOWN:
+        raise InputError(
+            "metric is a callable or a metric that scikit-learn knows",
+            f"metric is {metric!r}",
+            f"Choose one of {', '.join(_KNOWN)}",
+        )
+    if sparse and (callable(metric) or metric not in _KNOWN_SPARSE):
+        raise InputError(
+            f"The metric {metric!r} needs a dense X",
+            "X is sparse",
+            f"Choose one of {', '.join(_KNOWN_SPARSE)}",
+        )
+    if metric != "euclidean" and (nominal or missing == "distance"):
+        thing = "nominal features" if nominal else 'missing="distance"'
+        raise InputError(
+            f"The metric {metric!r} compares known numbers",
+            f"there are {thing}" if nominal else f"it was called with {thing}",
+            'Use metric="euclidean", or encode and fill X first',
+        )
+
+
+# --- what the metric learns about each feature --------------------------------------------------
+# Dense and sparse data go through the same additions in the same order, so that both give the
+# same bits.
+
+
+def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest known value of every column (NaN where none is known)."""
+    if not sp.issparse(X):
+        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        return low.astype(np.float64), high.astype(np.float64)
+    n, d = X.shape
+    by_column = X.tocsc()
+    filled = np.flatnonzero(np.diff(by_column.indptr))
+    starts = by_column.indptr[filled]
+    low, high = np.zeros(d), np.zeros(d)
+    if len(filled):
+        low[filled] = np.fmin.reduceat(by_column.data, starts)
+        high[filled] = np.fmax.reduceat(by_column.data, starts)
+    has_zero = np.diff(by_column.indptr) < n
+    low[has_zero], high[has_zero] = np.fmin(low, 0.0)[has_zero], np.fmax(high, 0.0)[has_zero]
+    return low, high
+
+
+def column_std(X: Any) -> np.ndarray:
+    """Return the population standard deviation of the known values of every column."""
+    n, d = X.shape
+    total, filled, missing = np.zeros(d), np.zeros(d), np.zeros(d)
+    for columns, values in _stored_cells(X):
+        known = ~np.isnan(values)
+        np.add.at(total, columns[known], values[known])
+        filled += np.bincount(columns[known], minlength=d)
+        missing += np.bincount(columns[~known], minlength=d)
+    known_rows = np.maximum(n - missing, 1.0)
+    mean = total / known_rows
+    squares = (known_rows - filled) * mean**2  # the zeros, all at once
+    for columns, values in _stored_cells(X):
+        known = ~np.isnan(values)
+        columns, values = columns[known], values[known]
+        np.add.at(squares, columns, (values - mean[columns]) ** 2)
+    return np.sqrt(squares / known_rows)
+
+
+def _stored_cells(X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield columns and float64 values of the non-zero cells, row after row."""
+    if sp.issparse(X):
+        for start in range(0, X.nnz, _CELLS):
+            part = slice(start, start + _CELLS)
+            yield X.indices[part], X.data[part].astype(np.float64)
+        return
+    step = max(1, _CELLS // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step]
+        rows, columns = np.nonzero(block)
+        yield columns, block[rows, columns].astype(np.float64)
+
+
+# --- scikit-learn's metrics ----------------------------------------------------------------------
+
+
+def all_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
+    """Return the distances between all rows of A and all rows of B."""
+    if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+        A, B = A != 0, B != 0
+    distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
+    return np.ascontiguousarray(distances, dtype=np.float64)
+
+
+def _paired_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
+    """Return the distances between row t of A and row t of B, for all t."""
+    if callable(metric):
+        return np.array([metric(a, b) for a, b in zip(A, B)], dtype=np.float64)
+    out = np.empty(A.shape[0])
+    for start in range(0, len(out), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        out[part] = np.diagonal(all_distances(metric, A[part], B[part], params))
+    return out
+
+
+def _learn_params(metric: Metric, X: np.ndarray) -> Params:
+    """Return the variances or the inverse covariance that the metric divides by."""
+    if metric == "seuclidean":
+        variance = np.var(X, axis=0, ddof=1)
+        return {"V": np.where(variance > 0, variance, np.inf)}
+    try:
+        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X.T))).T}
+    except np.linalg.LinAlgError:
+        raise InputError(
+            'metric="mahalanobis" needs features that do not determine each other',
+            "the covariance matrix of X has no inverse",
+            "Reduce X with sklearn.decomposition.PCA first, or use another metric",
+        ) from None
+
+
+# --- our own distances, compiled -----------------------------------------------------------------
+
+
+@kernel
+def _missing_gap(x: float, z: float, low: float, high: float) -> float:
+    """Return the largest difference that the missing value, or values, could make."""
+    if x != x and z != z:
+        return high - low
+    known = z if x != x else x
+    return max(high - known, known - low)
+
+
+@kernel
+def _squared_gap(x: float, z: float, nominal: bool, width: float, low: float, high: float) -> float:
+    if nominal:
+        return 1.0 if x != z else 0.0  # NaN differs from everything, itself included
+    gap = (x - z) / width
+    if gap != gap:
+        gap = _missing_gap(x, z, low, high) / width
+    return gap * gap
+
+
+@kernel
+def _cosine(xz: float, xx: float, zz: float) -> float:
+    if xx == 0.0 or zz == 0.0:
+        return 1.0
+    return max(0.0, 1.0 - xz / (np.sqrt(xx) * np.sqrt(zz)))
+
+
+@kernel
+def _dense_pair(x: np.ndarray, z: np.ndarray, metric: CompiledMetric, limit: float) -> float:
+    """Return the distance; where it is not below the limit, any number that is not either."""
+    width, low, high, nominal, cosine = metric
+    xz = xx = zz = total = 0.0
+    if cosine:
+        for f in range(x.size):
+            a, b = np.float64(x[f]) / width[f], np.float64(z[f]) / width[f]
+            xz, xx, zz = xz + a * b, xx + a * a, zz + b * b
+        return _cosine(xz, xx, zz)
+    enough = limit * limit * _UP
+    for f in range(x.size):
+        a, b = np.float64(x[f]), np.float64(z[f])
+        total += _squared_gap(a, b, nominal[f], width[f], low[f], high[f])
+        if total >= enough:  # the sum never falls
+            break
+    return np.sqrt(total)
+
+
+@kernel
+def _sparse_pair(
+    A: SparseRows, i: int, B: SparseRows, j: int, metric: CompiledMetric, limit: float
+) -> float:
+    """Return what :func:`_dense_pair` would, from the stored entries alone."""
+    width, low, high, nominal, cosine = metric
+    p, p_end, r, r_end = A.indptr[i], A.indptr[i + 1], B.indptr[j], B.indptr[j + 1]
+    xz = xx = zz = total = 0.0
+    enough = limit * limit * _UP
+    while (p < p_end or r < r_end) and total < enough:
+        in_a = np.int64(A.indices[p]) if p < p_end else _NO_COLUMN
+        in_b = np.int64(B.indices[r]) if r < r_end else _NO_COLUMN
+        f, x, z = int(min(in_a, in_b)), 0.0, 0.0
+        if in_a == f:
+            x = np.float64(A.data[p])
+            p += 1
+        if in_b == f:
+            z = np.float64(B.data[r])
+            r += 1
+        if cosine:
+            x, z = x / width[f], z / width[f]
+            xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
+        else:
+            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f])
+    return _cosine(xz, xx, zz) if cosine else np.sqrt(total)
+
+
+@kernel
+def insert(row: int, value: Any, rows: np.ndarray, values: np.ndarray) -> None:
+    """Put ``row`` behind all that are as near or nearer, and let the last one fall out."""
+    p = values.size - 1
+    while p > 0 and values[p - 1] > value:
+        values[p], rows[p] = values[p - 1], rows[p - 1]
+        p -= 1
+    values[p], rows[p] = value, row
+
+
+@kernel
+def _rank_dense(
+    Q: np.ndarray,
+    queries: np.ndarray,
+    X: np.ndarray,
+    own: np.ndarray,
+    candidates: Candidates,
+    metric: CompiledMetric,
+    nearest: TopK,
+) -> None:
+    """Fill ``nearest`` from each query's candidates, ties by their order.
+
+    Candidates are in ascending order, or in the order of an earlier ranking followed by higher
+    rows; so who comes later in the list loses a tie.
+    """
+    last = nearest.values.shape[1] - 1
+    for i in range(queries.size):
+        line = min(i, candidates.rows.shape[0] - 1)
+        rows, distances = nearest.rows[i], nearest.values[i]
+        for c in range(candidates.counts[line]):
+            row, limit = candidates.rows[line, c], distances[last]
+            if limit == 0.0:
+                break
+            if row != own[i]:
+                distance = _dense_pair(Q[queries[i]], X[row], metric, limit)
+                if distance < limit:
+                    insert(row, distance, rows, distances)
+
+
+@kernel
+def _rank_sparse(
+    Q: SparseRows,
+    queries: np.ndarray,
+    X: SparseRows,
+    own: np.ndarray,
+    candidates: Candidates,
+    metric: CompiledMetric,
+    nearest: TopK,
+) -> None:
+    """Do the same for CSR rows."""
+    last = nearest.values.shape[1] - 1
+    for i in range(queries.size):
+        line = min(i, candidates.rows.shape[0] - 1)
+        rows, distances = nearest.rows[i], nearest.values[i]
+        for c in range(candidates.counts[line]):
+            row, limit = candidates.rows[line, c], distances[last]
+            if limit == 0.0:
+                break
+            if row != own[i]:
+                distance = _sparse_pair(Q, queries[i], X, row, metric, limit)
+                if distance < limit:
+                    insert(row, distance, rows, distances)
