@@ -23,7 +23,8 @@ def around(indices):
 def dense(sparse, fill):
     """Write the stored cells, zeros too, over a table of ``fill``."""
     table = np.full(sparse.shape, fill, dtype=float)
-    table[sparse.tocoo().coords] = sparse.data
+    cells = sparse.tocoo()
+    table[cells.row, cells.col] = cells.data
     return table
 
 

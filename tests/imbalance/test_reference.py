@@ -44,7 +44,8 @@ def dump(request, reference_dir):
 def test_local_distribution_with_the_programs_rule(dump):
     local = local_distribution(dump.Y, dump.neighborhood, rare_rule="mulan")
     C = np.full(dump.Y.shape, np.nan)
-    C[local.C.tocoo().coords] = local.C.data
+    cells = local.C.tocoo()
+    C[cells.row, cells.col] = cells.data
     assert_array_equal(C, dump.C)
     # The program numbers SAFE … OUTLIER from 0 and has a fifth type, MAJORITY.
     types = local.types.toarray().astype(int)
