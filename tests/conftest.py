@@ -9,7 +9,17 @@ from hypothesis import settings
 settings.register_profile("labelance", deadline=None, print_blob=True)
 # The same examples every time, so that a red build means a change and not a new example.
 settings.register_profile("ci", settings.get_profile("labelance"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "labelance")
+# Kernels that run as Python, for coverage and mutants, are a hundred times slower.
+settings.register_profile("interpreted", settings.get_profile("ci"), max_examples=20)
+
+
+def profile() -> str:
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return "interpreted"
+    return "ci" if os.environ.get("CI") else "labelance"
+
+
+settings.load_profile(profile())
 
 
 @pytest.fixture(scope="session")
