@@ -1,4 +1,7 @@
-"""Branch coverage of each package that results rest on, from coverage's JSON; under 95 % is a failure."""
+"""Branch coverage of each package that results rest on; less than 95 % is a failure.
+
+"coverage json" is read from standard input.
+"""
 
 import json
 import sys

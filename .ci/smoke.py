@@ -1,4 +1,4 @@
-"""What an installation without extras must do: import every name, make data, resample and describe it.
+"""What an installation without extras must do: import all names, make data, resample, describe.
 
 Run it with the installation's own Python; the argument is a folder that labelance must come from.
 """
