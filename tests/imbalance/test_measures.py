@@ -220,5 +220,5 @@ def test_tcs_takes_a_number_or_any_table():
     n = len(EXAMPLE_S)
     for X in (d, np.int64(d), np.zeros((n, d)), csr_array((n, d)), pd.DataFrame(np.zeros((n, d)))):
         assert imbalance.tcs(X, EXAMPLE_S) == pytest.approx(math.log(d * 4 * 6))
-    with pytest.raises(InputError, match="8 rows of Y"):
+    with pytest.raises(InputError, match="8 rows of y"):
         imbalance.tcs(np.zeros((3, d)), EXAMPLE_S)

@@ -58,7 +58,7 @@ def test_types_are_those_of_the_local_distribution(rule):
 
 @pytest.mark.parametrize("call", [{"X": X, "k": None}, {"X": None}], ids=["no k", "no X"])
 def test_without_neighbors_there_are_no_types(call):
-    short = profile(Y=Y, **call)
+    short = profile(y=Y, **call)
     assert short.k is short.type_counts is short.type_shares is None
     assert "minority cells" not in str(short)
     assert list(short.to_frame()) == ["count", "IRLbl", "ImR", "SCUMBLE", "minority"]
@@ -148,9 +148,9 @@ def test_it_says_so_when_pandas_is_not_there(named, monkeypatch):
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(InputError, match="60 rows of Y"):
+    with pytest.raises(InputError, match="60 rows of y"):
         profile(X[:50], Y)
-    with pytest.raises(InputError, match="60 rows of Y"):
+    with pytest.raises(InputError, match="60 rows of y"):
         profile(X, Y, neighborhood=SimpleNamespace(indices=np.zeros((50, 5), dtype=int)))
     with pytest.raises(TooFewRowsError):
         profile(X[:5], Y[:5])

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.datasets import load_dataset
 from labelance.exceptions import InputError
-from labelance.imbalance import label_counts
-from labelance.imbalance._above_mean import irlbl_against_mean
+from labelance.imbalance import irlbl_against_mean, label_counts
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLeNN
 from labelance.sampling._label_distance import label_distances

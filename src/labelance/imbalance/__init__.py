@@ -1,7 +1,28 @@
 """How imbalanced multi-label data are: measures, the local label distribution, and a profile."""
 
-from labelance.imbalance._labelsets import Labelsets, labelsets
-from labelance.imbalance._local import LocalDistribution, local_distribution
+from labelance.imbalance import _formulas as formulas
+from labelance.imbalance._above_mean import (
+    NO_MEAN,
+    MeanRatio,
+    exceeds,
+    imr_against_mean,
+    irlbl_against_mean,
+    mean_ir_is_below,
+    mean_ir_of_counts,
+    ratio_against_mean,
+)
+from labelance.imbalance._labelsets import Labelsets, find_labelsets, labelsets
+from labelance.imbalance._local import (
+    LabelType,
+    LocalDistribution,
+    RareRule,
+    Weighting,
+    find_local_distribution,
+    local_distribution,
+    minority_matrix,
+    minority_values,
+    types_by_count,
+)
 from labelance.imbalance._measures import (
     cardinality,
     cvir,
@@ -11,17 +32,15 @@ from labelance.imbalance._measures import (
     label_counts,
     mean_imr,
     mean_ir,
-    tcs,
-)
-from labelance.imbalance._profile import ImbalanceProfile, profile
-from labelance.imbalance._scumble import (
     scumble,
     scumble_cv,
     scumble_instances,
     scumble_labels,
+    tcs,
 )
-from labelance.imbalance._types import LabelType
+from labelance.imbalance._profile import ImbalanceProfile, profile
 
+# What is not listed is for our own packages: it takes clean labels and checks nothing.
 __all__ = [
     "ImbalanceProfile",
     "LabelType",

@@ -45,12 +45,12 @@ class Labelsets:
         return f"<Labelsets: {len(self)} in {len(self.membership)} rows>"
 
 
-def labelsets(Y: Any) -> Labelsets:
+def labelsets(y: Any) -> Labelsets:
     """Find the distinct labelsets of Y, how often each occurs, and which one each row has.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -68,7 +68,7 @@ def labelsets(Y: Any) -> Labelsets:
     >>> found.sets.toarray().tolist()
     [[1, 0], [1, 1], [0, 0]]
     """
-    return find_labelsets(validate_labels(Y, who="labelsets").Y)
+    return find_labelsets(validate_labels(y, who="labelsets").Y)
 
 
 def find_labelsets(Y: csr_array) -> Labelsets:

@@ -1,20 +1,224 @@
-"""The local label distribution: C, weights and types of minority cells (the paper, section 3)."""
+"""The local label distribution: C, weights and types of minority cells (the paper, section 3).
+
+Everything lives on the pattern of the sparse matrix M of minority cells, so that cost and memory
+are O(k nnz(M)) at any number of labels.
+"""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
+from labelance._utils import kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance._cells import count_same_class
-from labelance.imbalance._minority import minority_matrix, minority_values
-from labelance.imbalance._types import LabelType, RareRule, type_cells
+from labelance.imbalance._formulas import label_counts
 
-__all__ = ["LocalDistribution", "Weighting", "local_distribution"]
+Integers = NDArray[np.integer]
+
+
+def minority_values(Y: csr_array) -> NDArray[np.int8]:
+    """Return the rarer of the values 0 and 1 of every label; a tie makes it 1."""
+    return (2 * label_counts(Y) <= Y.shape[0]).astype(np.int8)
+
+
+def minority_matrix(Y: csr_array, values: NDArray[np.int8]) -> csr_array:
+    """Mark the cells of Y that hold their label's minority value.
+
+    Where the minority value is 1 the column of M is Y's, elsewhere it is 1 - Y. So row i
+    of M is the symmetric difference of row i of Y and the set of *flipped* labels, those
+    whose minority value is 0. A flipped column has more ones than zeros, so M never has
+    more cells than Y.
+    """
+    flipped = np.flatnonzero(values == 0)
+    if not flipped.size:
+        return csr_array((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), shape=Y.shape)
+    is_flipped = np.zeros(Y.shape[1], dtype=np.int64)
+    is_flipped[flipped] = 1
+    shared = np.concatenate(([0], np.cumsum(is_flipped[Y.indices])))[Y.indptr]
+    sizes = np.diff(Y.indptr) + flipped.size - 2 * np.diff(shared)
+    indptr = np.concatenate(([0], np.cumsum(sizes))).astype(Y.indptr.dtype)
+    indices = _symmetric_difference(Y.indptr, Y.indices, flipped.astype(Y.indices.dtype), indptr)
+    return csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=Y.shape)
+
+
+@kernel
+def _symmetric_difference(
+    indptr: Integers, indices: Integers, flipped: Integers, new_indptr: Integers
+) -> Integers:
+    """Merge each sorted row with the sorted flipped labels, keeping what only one has."""
+    merged = np.empty(new_indptr[-1], dtype=indices.dtype)
+    out = 0
+    for row in range(len(indptr) - 1):
+        here, end = indptr[row], indptr[row + 1]
+        for label in flipped:
+            while here < end and indices[here] < label:
+                merged[out] = indices[here]
+                here, out = here + 1, out + 1
+            if here < end and indices[here] == label:
+                here += 1
+            else:
+                merged[out] = label
+                out += 1
+        while here < end:
+            merged[out] = indices[here]
+            here, out = here + 1, out + 1
+    return merged
+
+
+@kernel
+def count_same_class(
+    indptr: Integers, indices: Integers, neighbors: Integers, n_labels: int
+) -> NDArray[np.int32]:
+    """Count, for every cell, the neighbors of its row that have a cell of the same label."""
+    same = np.zeros(len(indices), dtype=np.int32)
+    # Where the current row has its cell of a label. What earlier rows left behind lies
+    # before `start`, so there is nothing to wipe between two rows.
+    cell_of = np.full(n_labels, -1, dtype=np.int64)
+    for row in range(len(indptr) - 1):
+        start, end = indptr[row], indptr[row + 1]
+        if start == end:
+            continue
+        for cell in range(start, end):
+            cell_of[indices[cell]] = cell
+        for place in range(neighbors.shape[1]):
+            neighbor = neighbors[row, place]
+            for other in range(indptr[neighbor], indptr[neighbor + 1]):
+                cell = cell_of[indices[other]]
+                if cell >= start:
+                    same[cell] += 1
+    return same
+
+
+@kernel
+def list_same_class(
+    indptr: Integers,
+    indices: Integers,
+    neighbors: Integers,
+    n_labels: int,
+    first_place: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """List what `count_same_class` counted, for the cells with a place in the list.
+
+    The cells that cell p finds among its row's neighbors go to the list from
+    ``first_place[p]`` on; a negative place leaves the cell out. The last entry of
+    ``first_place`` is the length of the list.
+    """
+    found = np.empty(first_place[-1], dtype=np.int64)
+    free = first_place.copy()
+    cell_of = np.full(n_labels, -1, dtype=np.int64)
+    for row in range(len(indptr) - 1):
+        start, wanted = indptr[row], False
+        for cell in range(start, indptr[row + 1]):
+            if first_place[cell] >= 0:
+                cell_of[indices[cell]] = cell
+                wanted = True
+        if not wanted:
+            continue
+        for place in range(neighbors.shape[1]):
+            neighbor = neighbors[row, place]
+            for other in range(indptr[neighbor], indptr[neighbor + 1]):
+                cell = cell_of[indices[other]]
+                if cell >= start:
+                    found[free[cell]] = other
+                    free[cell] += 1
+    return found
+
+
+RareRule = Literal["paper", "mulan"]
+
+
+class LabelType(IntEnum):
+    """The type of a minority cell, by the share C of its neighbors of the opposite class.
+
+    A majority cell has no type; where the types are a sparse array it is not stored, and
+    reads as 0.
+
+    Examples
+    --------
+    >>> from labelance.imbalance import LabelType
+    >>> LabelType.RARE, LabelType(1).abbreviation
+    (<LabelType.RARE: 3>, 'SF')
+    """
+
+    SAFE = 1
+    BORDERLINE = 2
+    RARE = 3
+    OUTLIER = 4
+
+    @property
+    def abbreviation(self) -> str:
+        """The paper's two letters: SF, BD, RR or OT."""
+        return ("SF", "BD", "RR", "OT")[self - 1]
+
+
+def type_cells(
+    M: csr_array, opposite: NDArray[np.int32], neighbors: NDArray[np.integer], rule: RareRule
+) -> NDArray[np.int8]:
+    """Type every cell of M by its count of opposite neighbors, then re-examine the rare ones.
+
+    A rare cell with a safe or borderline minority neighbor is borderline itself, and may
+    in its turn make others so. What the paper repeats until nothing changes is to be
+    reached from the safe and borderline cells, going from neighbors back to the rare
+    cells that have them.
+    """
+    k = neighbors.shape[1]
+    types = types_by_count(k)[opposite]
+    rare = np.flatnonzero(types == LabelType.RARE)
+    cell, partner = _minority_neighbors(M, rare, k - opposite[rare], neighbors)
+    if rule == "mulan":
+        # The authors' program looks for safe neighbors only, so that no chain can form.
+        types[cell[types[partner] == LabelType.SAFE]] = LabelType.BORDERLINE
+    else:
+        types[_reached(types, rare, cell, partner)] = LabelType.BORDERLINE
+    return types
+
+
+def types_by_count(k: int) -> NDArray[np.int8]:
+    """Return the type of a cell with 0, 1, … k opposite neighbors, compared as integers."""
+    opposite = np.arange(k + 1)
+    return np.select(
+        [10 * opposite < 3 * k, 10 * opposite < 7 * k, opposite < k],
+        [LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE],
+        LabelType.OUTLIER,
+    ).astype(np.int8)
+
+
+def _minority_neighbors(
+    M: csr_array, cells: NDArray[np.intp], same: NDArray[np.int32], neighbors: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pair each of ``cells`` with each of its ``same`` minority neighbors of its label."""
+    first_place = np.full(M.nnz + 1, -1, dtype=np.int64)
+    first_place[cells] = np.cumsum(same) - same
+    first_place[-1] = same.sum()
+    partner = list_same_class(M.indptr, M.indices, neighbors, M.shape[1], first_place)
+    return np.repeat(cells, same), partner
+
+
+def _reached(
+    types: NDArray[np.int8],
+    rare: NDArray[np.intp],
+    cell: NDArray[np.int64],
+    partner: NDArray[np.int64],
+) -> NDArray[np.intp]:
+    """Return the rare cells that a chain of minority neighbors leads to a safe or borderline one.
+
+    The graph has a node for every rare cell and one, number 0, for all safe and borderline
+    cells together. Outliers have no node: they make nobody borderline.
+    """
+    node = np.zeros(len(types), dtype=np.int32)
+    node[rare] = np.arange(1, len(rare) + 1)
+    counts = types[partner] != LabelType.OUTLIER
+    edges = node[partner[counts]], node[cell[counts]]
+    graph = coo_array((np.ones(len(edges[0])), edges), shape=(len(rare) + 1, len(rare) + 1))
+    order = breadth_first_order(graph.tocsr(), 0, directed=True, return_predecessors=False)
+    return rare[order[1:] - 1]
+
 
 Weighting = Literal["paper", "sum"]
 
@@ -92,7 +296,7 @@ class LocalDistribution:
 
 
 def local_distribution(
-    Y: Any,
+    y: Any,
     neighborhood: HasIndices,
     *,
     rare_rule: RareRule = "paper",
@@ -102,7 +306,7 @@ def local_distribution(
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
     neighborhood : Neighborhood
         The k neighbors of every row, from `labelance.neighbors.find_neighbors`, or any
@@ -124,7 +328,7 @@ def local_distribution(
     Notes
     -----
     Cost and memory are O(k nnz(M)), with M the minority cells, of which there are never
-    more than ones in Y. A label with one value only has no minority cell, and gives no weight.
+    more than ones in y. A label with one value only has no minority cell, and gives no weight.
 
     References
     ----------
@@ -136,9 +340,9 @@ def local_distribution(
     >>> from types import SimpleNamespace
     >>> import numpy as np
     >>> from labelance.imbalance import LabelType, local_distribution
-    >>> Y = np.array([[1], [1], [0], [0], [0]])
+    >>> y = np.array([[1], [1], [0], [0], [0]])
     >>> around = SimpleNamespace(indices=np.array([[1, 2], [0, 2], [1, 3], [2, 4], [3, 2]]))
-    >>> local = local_distribution(Y, around)
+    >>> local = local_distribution(y, around)
     >>> local.C.data.tolist(), local.weights.tolist()
     ([0.5, 0.5], [0.5, 0.5, 0.0, 0.0, 0.0])
     >>> LabelType(local.types[0, 0]).name
@@ -146,7 +350,7 @@ def local_distribution(
     """
     _check_choice("rare_rule", rare_rule, RareRule)
     _check_choice("weighting", weighting, Weighting)
-    clean = validate_labels(Y, who="local_distribution").Y
+    clean = validate_labels(y, who="local_distribution").Y
     return find_local_distribution(
         clean, _open_neighbors(neighborhood, clean.shape[0]), rare_rule, weighting
     )
@@ -192,9 +396,9 @@ def _on_pattern(pattern: csr_array, data: NDArray[Any]) -> csr_array:
 def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     """Check that every row has k neighbors, none of them itself."""
     asked = (
-        f"local_distribution needs the row numbers of k neighbors for each of {n_rows} rows of Y"
+        f"local_distribution needs the row numbers of k neighbors for each of {n_rows} rows of y"
     )
-    fix = "Pass find_neighbors(X, k) of the X that belongs to this Y"
+    fix = "Pass find_neighbors(X, k) of the X that belongs to this y"
     indices = np.ascontiguousarray(neighborhood.indices)
     if indices.ndim != 2 or indices.shape[0] != n_rows or not indices.shape[1]:
         raise InputError(asked, f"the neighborhood's indices have the shape {indices.shape}", fix)

@@ -1,7 +1,7 @@
-"""Measures of imbalance as functions of Y, each on validated labels.
+"""Measures of imbalance as functions of y: IRLbl, ImR, SCUMBLE, TCS and more.
 
-The formulas are in `_formulas`. Every function takes Y as the rest of the library does:
-an (n, q) indicator as an array, a data frame or a sparse matrix, and costs O(nnz(Y)).
+The formulas are in ``_formulas``. Every function takes y as the rest of the library does: an (n, q)
+indicator as an array, a data frame or a sparse matrix, and costs O(nnz(y)).
 """
 
 from typing import Any
@@ -15,31 +15,19 @@ from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
 
-__all__ = [
-    "cardinality",
-    "cvir",
-    "density",
-    "imr",
-    "irlbl",
-    "label_counts",
-    "mean_imr",
-    "mean_ir",
-    "tcs",
-]
-
 Floats = NDArray[np.float64]
 
 
-def _open(Y: Any, who: str) -> csr_array:
-    return validate_labels(Y, who=who).Y
+def _open(y: Any, who: str) -> csr_array:
+    return validate_labels(y, who=who).Y
 
 
-def label_counts(Y: Any) -> NDArray[np.int64]:
+def label_counts(y: Any) -> NDArray[np.int64]:
     """Count the rows of every label.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -53,15 +41,15 @@ def label_counts(Y: Any) -> NDArray[np.int64]:
     >>> label_counts([[1, 0], [1, 1], [1, 0]])
     array([3, 1])
     """
-    return _formulas.label_counts(_open(Y, "label_counts"))
+    return _formulas.label_counts(_open(y, "label_counts"))
 
 
-def cardinality(Y: Any) -> float:
+def cardinality(y: Any) -> float:
     """Average the number of labels over the rows.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -80,22 +68,22 @@ def cardinality(Y: Any) -> float:
     >>> cardinality([[1, 0], [1, 1], [1, 0], [0, 0]])
     1.0
     """
-    labels = _open(Y, "cardinality")
+    labels = _open(y, "cardinality")
     return labels.nnz / labels.shape[0]
 
 
-def density(Y: Any) -> float:
+def density(y: Any) -> float:
     """Divide the label cardinality by the number of labels.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
     -------
     float
-        The share of ones in Y, between 0 and 1.
+        The share of ones in y, between 0 and 1.
 
     Examples
     --------
@@ -103,16 +91,16 @@ def density(Y: Any) -> float:
     >>> density([[1, 0], [1, 1], [1, 0], [0, 0]])
     0.5
     """
-    labels = _open(Y, "density")
+    labels = _open(y, "density")
     return labels.nnz / labels.shape[0] / labels.shape[1]
 
 
-def irlbl(Y: Any) -> Floats:
+def irlbl(y: Any) -> Floats:
     """Divide the count of the most frequent label by the count of each label: IRLbl.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -136,15 +124,15 @@ def irlbl(Y: Any) -> Floats:
     >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return _formulas.irlbl(_formulas.label_counts(_open(Y, "irlbl")))
+    return _formulas.irlbl(_formulas.label_counts(_open(y, "irlbl")))
 
 
-def mean_ir(Y: Any) -> float:
+def mean_ir(y: Any) -> float:
     """Average IRLbl over the labels that occur: MeanIR.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -158,16 +146,16 @@ def mean_ir(Y: Any) -> float:
     >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     2.0
     """
-    counts = _formulas.label_counts(_open(Y, "mean_ir"))
+    counts = _formulas.label_counts(_open(y, "mean_ir"))
     return _formulas.mean_where_defined(_formulas.irlbl(counts))
 
 
-def cvir(Y: Any) -> float:
+def cvir(y: Any) -> float:
     """Divide the sample standard deviation of IRLbl by its mean: CVIR.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -182,15 +170,15 @@ def cvir(Y: Any) -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return _formulas.variation(_formulas.irlbl(_formulas.label_counts(_open(Y, "cvir"))))
+    return _formulas.variation(_formulas.irlbl(_formulas.label_counts(_open(y, "cvir"))))
 
 
-def imr(Y: Any) -> Floats:
+def imr(y: Any) -> Floats:
     """Divide, within each label, the count of the majority class by that of the minority: ImR.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -214,16 +202,16 @@ def imr(Y: Any) -> Floats:
     >>> imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     array([ 3.,  3., nan])
     """
-    labels = _open(Y, "imr")
+    labels = _open(y, "imr")
     return _formulas.imr(_formulas.label_counts(labels), labels.shape[0])
 
 
-def mean_imr(Y: Any) -> float:
+def mean_imr(y: Any) -> float:
     """Average ImR over the labels that have both classes: MeanImR.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -237,20 +225,20 @@ def mean_imr(Y: Any) -> float:
     >>> mean_imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     3.0
     """
-    labels = _open(Y, "mean_imr")
+    labels = _open(y, "mean_imr")
     return _formulas.mean_where_defined(
         _formulas.imr(_formulas.label_counts(labels), labels.shape[0])
     )
 
 
-def tcs(X: Any, Y: Any) -> float:
+def tcs(X: Any, y: Any) -> float:
     """Take the logarithm of features times labels times labelsets: TCS.
 
     Parameters
     ----------
     X : int, or a table of shape (n_samples, n_features)
         The number of features, or the features themselves, of which only the number counts.
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
 
     Returns
@@ -269,7 +257,7 @@ def tcs(X: Any, Y: Any) -> float:
     >>> round(tcs(72, [[1, 0], [0, 1], [0, 1]]), 3)
     5.663
     """
-    labels = _open(Y, "tcs")
+    labels = _open(y, "tcs")
     return _formulas.tcs(
         count_features(X, labels.shape[0], who="tcs"), labels.shape[1], len(find_labelsets(labels))
     )
@@ -282,8 +270,113 @@ def count_features(X: Any, n_rows: int, *, who: str) -> int:
     shape = np.shape(X)
     if len(shape) != 2 or shape[0] != n_rows:
         raise InputError(
-            f"{who} takes the number of features, or X with the {n_rows} rows of Y",
+            f"{who} takes the number of features, or X with the {n_rows} rows of y",
             f"X has the shape {tuple(shape)}",
-            "Pass the X that belongs to this Y",
+            "Pass the X that belongs to this y",
         )
     return int(shape[1])
+
+
+def scumble_instances(y: Any) -> Floats:
+    """Measure in every row how frequent and rare labels occur together: SCUMBLE of an instance.
+
+    Parameters
+    ----------
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
+        The labels, zeros and ones.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        One minus the geometric over the arithmetic mean of IRLbl over the row's labels,
+        in [0, 1): exactly 0 if they are equally frequent, and in a row without labels.
+
+    Notes
+    -----
+    The published formula multiplies over all labels, with 0 for those a row does not
+    have, which would make every product 0. All known programs take the row's own labels.
+
+    References
+    ----------
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Dealing with difficult minority
+    labels in imbalanced multilabel data sets. Neurocomputing 326-327, 2019.
+
+    Examples
+    --------
+    >>> from labelance.imbalance import scumble_instances
+    >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    array([0. , 0.2, 0. , 0. ])
+    """
+    labels = validate_labels(y, who="scumble_instances").Y
+    return _formulas.scumble_instances(labels, _formulas.label_counts(labels))
+
+
+def scumble(y: Any) -> float:
+    """Average SCUMBLE over all rows, those without labels included.
+
+    Parameters
+    ----------
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
+        The labels, zeros and ones.
+
+    Returns
+    -------
+    float
+        The mean, in [0, 1).
+
+    Examples
+    --------
+    >>> from labelance.imbalance import scumble
+    >>> round(scumble([[1, 0], [1, 1], [1, 0], [1, 0]]), 3)
+    0.05
+    """
+    labels = validate_labels(y, who="scumble").Y
+    return float(_formulas.scumble_instances(labels, _formulas.label_counts(labels)).mean())
+
+
+def scumble_cv(y: Any) -> float:
+    """Divide the sample standard deviation of the rows' SCUMBLE by its mean: SCUMBLE.CV.
+
+    Parameters
+    ----------
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
+        The labels, zeros and ones.
+
+    Returns
+    -------
+    float
+        The coefficient of variation; nan if SCUMBLE is 0.
+
+    Examples
+    --------
+    >>> from labelance.imbalance import scumble_cv
+    >>> scumble_cv([[1, 0], [1, 1], [1, 0], [1, 0]])
+    2.0
+    """
+    labels = validate_labels(y, who="scumble_cv").Y
+    return _formulas.variation(_formulas.scumble_instances(labels, _formulas.label_counts(labels)))
+
+
+def scumble_labels(y: Any) -> Floats:
+    """Average SCUMBLE over the rows of each label: SCUMBLE.Lbl.
+
+    Parameters
+    ----------
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
+        The labels, zeros and ones.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        The means, in [0, 1); nan for a label that no row has.
+
+    Examples
+    --------
+    >>> from labelance.imbalance import scumble_labels
+    >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    array([0.05, 0.2 ])
+    """
+    labels = validate_labels(y, who="scumble_labels").Y
+    counts = _formulas.label_counts(labels)
+    instances = _formulas.scumble_instances(labels, counts)
+    return _formulas.scumble_labels(labels, counts, instances)

@@ -1,11 +1,13 @@
-"""One frozen value that says how imbalanced a dataset is, over all and label by label."""
+"""How imbalanced a dataset is, in one value that prints itself as text or HTML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from html import escape
 from itertools import takewhile
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,17 +19,22 @@ from labelance._validation import CategoricalFeatures, Labels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
-from labelance.imbalance._local import HasIndices, LocalDistribution, local_distribution
+from labelance.imbalance._local import (
+    HasIndices,
+    LabelType,
+    LocalDistribution,
+    RareRule,
+    local_distribution,
+    minority_values,
+)
 from labelance.imbalance._measures import count_features
-from labelance.imbalance._minority import minority_values
-from labelance.imbalance._profile_text import draw_html, draw_text
-from labelance.imbalance._types import LabelType, RareRule
 from labelance.neighbors import Metric, Scale, find_neighbors
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ImbalanceProfile", "profile"]
+LONGEST_TABLE = 20
+LONGEST_NAME = 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,13 +47,13 @@ class ImbalanceProfile:
     Attributes
     ----------
     n_samples, n_labels : int
-        The shape of Y.
+        The shape of y.
     n_features : int or None
         The number of columns of X; None without X.
     cardinality, density : float
         Labels per row, and the same as a share of all labels.
     n_labelsets : int
-        The number of distinct rows of Y.
+        The number of distinct rows of y.
     share_single_labelsets : float
         The share of labelsets that only one row has.
     mean_ir, cvir : float
@@ -168,7 +175,7 @@ class ImbalanceProfile:
 
 def profile(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     k: int | None = 5,
     scale: Scale = None,
@@ -186,7 +193,7 @@ def profile(
     ----------
     X : array-like, sparse, data frame or None
         The features, of shape (n_samples, n_features). None leaves out what needs them.
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
     k : int or None, default=5
         The number of neighbors to type the minority cells with; None leaves the types out,
@@ -199,7 +206,7 @@ def profile(
     rare_rule : {"paper", "mulan"}, default="paper"
         The rule for rare cells, as for `local_distribution`.
     label_names : sequence, optional
-        Names of the labels; by default the column names of Y, or their numbers.
+        Names of the labels; by default the column names of y, or their numbers.
 
     Returns
     -------
@@ -210,8 +217,8 @@ def profile(
     --------
     >>> from labelance.imbalance import profile
     >>> X = [[0.0], [1.0], [2.1], [3.3], [7.0], [8.2]]
-    >>> Y = [[1, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 0]]
-    >>> profile(X, Y, k=2)
+    >>> y = [[1, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 0]]
+    >>> profile(X, y, k=2)
     6 rows, 1 feature, 3 labels
     <BLANKLINE>
     cardinality  0.833    MeanIR   1.250    SCUMBLE     0.007
@@ -228,7 +235,7 @@ def profile(
     <BLANKLINE>
     1 constant label: 2
     """
-    labels = validate_labels(Y, who="profile")
+    labels = validate_labels(y, who="profile")
     n_features = None if X is None else count_features(X, labels.Y.shape[0], who="profile")
     if neighborhood is None and X is not None and k is not None:
         neighborhood = find_neighbors(
@@ -254,8 +261,8 @@ def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
     if len(given) != q:
         raise InputError(
             "profile needs one name for every label",
-            f"label_names has {len(given)} and Y has {q} columns",
-            "Pass a name for each column of Y, in its order",
+            f"label_names has {len(given)} and y has {q} columns",
+            "Pass a name for each column of y, in its order",
         )
     return tuple(given)
 
@@ -301,3 +308,131 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     return value if value is None or isinstance(value, int | float) else str(value)
+
+
+def draw_text(profile: ImbalanceProfile) -> str:
+    """Return the profile as lines of text: overall measures, types, table of labels."""
+    parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile)]
+    parts.append(_constant(profile))
+    return "\n\n".join(part for part in parts if part)
+
+
+def draw_html(profile: ImbalanceProfile) -> str:
+    """Return the same with the labels in an HTML table; their names are escaped."""
+    header, *rows = _rows(profile)
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    body = "".join(
+        f"<tr><th>{escape(row[0])}</th>" + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
+        for row in rows
+    )
+    above = "\n\n".join(filter(None, (_shape(profile), _overall(profile), _types(profile))))
+    return (
+        f"<div><pre>{escape(above)}</pre>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<pre>{escape(_constant(profile))}</pre></div>"
+    )
+
+
+def _shape(profile: ImbalanceProfile) -> str:
+    counted = [(profile.n_samples, "row"), (profile.n_features, "feature")]
+    counted.append((profile.n_labels, "label"))
+    return ", ".join(_plural(count, thing) for count, thing in counted if count is not None)
+
+
+def _overall(profile: ImbalanceProfile) -> str:
+    """Three columns of measures: of the labels, of their ratios, of their concurrence."""
+    measures = [
+        [
+            ("cardinality", _number(profile.cardinality)),
+            ("density", _number(profile.density)),
+            ("labelsets", _number(profile.n_labelsets)),
+            ("seen once", f"{profile.share_single_labelsets:.1%}"),
+        ],
+        [
+            ("MeanIR", _number(profile.mean_ir)),
+            ("CVIR", _number(profile.cvir)),
+            ("MeanImR", _number(profile.mean_imr)),
+        ],
+        [
+            ("SCUMBLE", _number(profile.scumble)),
+            ("SCUMBLE.CV", _number(profile.scumble_cv)),
+            *([] if profile.tcs is None else [("TCS", _number(profile.tcs))]),
+        ],
+    ]
+    blocks = [_aligned(block) for block in measures]
+    lines = ("    ".join(block[line] for block in blocks if line < len(block)) for line in range(4))
+    return "\n".join(lines)
+
+
+def _types(profile: ImbalanceProfile) -> str:
+    shares = profile.type_shares
+    if shares is None or profile.type_counts is None:
+        return ""
+    counts = profile.type_counts.sum(axis=0)
+    if not counts.any():
+        return f"minority cells, k={profile.k}: none"
+    listed = (f"{n} {kind} ({share:.0%})" for n, (kind, share) in zip(counts, shares.items()))
+    return f"minority cells, k={profile.k}: {', '.join(listed)}"
+
+
+def _text_table(profile: ImbalanceProfile) -> str:
+    return "\n".join(_aligned(_rows(profile)))
+
+
+def _rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
+    """Return the header and the shown labels' cells as text, with the gap marked."""
+    columns = profile.columns
+    shown, gap = _shortened(profile.n_labels)
+    rows = [
+        (_name(profile.label_names[j]), *(_number(values[j]) for values in columns.values()))
+        for j in shown
+    ]
+    if gap:
+        hidden = profile.n_labels - len(rows)
+        rows.insert(gap, (f"… {hidden} more", *("" for _ in columns)))
+    return [("label", *columns), *rows]
+
+
+def _shortened(n_labels: int) -> tuple[list[int], int]:
+    """Return the labels to show, and how many of them stand before the gap (0: no gap)."""
+    if n_labels <= LONGEST_TABLE:
+        return list(range(n_labels)), 0
+    tail = LONGEST_TABLE // 4
+    head = LONGEST_TABLE - tail
+    return [*range(head), *range(n_labels - tail, n_labels)], head
+
+
+def _constant(profile: ImbalanceProfile) -> str:
+    names = profile.constant_labels
+    if not names:
+        return ""
+    more = f", … {len(names) - 5} more" if len(names) > 5 else ""
+    line = f"{_plural(len(names), 'constant label')}: {', '.join(map(_name, names[:5]))}{more}"
+    return fill(line, width=88, subsequent_indent="  ")
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Pad the first column on the right and the others on the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, int | np.integer):
+        return str(value)
+    return "-" if np.isnan(value) else f"{value:.3f}"
+
+
+def _name(label: Any) -> str:
+    text = " ".join(str(label).split())
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def _plural(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 from labelance.exceptions import InputError
-from labelance.imbalance._labelsets import find_labelsets
+from labelance.imbalance import find_labelsets
 from labelance.learners.tree._problems import (
     Problems,
     class_problems,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from labelance._utils import optional_import
 from labelance._validation import validate_labels, validate_predictions
 from labelance.exceptions import InputError
-from labelance.imbalance._formulas import irlbl, label_counts
+from labelance.imbalance import formulas
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -155,7 +155,7 @@ def imbalance_report(
     Y, Y_pred, names = validate_predictions(y_true, y_pred, who=who)
     seen = Y if y_train is None else _open_train(y_train, Y.shape[1], who)
     confusion = count_confusion(Y, Y_pred)
-    ratio = irlbl(label_counts(seen))
+    ratio = formulas.irlbl(formulas.label_counts(seen))
     report = ImbalanceReport(
         label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
         **_rates(confusion, zero_division),

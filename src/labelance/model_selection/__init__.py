@@ -1,8 +1,7 @@
 """Splits in which every label keeps its share: iterative stratification for scikit-learn."""
 
-# For the tests of other places: the pieces that splitters are made of.
-from labelance.model_selection._fold_sizes import part_weights, train_test_weights  # noqa: F401
-from labelance.model_selection._local_search import (  # noqa: F401
+from labelance.model_selection._fold_sizes import part_weights, train_test_weights
+from labelance.model_selection._local_search import (
     WORK,
     local_search,
     search_objective,
@@ -18,13 +17,14 @@ from labelance.model_selection._splitters import (
     IterativeStratifiedShuffleSplit,
     RepeatedIterativeStratifiedKFold,
 )
-from labelance.model_selection._stratify import (  # noqa: F401
+from labelance.model_selection._stratify import (
     assign,
     label_incidence,
     label_pairs,
 )
 from labelance.model_selection._train_test import multilabel_train_test_split
 
+# What is not listed is for our own packages and tests: it takes clean labels and checks nothing.
 __all__ = [
     "IterativeStratifiedGroupKFold",
     "IterativeStratifiedKFold",

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 
 from labelance._arrays import squeeze_runs
 from labelance._utils import kernel
-from labelance.imbalance import LabelType, LocalDistribution
-from labelance.imbalance._minority import minority_matrix
+from labelance.imbalance import LabelType, LocalDistribution, minority_matrix
 
 # θ of the paper: how far towards the other parent a minority cell reaches.
 THETA = np.zeros(5)

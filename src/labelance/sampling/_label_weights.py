@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelance._validation import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance._formulas import label_counts
+from labelance.imbalance import formulas
 from labelance.neighbors import Scale
 from labelance.sampling._mlsol import MLSOL
 
@@ -59,7 +59,7 @@ def label_weights(Y: Any, *, kind: WeightKind = "balanced") -> Floats:
             "kind is 'balanced' or 'positive'", f"{kind!r} came", "Choose one of these"
         )
     clean = validate_labels(Y, who="label_weights").Y
-    n, ones = clean.shape[0], label_counts(clean)
+    n, ones = clean.shape[0], formulas.label_counts(clean)
     counts = np.column_stack([n - ones, ones])
     weights = np.ones(counts.shape)
     varies = (counts > 0).all(axis=1)

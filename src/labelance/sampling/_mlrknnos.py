@@ -15,7 +15,7 @@ from labelance._arrays import interpolate_rows
 from labelance._utils import draw_seeds
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
-from labelance.imbalance._minority import minority_matrix, minority_values
+from labelance.imbalance import minority_matrix, minority_values
 from labelance.neighbors import Scale, search_neighbors, single_threaded_blas, thread_count
 from labelance.sampling._budget import refuse_too_many_rows
 from labelance.sampling._labeller import Labelling

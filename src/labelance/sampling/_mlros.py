@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import kernel
 from labelance._validation import Data
-from labelance.imbalance._above_mean import (
+from labelance.imbalance import (
     NO_MEAN,
     MeanRatio,
+    formulas,
     mean_ir_of_counts,
     ratio_against_mean,
 )
-from labelance.imbalance._formulas import label_counts
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import (
     refuse_too_many_numbers,
@@ -154,7 +154,7 @@ class MLROS(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> MLROSPlan:
         strategy = resolve_strategy(
-            self.sampling_strategy, data, above_mean_irlbl, counts=label_counts
+            self.sampling_strategy, data, above_mean_irlbl, counts=formulas.label_counts
         )
         counts = strategy.present
         labels = np.flatnonzero(strategy.labels & (counts > 0))

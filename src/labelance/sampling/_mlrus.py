@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._utils import kernel
 from labelance._validation import Data
-from labelance.imbalance._above_mean import (
+from labelance.imbalance import (
     MeanRatio,
+    formulas,
     irlbl_against_mean,
     mean_ir_of_counts,
     ratio_against_mean,
 )
-from labelance.imbalance._formulas import label_counts
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._cleaner import rows_with
@@ -162,7 +162,7 @@ class MLRUS(BaseMultiLabelSampler):
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
             return np.flatnonzero(~rows_with(data.Y, kept))
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="protect"')
-        counts = label_counts(data.Y)
+        counts = formulas.label_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
         return _take_turns(data.Y, labels, counts, mean_ir_of_counts(counts))
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
-from labelance.imbalance._formulas import label_counts
+from labelance.imbalance import formulas
 from labelance.neighbors import Scale, search_neighbors
 from labelance.sampling._bags import draw_places, label_bags, split_places
 from labelance.sampling._budget import refuse_too_many_rows
@@ -245,7 +245,9 @@ class MLSMOTE(NeighborSampler):
     def _strategy(self, data: Data) -> Strategy:
         """Return the labels to make rows for, and how many rows they should have, if it says."""
         auto = partial(above_mean_irlbl, at_least_mean=self.at_least_mean)
-        strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=label_counts)
+        strategy = resolve_strategy(
+            self.sampling_strategy, data, auto, counts=formulas.label_counts
+        )
         if strategy.targets is not None and self.n_samples is not None:
             raise InputError(
                 "MLSMOTE takes the number of rows from n_samples or from sampling_strategy",

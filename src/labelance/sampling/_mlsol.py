@@ -12,9 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import interpolate_rows
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import LocalDistribution, local_distribution
-from labelance.imbalance._local import Weighting
-from labelance.imbalance._types import RareRule
+from labelance.imbalance import LocalDistribution, RareRule, Weighting, local_distribution
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._assign import assign_labels
 from labelance.sampling._budget import refuse_too_many_rows, rows_to_sample

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
-from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
-from labelance.imbalance._formulas import label_counts, scumble_instances
+from labelance.imbalance import exceeds, formulas, mean_ir_is_below
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._cleaner import Misfits, NeighborCleaner, rows_with
 from labelance.sampling._label_distance import label_distances
@@ -193,10 +192,10 @@ def choose_threshold(Y: sp.csr_array) -> float:
     >>> choose_threshold(sp.csr_array([[1, 0], [1, 0], [1, 1]]))
     0.5
     """
-    counts = label_counts(Y)
+    counts = formulas.label_counts(Y)
     # The author's program asks for 1 / sqrt(MeanIR) > 0.5 and > 0.3.
     if mean_ir_is_below(counts, Fraction(4)):
         return 0.5
-    if exceeds(scumble_instances(Y, counts).mean(), 0.3):
+    if exceeds(formulas.scumble_instances(Y, counts).mean(), 0.3):
         return 0.5
     return 0.3 if mean_ir_is_below(counts, Fraction(100, 9)) else 0.15

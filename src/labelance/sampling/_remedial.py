@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import kernel
 from labelance._validation import Data
-from labelance.imbalance._above_mean import exceeds
-from labelance.imbalance._formulas import label_counts, scumble_instances
+from labelance.imbalance import exceeds, formulas
 from labelance.sampling._base import BaseMultiLabelSampler
 from labelance.sampling._plan import Draw
 from labelance.sampling._strategy import (
@@ -136,7 +135,7 @@ def decouple(
     Y: sp.csr_array, rare: np.ndarray, threshold: float | None, *, drop_empty: bool
 ) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
-    scumble = scumble_instances(Y, label_counts(Y))
+    scumble = formulas.scumble_instances(Y, formulas.label_counts(Y))
     above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])

@@ -17,9 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data
 from labelance.exceptions import InputError
-from labelance.imbalance import _formulas
-from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
-from labelance.imbalance._minority import minority_values
+from labelance.imbalance import formulas, imr_against_mean, irlbl_against_mean, minority_values
 
 SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
@@ -60,7 +58,7 @@ class Strategy:
 
 def minority_counts(Y: sp.csr_array) -> np.ndarray:
     """Return the number of minority cells of every label."""
-    counts = _formulas.label_counts(Y)
+    counts = formulas.label_counts(Y)
     return np.where(minority_values(Y) == 1, counts, Y.shape[0] - counts)
 
 
@@ -132,19 +130,19 @@ def above_mean_irlbl(Y: sp.csr_array, *, at_least_mean: bool = False) -> np.ndar
     >>> above_mean_irlbl(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]))
     array([False, False,  True])
     """
-    signs = irlbl_against_mean(_formulas.label_counts(Y))
+    signs = irlbl_against_mean(formulas.label_counts(Y))
     # A label that no row has is nan, which is neither above nor at the mean.
     return signs >= 0 if at_least_mean else signs > 0
 
 
 def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
     """Return the majority labels of Charte et al. 2015: IRLbl < MeanIR."""
-    return irlbl_against_mean(_formulas.label_counts(Y)) < 0
+    return irlbl_against_mean(formulas.label_counts(Y)) < 0
 
 
 def above_mean_imr(Y: sp.csr_array) -> np.ndarray:
     """Return the labels that are more imbalanced within than the mean: ImR > MeanImR."""
-    return imr_against_mean(_formulas.label_counts(Y), Y.shape[0]) > 0
+    return imr_against_mean(formulas.label_counts(Y), Y.shape[0]) > 0
 
 
 def every_label(Y: sp.csr_array) -> np.ndarray:

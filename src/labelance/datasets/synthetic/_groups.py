@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.exceptions import InputError
-from labelance.imbalance._types import LabelType, types_by_count
+from labelance.imbalance import LabelType, types_by_count
 
 Counts = NDArray[np.intp]
 
