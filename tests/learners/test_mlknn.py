@@ -96,7 +96,7 @@ def test_a_neighborhood_found_before_saves_the_search(small, monkeypatch):
     expected = MLkNN(k=4).fit(X, Y).predict_proba(new)
     around = find_neighbors(X, 7)
     with monkeypatch.context() as patch:
-        patch.setattr("labelance.learners._mlknn.search", None)
+        patch.setattr("labelance.learners._mlknn.search_neighbors", None)
         learner = MLkNN(k=4).fit(X, Y, neighborhood=around)
     np.testing.assert_array_equal(learner.predict_proba(new), expected)
     with pytest.raises(InputError, match="7 neighbors of 90 rows"):

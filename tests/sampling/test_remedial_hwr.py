@@ -140,7 +140,7 @@ def test_the_resampler_that_was_given_stays_as_it_was():
         check_is_fitted(resampler)
 
 
-def test_the_door_opens_as_the_resampler_asks():
+def test_validation_is_as_the_resampler_asks():
     X, Y = sampler_data()
     X[3, 2] = np.nan
     with pytest.raises(MissingValuesError, match="RHwRSMT"):

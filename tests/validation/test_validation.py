@@ -87,7 +87,7 @@ def mixed_frame(library):
 
 
 @pytest.mark.parametrize("library", [pd, pl])
-def test_a_mixed_frame_survives_the_door(library):
+def test_a_mixed_frame_survives_validation(library):
     frame = mixed_frame(library)
     features = validate_features(frame, who="The test", missing="distance")
     assert_array_equal(features.categorical, [False, False, True, False, False])
