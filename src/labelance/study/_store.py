@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import socket
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -18,6 +16,7 @@ from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, refuse_conflict
 from labelance.study._cells import Cell, Task
 from labelance.study._design import digest
+from labelance.study._liveness import Heartbeat
 from labelance.study._study import Study
 
 # Columns of a finished cell, in the order of tables; the first six are its identity.
@@ -63,11 +62,14 @@ CREATE TABLE IF NOT EXISTS claims (
   dataset TEXT, repeat INTEGER, fold INTEGER, runner TEXT NOT NULL, pid INTEGER, host TEXT,
   beat REAL NOT NULL, PRIMARY KEY (dataset, repeat, fold)
 );
+CREATE TABLE IF NOT EXISTS runners (
+  runner TEXT PRIMARY KEY, started INTEGER, processes TEXT, clock TEXT, ticks REAL
+);
 """
-# A runner that has not been heard of for so long is dead, unless it is on this machine.
-SILENCE = 120.0
 _WAIT = 60.0
 _FOLD = "dataset=? AND repeat=? AND fold=?"
+# A claim and who holds it, as far as that is known.
+_CLAIM = "* FROM claims LEFT JOIN runners USING (runner)"
 
 
 class Store:
@@ -178,9 +180,14 @@ class Store:
             held = _holder(db, task)
             if held is not None and held["runner"] != runner and _alive(held):
                 return False
+            me = Heartbeat.now()
+            db.execute(
+                "INSERT OR REPLACE INTO runners VALUES (?, ?, ?, ?, ?)",
+                (runner, me.started, me.processes, me.clock, me.ticks),
+            )
             db.execute(
                 "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*task.place, runner, os.getpid(), socket.gethostname(), time.time()),
+                (*task.place, runner, me.pid, me.host, me.beat),
             )
             return True
 
@@ -195,19 +202,23 @@ class Store:
         with self._open() as db:
             if task is None:
                 db.execute("DELETE FROM claims WHERE runner=?", (runner,))
+                db.execute("DELETE FROM runners WHERE runner NOT IN (SELECT runner FROM claims)")
             else:
                 db.execute(f"DELETE FROM claims WHERE {_FOLD} AND runner=?", (*task.place, runner))
 
     def beat(self, runner: str) -> None:
         """Say that the runner is alive."""
+        me = Heartbeat.now()
         with self._open() as db:
-            db.execute("UPDATE claims SET beat=? WHERE runner=?", (time.time(), runner))
+            db.execute("UPDATE claims SET beat=? WHERE runner=?", (me.beat, runner))
+            db.execute("UPDATE runners SET ticks=? WHERE runner=?", (me.ticks, runner))
 
     def claims(self) -> list[dict[str, Any]]:
         """Return the folds that runners hold, and whether these are alive."""
         with self._open() as db:
-            held = db.execute("SELECT * FROM claims ORDER BY dataset, repeat, fold").fetchall()
-        return [{**dict(claim), "alive": _alive(claim)} for claim in held]
+            held = db.execute(f"SELECT {_CLAIM} ORDER BY dataset, repeat, fold").fetchall()
+        shown = ("dataset", "repeat", "fold", "runner", "pid", "host", "beat")
+        return [{**{name: row[name] for name in shown}, "alive": _alive(row)} for row in held]
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the plans as they are kept, for another store."""
@@ -237,27 +248,15 @@ def plan_row(study: Study, plan: dict[str, Any], begun: str | None = None) -> tu
 
 
 def _holder(db: sqlite3.Connection, task: Task) -> sqlite3.Row | None:
-    return db.execute(f"SELECT * FROM claims WHERE {_FOLD}", task.place).fetchone()
+    return db.execute(f"SELECT {_CLAIM} WHERE {_FOLD}", task.place).fetchone()
 
 
 def _alive(claim: sqlite3.Row) -> bool:
-    """Say whether the runner of a claim lives: by its process here, by its beat elsewhere."""
-    if claim["host"] == socket.gethostname() and os.name == "posix":
-        return runs(claim["pid"])
-    return time.time() - claim["beat"] < SILENCE
-
-
-def runs(process: int) -> bool:
-    """Say whether a process of this machine runs; where that cannot be asked, it does."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    """Say whether the runner of a claim lives."""
+    known = {name: claim[name] for name in ("started", "processes", "clock")}
+    return Heartbeat(
+        claim["pid"], claim["host"], claim["beat"], **known, ticks=claim["ticks"] or 0.0
+    ).alive
 
 
 def _plain(value: Any) -> Any:
