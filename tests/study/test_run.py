@@ -1,9 +1,7 @@
 """A study may be stopped, shared, retried and resumed, and its table is always the same."""
 
-import json
 import os
 import sqlite3
-import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -25,7 +23,6 @@ from labelance.study import (
     run_study,
 )
 from labelance.study._cells import Task
-from labelance.study._plan_file import plan_of
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -68,16 +65,16 @@ def test_a_run_resumes_where_another_stopped(tiny, tiny_store, figures, tmp_path
     store = tmp_path / "r.db"
     assert tiny.only(datasets=["two"], learners=["BR"]).run(store, executor="serial").left == 0
     # The rest is done, and what is there is not done again.
-    import labelance.study._job as job
+    from labelance.study import _executors
 
     done = []
-    original = job.do_task
+    original = _executors.do_task
 
     def spy(study, task, data):
         done.extend(task.cells)
         return original(study, task, data)
 
-    monkeypatch.setattr(job, "do_task", spy)
+    monkeypatch.setattr(_executors, "do_task", spy)
     assert tiny.run(store, executor="serial").done == 56
     assert len(done) == 56 - 14
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
@@ -99,10 +96,10 @@ def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
 # Filters of warnings belong to the process, not to a thread; real runners are processes.
 @pytest.mark.filterwarnings("ignore")
 def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, monkeypatch):
-    import labelance.study._job as job
+    from labelance.study import _executors
 
     done, lock = [], threading.Lock()
-    original = job.do_task
+    original = _executors.do_task
 
     def spy(study, task, data):
         for rows in original(study, task, data):
@@ -110,7 +107,7 @@ def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, 
                 done.extend((r["dataset"], r["learner"], r["method"], r["fold"]) for r in rows)
             yield rows
 
-    monkeypatch.setattr(job, "do_task", spy)
+    monkeypatch.setattr(_executors, "do_task", spy)
     store = tmp_path / "two.db"
     Store(store)
     runners = [
@@ -138,6 +135,7 @@ def test_a_claim_holds_while_its_runner_lives(tiny, tmp_path):
     assert not store.holds(task, "a")
     with sqlite3.connect(store.path) as db:  # a runner elsewhere that beats
         db.execute("UPDATE claims SET host = 'elsewhere'")
+        db.execute("UPDATE runners SET processes = 'elsewhere', clock = 'elsewhere'")
     assert not store.claim(task, "c")
     with sqlite3.connect(store.path) as db:  # and one that has been silent
         db.execute("UPDATE claims SET beat = beat - 1000")
@@ -199,17 +197,10 @@ class Blank(Moody):
         return np.full((X.shape[0], self.q_), np.nan)
 
 
-class Deadly(Moody):
-    """Takes its whole process down, as one out of memory does."""
-
-    def fit(self, X, Y):
-        os._exit(1)
-
-
 @pytest.fixture
 def others(monkeypatch):
     """Make the classes above importable by path, here and in workers."""
-    module = SimpleNamespace(Moody=Moody, Blank=Blank, Deadly=Deadly)
+    module = SimpleNamespace(Moody=Moody, Blank=Blank)
     monkeypatch.setitem(sys.modules, "other_classes", module)
 
 
@@ -239,38 +230,6 @@ def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
     assert (outcome.done, outcome.failed) == (14, 14)
     errors = study.results(tmp_path / "o.db")["error"].dropna()
     assert errors.str.contains("numbered 0 to 1").all()
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_is_recorded_and_the_rest_goes_on(tiny, tmp_path):
-    module = tmp_path / "deadly_module.py"
-    module.write_text(
-        "import os\n"
-        "from labelance.learners import MLkNN\n"
-        "class Deadly(MLkNN):\n"
-        "    def fit(self, X, Y):\n"
-        "        os._exit(1)\n"
-    )
-    script = tmp_path / "run.py"
-    script.write_text(
-        "import json, sys\n"
-        "sys.path.insert(0, sys.argv[3])\n"
-        "from labelance.study._plan_file import study_of\n"
-        "if __name__ == '__main__':\n"
-        "    study = study_of(json.loads(sys.argv[1]))\n"
-        "    study.run(sys.argv[2], n_jobs=1 + 1)\n"
-    )
-    learner = Learner("Deadly", Component("deadly_module.Deadly"))
-    study = replace(tiny, learners=(tiny.learner("MLkNN"), learner))
-    study = study.only(datasets=["two"], methods=["Default"])
-    subprocess.run(
-        [sys.executable, script, json.dumps(plan_of(study)), tmp_path / "d.db", tmp_path],
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-    )
-    table = study.results(tmp_path / "d.db")
-    assert len(table) == 4
-    assert set(table[table["learner"] == "Deadly"]["status"]) == {"failed"}
 
 
 def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):

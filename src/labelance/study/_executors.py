@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
+from queue import SimpleQueue
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import cpu_count, effective_n_jobs
 
 from labelance._utils import optional_import
-from labelance.study._cells import Task
+from labelance.exceptions import StudyError
+from labelance.study._cells import Cell, Task
 from labelance.study._folds import StudyData
-from labelance.study._job import Bench, Job, signed
+from labelance.study._job import Job, signed
 from labelance.study._study import Study
-from labelance.study._work import Row, do_task, failure
+from labelance.study._work import Row, do_task
+from labelance.study._worker import Worker, do_guarded
+
+# How long a scheduler may take to answer, and a cluster may be without any worker.
+_ANSWER_SECONDS, _NO_WORKER_SECONDS = 10.0, 120.0
 
 
 class Executor(ABC):
     """Does the tasks of a job; ``run`` says how many cells it finished."""
 
-    def __init__(self, *, n_jobs: int | None = None, address: str | None = None) -> None:
-        self.n_jobs, self.address = n_jobs, address
+    def __init__(
+        self,
+        *,
+        n_jobs: int | None = None,
+        address: str | None = None,
+        cell_timeout: float | None = None,
+    ) -> None:
+        self.n_jobs, self.address, self.cell_timeout = n_jobs, address, cell_timeout
 
     @abstractmethod
     def run(self, job: Job) -> int:
@@ -30,42 +45,73 @@ class Executor(ABC):
 
 
 class Serial(Executor):
-    """One fold after the other, in this process."""
+    """One fold after the other, in this process; with a time limit, in one other process."""
 
     def run(self, job: Job) -> int:
         """Do all the work that can be claimed."""
-        bench = Bench.of(job)
-        return sum(bench.do(task) for task in job.claimed())
+        if self.cell_timeout is not None:
+            return Processes(n_jobs=1, cell_timeout=self.cell_timeout).run(job)
+        return sum(
+            job.keep(task, do_task(job.study, task, job.shelf.get(task.dataset)))
+            for task in job.claimed()
+        )
 
 
 class Processes(Executor):
-    """A process for each core; they write to the store themselves."""
+    """A worker process for each core; what they finish is written here."""
 
     def run(self, job: Job) -> int:
         """Do all the work that can be claimed."""
-        bench, at_work = Bench.of(job), {}
+        n_jobs = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        with ThreadPoolExecutor(n_jobs) as threads, _Workers(n_jobs) as workers:
 
-        def claimed() -> Iterator[Any]:
+            def do(task: Task, *, last: bool = False) -> int:
+                with workers.one() as worker:
+                    rows = do_guarded(
+                        worker, job.study, task, job.shelf, timeout=self.cell_timeout, last=last
+                    )
+                    return job.keep(task, rows)
+
+            count, tasks, busy = 0, [], set[Future[int]]()
+            # A fold is claimed when a process is free for it, so that other runners find work.
             for task in job.claimed():
-                at_work[task.place] = task
-                yield delayed(_do_place)(bench, task)
+                tasks.append(task)
+                busy.add(threads.submit(do, task))
+                if len(busy) == n_jobs:
+                    done, busy = wait(busy, return_when=FIRST_COMPLETED)
+                    count += sum(future.result() for future in done)
+            count += sum(future.result() for future in busy)
+            # Cells at which a process died are tried once more, alone on this machine: they may
+            # have been innocent, and what dies again is guilty.
+            return count + sum(do(task, last=True) for task in job.claimed_again(tasks))
 
-        # A fold is claimed when a process is free for it, so that other runners find work too.
-        pool = Parallel(
-            n_jobs=-1 if self.n_jobs is None else self.n_jobs,
-            return_as="generator_unordered",
-            pre_dispatch="n_jobs",
-            batch_size=1,
-        )
-        count = 0
+
+class _Workers:
+    """Worker processes that threads borrow."""
+
+    def __init__(self, n_jobs: int) -> None:
+        # What is computed with one worker must not depend on how many cores there are either.
+        n_threads = None if n_jobs == 1 else max(1, cpu_count() // n_jobs)
+        self.workers = [Worker(n_threads) for _ in range(n_jobs)]
+        self.free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self.workers:
+            self.free.put(worker)
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self.workers:
+            worker.close()
+
+    @contextmanager
+    def one(self) -> Iterator[Worker]:
+        """Yield a worker that nobody else has."""
+        worker = self.free.get()
         try:
-            for place, done in pool(claimed()):
-                del at_work[place]
-                count += done
-        except BrokenProcessPool:
-            # Out of memory, mostly. The cells at work are failures; a new pool does the rest.
-            return count + job.bury(at_work.values())
-        return count
+            yield worker
+        finally:
+            self.free.put(worker)
 
 
 class Dask(Executor):
@@ -79,49 +125,137 @@ class Dask(Executor):
         if first is None:
             return 0  # a cluster is not started for nothing
         with self._client(distributed) as client:
-            waiting, count = distributed.as_completed(), 0
-            at_once = 2 * sum(client.ncores().values())
-            data: dict[str, Any] = {}
-            asked: dict[Any, Task] = {}
-            for task in chain([first], tasks):
-                if task.dataset not in data:
-                    data = {task.dataset: client.scatter(job.shelf.get(task.dataset))}
-                future = client.submit(
-                    _do_all, job.study, task, data[task.dataset], job.runner, pure=False
-                )
-                asked[future.key] = task
-                waiting.add(future)
-                if waiting.count() >= at_once:
-                    count += _write(job, asked, next(waiting))
-            return count + sum(_write(job, asked, future) for future in waiting)
+            cluster = _Cluster(distributed, client, job, self.cell_timeout)
+            lost = cluster.do(chain([first], tasks))
+            # A worker that dies takes innocent tasks with it, and data. All come back once
+            # more; what is lost twice is tried cell by cell, with nothing else on the cluster.
+            lost = cluster.do(lost)
+            for task in job.claimed_again(lost):
+                cluster.do([task], last=True)
+            return cluster.count
 
     def _client(self, distributed: Any) -> Any:
-        if self.address is not None:
-            return distributed.Client(self.address)
-        return distributed.Client(
-            n_workers=self.n_jobs, threads_per_worker=1, dashboard_address=None
-        )
+        if self.address is None:
+            import dask
+
+            # Whom to blame for a dead worker is our question, not the scheduler's.
+            with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+                return distributed.Client(
+                    n_workers=self.n_jobs, threads_per_worker=1, dashboard_address=None
+                )
+        try:
+            return distributed.Client(self.address, timeout=_ANSWER_SECONDS)
+        except (OSError, ValueError, TypeError) as error:
+            raise StudyError(
+                "The Dask executor works with the scheduler that address names",
+                f"{self.address} does not answer ({_first_line(error)})",
+                "Start `dask scheduler` there, or leave address out for a cluster of this machine",
+            ) from error
 
 
-def _do_place(bench: Bench, task: Task) -> tuple[tuple[str, int, int], int]:
-    return task.place, bench.do(task)
+class _Cluster:
+    """Tasks of a job on a Dask cluster: sent, awaited, written, or lost with their worker."""
+
+    def __init__(self, distributed: Any, client: Any, job: Job, timeout: float | None) -> None:
+        self.distributed, self.client, self.job, self.timeout = distributed, client, job, timeout
+        self.count = 0
+        self._data: dict[str, Any] = {}
+
+    def do(self, tasks: Iterable[Task], *, last: bool = False) -> list[Task]:
+        """Do tasks; return what was lost of them, unless that is their failure."""
+        waiting, asked, lost = self.distributed.as_completed(), {}, []
+        at_once = max(1, 2 * sum(self.client.ncores().values()))
+        for task in tasks:
+            future = self.client.submit(
+                _do_all, self.job.study, task, self._data_of(task.dataset), self.job.runner,
+                self.timeout, last, pure=False,
+            )  # fmt: skip
+            asked[future.key] = task
+            waiting.add(future)
+            if waiting.count() >= at_once:
+                done = self._next(waiting)
+                lost += self._take(asked.pop(done.key), done, last)
+        while waiting.count():
+            done = self._next(waiting)
+            lost += self._take(asked.pop(done.key), done, last)
+        return lost
+
+    def _data_of(self, dataset: str) -> Any:
+        """Return a dataset on the cluster, sent again if it was lost with a worker."""
+        if dataset not in self._data or self._data[dataset].status in ("cancelled", "lost"):
+            self._await_a_worker()
+            sent = self.client.scatter(
+                self.job.shelf.get(dataset), hash=False, timeout=_NO_WORKER_SECONDS
+            )
+            self._data = {dataset: sent}
+        return self._data[dataset]
+
+    def _next(self, waiting: Any) -> Any:
+        """Wait for a task, as long as there is somebody to do it."""
+        looked = time.monotonic()
+        while not waiting.has_ready():
+            time.sleep(0.02)
+            if time.monotonic() - looked > 5:
+                self._await_a_worker()
+                looked = time.monotonic()
+        return next(waiting)
+
+    def _await_a_worker(self) -> None:
+        try:
+            self.client.wait_for_workers(1, timeout=_NO_WORKER_SECONDS)
+        except TimeoutError as error:
+            raise StudyError(
+                "Workers of a Dask cluster do the cells",
+                f"there has been none for {_NO_WORKER_SECONDS:.0f} seconds",
+                "Start workers; the same command goes on from there",
+            ) from error
+
+    def _take(self, task: Task, future: Any, last: bool) -> list[Task]:
+        """Write what a task gave; return what is missing of it, to be tried again."""
+        try:
+            rows = future.result()
+        except Exception as error:
+            if not self._is_loss(future, error):
+                self.count += self.job.fail(task.cells)
+                return []
+            if last:
+                self.count += self.job.fail(task.cells, f"WorkerDied: {_first_line(error)}")
+                return []
+            return [task]
+        self.job.store.add(rows)
+        self.count += len(rows)
+        return _rest(task, rows)
+
+    def _is_loss(self, future: Any, error: Exception) -> bool:
+        if self.client.status != "running":
+            raise StudyError(
+                "The Dask executor works with a scheduler all the time",
+                "the scheduler is gone",
+                "Start it again; the same command goes on from there",
+            ) from error
+        return future.status != "error" or isinstance(error, self.distributed.KilledWorker)
 
 
-def _do_all(study: Study, task: Task, data: StudyData, runner: str) -> list[Row]:
+def _do_all(
+    study: Study, task: Task, data: StudyData, runner: str, timeout: float | None, last: bool
+) -> list[Row]:
     """Do a task and sign its rows where they are computed: that machine, those versions."""
-    return [row for rows in do_task(study, task, data) for row in signed(rows, runner)]
+    if timeout is None:
+        return signed(list(chain(*do_task(study, task, data))), runner)
+    # A hanging thread cannot be ended, and other tasks may be in this process.
+    with Worker() as worker:
+        found = do_guarded(worker, study, task, data, timeout=timeout, last=last)
+        return signed(list(chain(*found)), runner)
 
 
-def _write(job: Job, asked: dict[Any, Task], future: Any) -> int:
-    task = asked.pop(future.key)
-    try:
-        rows = future.result()
-    except Exception:
-        if future.status != "error":
-            raise  # the cluster is gone, which is no fault of these cells
-        rows = signed([failure(job.study, cell) for cell in task.cells], job.runner)
-    job.store.add(rows)
-    return len(rows)
+def _rest(task: Task, rows: list[Row]) -> list[Task]:
+    here = {Cell(*(row[name] for name in Cell._fields)) for row in rows}
+    left = tuple(cell for cell in task.cells if cell not in here)
+    return [replace(task, cells=left)] if left else []
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 EXECUTORS: dict[str, type[Executor]] = {"serial": Serial, "processes": Processes, "dask": Dask}

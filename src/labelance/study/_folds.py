@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import joblib
@@ -19,6 +23,10 @@ from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.study._cells import Task
 from labelance.study._design import DataSource
+from labelance.study._liveness import Heartbeat
+
+_PREFIX, _OWNER = "labelance-study-", "owner.json"
+_DAY = 24 * 3600
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +112,25 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def put(self, source: DataSource) -> None:
-        """Load a dataset and lay it in the folder, unless it is there."""
-        path = self._path(source.name)
-        if not path.exists():
-            joblib.dump(load(source), path)
+    def has(self, source: DataSource) -> bool:
+        """Say whether a dataset is in the folder."""
+        return self._path(source.name).exists()
+
+    def put(self, source: DataSource, data: StudyData) -> None:
+        """Lay a dataset in the folder."""
+        try:
+            joblib.dump(data, self._path(source.name))
+        except OSError as error:
+            raise StudyError(
+                f"The data of {source.name} are laid ready for workers in {self.folder.parent}",
+                f"that failed: {error.strerror or error}",
+                "Make room there, or name another folder in TMPDIR; the same command goes on",
+            ) from error
+
+    def beat(self) -> None:
+        """Say that the runner to whom the folder belongs is alive."""
+        with suppress(OSError):
+            (self.folder / _OWNER).write_text(json.dumps(asdict(Heartbeat.now())))
 
     def get(self, name: str) -> StudyData:
         """Map a dataset."""
@@ -125,7 +147,26 @@ def _map(path: Path) -> StudyData:
 
 @contextmanager
 def open_shelf() -> Iterator[Shelf]:
-    """Yield a shelf in a temporary folder."""
-    with TemporaryDirectory(prefix="labelance-study-") as folder:
-        yield Shelf(Path(folder))
+    """Yield a shelf in a temporary folder, and take away those of runners that were killed."""
+    _sweep(Path(gettempdir()))
+    with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
+        shelf = Shelf(Path(folder))
+        shelf.beat()
+        yield shelf
         _map.cache_clear()
+
+
+def _sweep(folder: Path) -> None:
+    for shelf in folder.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            ours = not hasattr(os, "getuid") or shelf.stat().st_uid == os.getuid()
+            if ours and not shelf.is_symlink() and not _is_in_use(shelf):
+                shutil.rmtree(shelf, ignore_errors=True)
+
+
+def _is_in_use(shelf: Path) -> bool:
+    try:
+        return Heartbeat(**json.loads((shelf / _OWNER).read_text())).alive
+    except (OSError, ValueError, TypeError):
+        # Somebody is just making it, or was killed while making it.
+        return abs(time.time() - shelf.stat().st_mtime) < _DAY

@@ -13,7 +13,7 @@ from typing import Literal
 
 from labelance.exceptions import StudyError
 from labelance.study._executors import EXECUTORS
-from labelance.study._folds import open_shelf
+from labelance.study._folds import Shelf, open_shelf
 from labelance.study._job import Job
 from labelance.study._plan_file import plan_of
 from labelance.study._store import Store
@@ -52,6 +52,7 @@ def run_study(
     executor: Executor = "processes",
     n_jobs: int | None = None,
     address: str | None = None,
+    cell_timeout: float | None = None,
     retry_failed: bool = False,
     watch: Watch | None = None,
 ) -> Outcome:
@@ -72,6 +73,11 @@ def run_study(
         Processes, or workers of a local Dask cluster; all cores unless given.
     address : str, optional
         A Dask scheduler, for executor="dask"; a local cluster is started unless given.
+    cell_timeout : float, optional
+        Seconds after which a cell has failed and the next one begins; cells that share their
+        models share their time. The work is then done in a process of its own in any case,
+        also with executor="serial". It includes compilation, where kernels are not in the
+        cache yet.
     retry_failed : bool, default=False
         Try again what failed before.
     watch : callable, optional
@@ -102,20 +108,34 @@ def run_study(
         raise StudyError(
             "A study is run by at least one process", "n_jobs is 0", "Leave it out for all cores"
         )
+    if cell_timeout is not None and not cell_timeout > 0:
+        raise StudyError(
+            "A cell has some time to be computed in",
+            f"cell_timeout is {cell_timeout}",
+            "Give more than 0 seconds, or leave it out for no limit",
+        )
     study.check()
     book, runner = Store(store), uuid.uuid4().hex[:12]
-    book.remember(study, plan_of(study))
-    if retry_failed:
-        book.forget_failures(study)
-    spread = EXECUTORS[executor](n_jobs=n_jobs, address=address)
+    spread = EXECUTORS[executor](n_jobs=n_jobs, address=address, cell_timeout=cell_timeout)
     try:
-        with _heart(book, runner, study, watch), open_shelf() as shelf:
+        book.remember(study, plan_of(study))
+        if retry_failed:
+            book.forget_failures(study)
+        with open_shelf() as shelf, _heart(book, runner, shelf, study, watch):
             # Folds that another runner held, and gave back undone, are taken in a later round.
             while spread.run(Job(study, book, runner, shelf)):
                 pass
+        return Outcome(**vars(tally(study, book)), runner=runner)
+    except sqlite3.Error as error:
+        raise StudyError(
+            f"Finished cells are written to {book.path}",
+            f"SQLite says: {error}",
+            "Make room on the disk, or see to the file; the same command goes on from there",
+        ) from error
     finally:
-        book.release(runner)
-    return Outcome(**vars(tally(study, book)), runner=runner)
+        # What cannot be given back now is taken from us when we are gone.
+        with suppress(sqlite3.Error):
+            book.release(runner)
 
 
 def tally(study: Study, store: Store) -> Tally:
@@ -126,7 +146,9 @@ def tally(study: Study, store: Store) -> Tally:
 
 
 @contextmanager
-def _heart(store: Store, runner: str, study: Study, watch: Watch | None) -> Iterator[None]:
+def _heart(
+    store: Store, runner: str, shelf: Shelf, study: Study, watch: Watch | None
+) -> Iterator[None]:
     """Say regularly that the runner is alive, and tell the watcher how far the study is."""
     stop = Event()
 
@@ -137,6 +159,7 @@ def _heart(store: Store, runner: str, study: Study, watch: Watch | None) -> Iter
             # A store that is busy for long must not end the beating.
             with suppress(sqlite3.OperationalError):
                 if beats % _BEAT_SECONDS == 0:
+                    shelf.beat()
                     store.beat(runner)
                 if watch is not None:
                     watch(tally(study, store))

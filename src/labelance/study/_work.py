@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from collections import defaultdict
@@ -37,7 +38,7 @@ def do_task(study: Study, task: Task, data: StudyData) -> Iterator[list[Row]]:
         try:
             fold = FoldData(data, task, study.folds)
             most = _most_neighbors(study, fold)
-        except Exception:
+        except BaseException:
             yield [failure(study, cell) for cell in task.cells]
             return
         rows: dict[Family, TrainingSets] = {}
@@ -80,7 +81,7 @@ def _do_together(
             rows[family] = TrainingSets(family, fold, streams, most)
         learner = study.learner(cells[0].learner)
         members = Members(learner, methods, fold, rows[family], most, study.seed)
-    except Exception:
+    except BaseException:
         return [failure(study, cell) for cell in cells]
     return [
         _judged(study, fold, cell, partial(members.judge, study.method(cell.method)))
@@ -99,7 +100,7 @@ def _do_alone(study: Study, task: Task, fold: FoldData, cell: Cell) -> Row:
 def _judged(study: Study, fold: FoldData, cell: Cell, judge: Callable[[], Verdict]) -> Row:
     try:
         return _success(study, fold, cell, judge())
-    except Exception:
+    except BaseException:
         return failure(study, cell)
 
 
@@ -120,9 +121,15 @@ def _success(study: Study, fold: FoldData, cell: Cell, verdict: Verdict) -> Row:
     }
 
 
-def failure(study: Study, cell: Cell) -> Row:
-    """Return the row of a cell that could not be computed, with the error being handled."""
-    return {**_about(study, cell), "status": "failed", "error": traceback.format_exc()}
+def failure(study: Study, cell: Cell, error: str | None = None) -> Row:
+    """Return the row of a cell that could not be computed, with the error being handled.
+
+    Learners may raise anything, also SystemExit; only Ctrl-C is not theirs, and goes on.
+    """
+    if isinstance(sys.exception(), KeyboardInterrupt):
+        raise
+    text = traceback.format_exc() if error is None else error
+    return {**_about(study, cell), "status": "failed", "error": text}
 
 
 def _about(study: Study, cell: Cell) -> Row:

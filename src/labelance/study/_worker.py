@@ -1,0 +1,273 @@
+"""A worker process: it does one task after the other, and may die or hang without harm."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import chain
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO
+
+from labelance.exceptions import StudyError
+from labelance.study._cells import Task
+from labelance.study._folds import Shelf, StudyData
+from labelance.study._study import Study
+from labelance.study._work import Row, do_task, failure, groups_of
+
+# The path comes before any import of ours, since it may be what finds us.
+_PROGRAM = (
+    "import os, pickle, sys; orders = os.fdopen(os.dup(0), 'rb');"
+    "sys.path[:] = pickle.load(orders);"
+    "from labelance.study._worker import serve; serve(orders)"
+)
+# Libraries that start threads of their own; several workers share the cores.
+_THREADS = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+)  # fmt: skip
+
+
+class WorkerDied(Exception):
+    """A worker process ended in the midst of its work; its last words say where it was."""
+
+    def __init__(self, last_words: str, code: int) -> None:
+        super().__init__(last_words, code)
+        self.last_words, self.code = last_words.strip(), code
+
+    @property
+    def timed_out(self) -> bool:
+        """Say whether it ended itself, since a cell took too long."""
+        return self.last_words.startswith("Timeout (")
+
+    def __str__(self) -> str:
+        if self.timed_out:
+            reason = "TimeoutError: there was no result within cell_timeout"
+        elif self.code < 0:
+            name = signal.Signals(-self.code).name
+            reason = f"WorkerDied: the process was killed by {name}"
+            reason += ", which is how a system ends one that is out of memory" * (name == "SIGKILL")
+        else:
+            reason = f"WorkerDied: the process ended itself with exit code {self.code}"
+        return f"{self.last_words}\n{reason}".strip()
+
+
+class Worker:
+    """A Python process that computes cells; it is started when it is first needed.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        Threads for numerical libraries in it; what they choose unless given.
+    """
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads, self.closed = n_threads, False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self.closed = True
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+
+    def do(
+        self, study: Study, task: Task, data: StudyData | Shelf, timeout: float | None
+    ) -> Iterator[list[Row]]:
+        """Yield the rows of a task as they are finished; raise WorkerDied if that ends early."""
+        process = self._running()
+        try:
+            pickle.dump((study, task, data, timeout), process.stdin)
+            process.stdin.flush()
+        except OSError:
+            raise self._bury(process, "") from None
+        while (rows := self._receive(process)) is not None:
+            yield rows
+
+    def _running(self) -> Any:
+        """Return the process, started anew if it is not there any more."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            return process
+        if process is not None:
+            _end(process)
+        self._process = process = _start(self.n_threads)
+        if self.closed:  # by another thread, in the meantime
+            raise self._bury(process, "")
+        try:
+            self._receive(process)
+        except WorkerDied as died:
+            if self.closed:
+                raise
+            raise StudyError(
+                f"A worker process is started with {sys.executable}",
+                f"it ended at once with exit code {died.code}",
+                "See what it said above; executor='serial' does without",
+            ) from died
+        return process
+
+    def _receive(self, process: Any) -> Any:
+        """Return the next message; what is none are the last words."""
+        try:
+            line = process.stdout.readline()
+            if line.strip().isdigit():
+                return pickle.loads(process.stdout.read(int(line)))
+            words = line + process.stdout.read()
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError):
+            words = b""
+        raise self._bury(process, words.decode(errors="replace"))
+
+    def _bury(self, process: Any, words: str) -> WorkerDied:
+        self._process = None
+        return WorkerDied(words, _end(process))
+
+
+def do_guarded(
+    worker: Worker,
+    study: Study,
+    task: Task,
+    data: StudyData | Shelf,
+    *,
+    timeout: float | None,
+    last: bool = False,
+) -> Iterator[list[Row]]:
+    """Yield the rows of a task that a worker does, and go on where it hangs or dies.
+
+    Cells at which it hangs have failed. Those at which it dies are left out, since the reason
+    may lie elsewhere (another process took all the memory), unless this is their last try.
+    """
+    groups = groups_of(study, task)
+    while groups:
+        try:
+            left = replace(task, cells=tuple(chain(*groups)))
+            for rows in worker.do(study, left, data, timeout):
+                yield rows
+                groups.pop(0)
+            return
+        except WorkerDied as died:
+            if worker.closed:
+                raise
+            group = groups.pop(0)
+            if last or died.timed_out:
+                yield [failure(study, cell, str(died)) for cell in group]
+
+
+def _start(n_threads: int | None) -> subprocess.Popen[bytes]:
+    limits = {} if n_threads is None else dict.fromkeys(_THREADS, str(n_threads))
+    # A group of its own: Ctrl-C in a terminal is for the runner, which then ends its workers,
+    # and what a learner starts is ended with its worker.
+    group: dict[str, Any] = (
+        {"process_group": 0}
+        if os.name == "posix"
+        else {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**limits, **os.environ},
+        **group,
+    )
+    Thread(target=_repeat, args=(process.stderr,), daemon=True).start()
+    with suppress(OSError):  # dead already, which the next who asks will see
+        pickle.dump(sys.path, process.stdin)  # type: ignore[arg-type]
+        process.stdin.flush()  # type: ignore[union-attr]
+    return process
+
+
+def _repeat(said: BinaryIO) -> None:
+    """Print what a worker prints on standard error, as ours, whatever stands there just now."""
+    with said, suppress(ValueError, OSError):
+        for line in said:
+            sys.stderr.write(line.decode(errors="replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """End a process and all that it started; return its exit code."""
+    if process.returncode is None:
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+    code = process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):  # what nobody reads any more
+            pipe.close()  # type: ignore[union-attr]
+    return code
+
+
+# From here on: inside the worker.
+
+
+def serve(orders: BinaryIO) -> None:
+    """Do tasks that come in, until the one who sends them is gone."""
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a learner prints must not be taken for a result
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    # A copy in a forked process would keep the pipe open when we are dead.
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: os.close(results.fileno()))
+    faulthandler.enable(results)
+    tasks: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_listen, args=(orders, tasks), daemon=True).start()
+    _send(results, "ready")
+    while True:
+        _do(results, *tasks.get())
+
+
+def _listen(orders: BinaryIO, tasks: SimpleQueue[Any]) -> None:
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            tasks.put(pickle.load(orders))
+    # The runner is gone: nobody wants the result, and its folds are somebody else's.
+    if os.name == "posix":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _do(
+    results: BinaryIO, study: Study, task: Task, data: StudyData | Shelf, timeout: float | None
+) -> None:
+    work = do_task(study, task, data.get(task.dataset) if isinstance(data, Shelf) else data)
+    for group in groups_of(study, task):
+        with _at_most(None if timeout is None else timeout * len(group), results):
+            rows = next(work, None)
+        if rows is None:
+            break
+        _send(results, rows)
+    _send(results, None)
+
+
+@contextmanager
+def _at_most(seconds: float | None, results: BinaryIO) -> Iterator[None]:
+    """End the process if the block takes longer; no learner can prevent that, not even in C."""
+    if seconds is None:
+        yield
+        return
+    faulthandler.dump_traceback_later(seconds, exit=True, file=results)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _send(results: BinaryIO, message: Any) -> None:
+    content = pickle.dumps(message)
+    results.write(b"%d\n" % len(content) + content)
+    results.flush()

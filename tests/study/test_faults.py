@@ -1,0 +1,289 @@
+"""What goes wrong on real machines: none of it costs a finished cell, or an innocent one."""
+
+import json
+import os
+import sqlite3
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+
+import pytest
+
+from labelance.exceptions import StudyError
+from labelance.study import Component, Learner, Store, _folds, _liveness
+from labelance.study._cells import Task
+from labelance.study._folds import open_shelf
+from labelance.study._liveness import SILENCE, Heartbeat
+
+FAULTY = """
+import os, sys, time
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+
+class Fine(ClassifierMixin, BaseEstimator):
+    def fit(self, X, Y):
+        # Of 61 rows one fold trains on 30 and the other on 31: one guilty cell, one innocent.
+        if X.shape[0] == 30:
+            self.misbehave()
+        self.q_ = Y.shape[1]
+        return self
+
+    def misbehave(self):
+        pass
+
+    def predict_proba(self, X):
+        return np.tile(np.arange(X.shape[0])[:, None] / X.shape[0], (1, self.q_))
+
+    def predict(self, X):
+        return (self.predict_proba(X) > 0.5).astype(int)
+
+
+class Killed(Fine):
+    def misbehave(self):
+        os.kill(os.getpid(), 9)
+
+
+class Hangs(Fine):
+    def misbehave(self):
+        time.sleep(10_000)
+
+
+class Exits(Fine):
+    def misbehave(self):
+        sys.exit("enough")
+
+
+class Raises(Fine):
+    def misbehave(self):
+        raise RuntimeError("not today")
+
+
+class Leaks(Fine):
+    def misbehave(self):
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (2**34, before[1]))
+        try:
+            self.kept_ = [np.empty(2**27) for _ in range(100)]
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+class Prints(Fine):
+    def misbehave(self):
+        print("{ not JSON")
+        os.system("echo neither is this")
+
+
+class Interrupts(Fine):
+    def misbehave(self):
+        raise KeyboardInterrupt
+"""
+
+
+@pytest.fixture
+def study_of(tiny, tmp_path, monkeypatch):
+    """Make a study of 61 rows, no sampling, and faulty learners that workers can import."""
+    (tmp_path / "faulty_learners.py").write_text(FAULTY)
+    monkeypatch.syspath_prepend(tmp_path)
+    two = tiny.dataset("two")
+    odd = replace(two, make=Component(two.make.path, {**two.make.params, "n_samples": 61}))
+
+    def make(*names):
+        learners = tuple(Learner(name, Component(f"faulty_learners.{name}")) for name in names)
+        return replace(tiny, datasets=(odd,), learners=learners).only(methods=["Default"])
+
+    return make
+
+
+def statuses(study, store):
+    table = study.results(store)
+    return {(row.learner, row.fold): row.status for row in table.itertuples()}
+
+
+def guilty(study, store):
+    return sorted(learner for (learner, _), s in statuses(study, store).items() if s == "failed")
+
+
+# Who is alive
+
+
+def test_a_process_id_in_use_is_not_yet_the_runner(study_of, tmp_path):
+    """A restarted container has the same host name, and a process 1."""
+    study, store = study_of("Fine"), Store(tmp_path / "s.db")
+    host = Heartbeat.now().host
+    with sqlite3.connect(store.path) as db:
+        for fold in (0, 1):
+            claim = ("two", 0, fold, "gone", 1, host, 0)
+            db.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)", claim)
+    db.close()
+    assert [claim["alive"] for claim in store.claims()] == [False, False]
+    assert study.run(store.path, executor="serial").done == 2
+
+
+def test_liveness():
+    me = Heartbeat.now()
+    assert me.alive
+    assert not replace(me, pid=2**31 - 3000).alive
+    assert not replace(me, ticks=me.ticks - SILENCE).alive
+    assert not replace(me, clock="an earlier boot", processes="of it").alive
+    other = replace(me, host="other", clock="other", processes="other")
+    assert other.alive
+    assert not replace(other, beat=me.beat - SILENCE - 1).alive
+    assert not replace(other, beat=me.beat + 1e6).alive
+
+
+@pytest.mark.skipif(Heartbeat.now().started is None, reason="needs /proc")
+def test_another_process_with_the_same_id_is_another_runner():
+    me = Heartbeat.now()
+    assert not replace(me, started=me.started - 1).alive
+
+
+@pytest.mark.parametrize("jump", [-1e7, 1e7])
+def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch, jump):
+    store, task = Store(tmp_path / "s.db"), Task("two", 0, 0, ())
+    assert store.claim(task, "alive")
+    real = time.time
+    monkeypatch.setattr(_liveness.time, "time", lambda: real() + jump)
+    assert not store.claim(task, "another")
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE runners SET ticks = ticks - ?", (SILENCE,))
+    db.close()
+    assert store.claim(task, "another")
+
+
+def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):
+    monkeypatch.setattr(_folds, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    me = Heartbeat.now()
+    owners = {"dead": replace(me, pid=2**31 - 3000), "alive": me}
+    for name, owner in owners.items():
+        folder = tmp_path / f"labelance-study-{name}"
+        folder.mkdir()
+        (folder / "owner.json").write_text(json.dumps(asdict(owner)))
+        (folder / "data.joblib").write_text("large")
+    (tmp_path / "labelance-study-begun").mkdir()
+    with open_shelf() as shelf:
+        assert shelf.folder.parent == tmp_path
+        left = {path.name.removeprefix("labelance-study-") for path in tmp_path.iterdir()}
+        assert left - {shelf.folder.name.removeprefix("labelance-study-")} == {"alive", "begun"}
+    assert not shelf.folder.exists()
+
+
+# Learners
+
+
+def test_a_learner_that_exits_or_raises_is_a_failed_cell(study_of, tmp_path):
+    study = study_of("Exits", "Raises", "Fine")
+    outcome = study.run(tmp_path / "s.db", executor="serial")
+    assert (outcome.done, outcome.failed) == (4, 2)
+    assert guilty(study, tmp_path / "s.db") == ["Exits", "Raises"]
+    assert "SystemExit: enough" in " ".join(study.results(tmp_path / "s.db")["error"].dropna())
+
+
+def test_ctrl_c_is_nobodys_failure(study_of, tmp_path):
+    study = study_of("Interrupts")
+    with pytest.raises(KeyboardInterrupt):
+        study.run(tmp_path / "s.db", executor="serial")
+    assert "failed" not in statuses(study, tmp_path / "s.db").values()
+    assert Store(tmp_path / "s.db").claims() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kills and limits processes")
+def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
+    study_of("Fine").run(tmp_path / "s.db", executor="serial")  # kernels are compiled, if need be
+    study = study_of("Fine", "Killed", "Hangs", "Prints", "Leaks")
+    # Long enough for an honest cell on a busy machine.
+    outcome = study.run(tmp_path / "s.db", n_jobs=2, cell_timeout=30)
+    assert (outcome.done, outcome.failed, outcome.left) == (7, 3, 0)
+    assert guilty(study, tmp_path / "s.db") == ["Hangs", "Killed", "Leaks"]
+    table = study.results(tmp_path / "s.db").dropna(subset="error").set_index("learner")["error"]
+    assert "killed by SIGKILL" in table["Killed"]
+    assert "in misbehave" in table["Hangs"]
+    assert "TimeoutError" in table["Hangs"].splitlines()[-1]
+    assert "MemoryError" in table["Leaks"]
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "not JSON\nneither is this" in err
+
+
+def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
+    with pytest.raises(StudyError, match="cell_timeout is 0"):
+        study_of("Fine").run(tmp_path / "s.db", cell_timeout=0)
+    assert not (tmp_path / "s.db").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(os.name != "posix", reason="kills processes")
+def test_only_the_guilty_cell_fails_on_a_cluster(study_of, tmp_path):
+    pytest.importorskip("distributed")
+    study = study_of("Fine", "Killed")
+    outcome = study.run(tmp_path / "s.db", executor="dask", n_jobs=2)
+    assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
+    assert guilty(study, tmp_path / "s.db") == ["Killed"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    study = study_of("Hangs")
+    study_of("Fine").run(tmp_path / "s.db", executor="serial")  # kernels are compiled, if need be
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        study.run(
+            tmp_path / "s.db", executor="dask", address=cluster.scheduler_address, cell_timeout=30
+        )
+    assert sorted(statuses(study, tmp_path / "s.db").values()) == ["done", "failed"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_is_not_there(study_of, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("labelance.study._executors._ANSWER_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:1", "nonsense://"):
+        with pytest.raises(StudyError, match="does not answer"):
+            study_of("Fine").run(tmp_path / "s.db", executor="dask", address=address)
+    assert Store(tmp_path / "s.db").claims() == []
+
+
+# Disks and files
+
+
+def test_no_room_for_the_data_is_no_failure_of_cells(study_of, tmp_path, monkeypatch):
+    def full(data, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("labelance.study._folds.joblib.dump", full)
+    study = study_of("Fine")
+    with pytest.raises(StudyError, match="No space left on device"):
+        study.run(tmp_path / "s.db", executor="serial")
+    assert statuses(study, tmp_path / "s.db") == {}
+    assert Store(tmp_path / "s.db").claims() == []
+
+
+def test_a_full_disk_ends_the_run_and_costs_nothing_that_is_finished(
+    study_of, tmp_path, monkeypatch
+):
+    study, store = replace(study_of("Fine"), repeats=20), Store(tmp_path / "s.db")
+    whole = Store._open
+
+    @contextmanager
+    def full(self):
+        with whole(self) as db:
+            db.execute("PRAGMA max_page_count = 11")  # SQLite then says what it says of a disk
+            yield db
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "_open", full)
+        with pytest.raises(StudyError, match="disk is full"):
+            study.run(store.path, executor="serial")
+    before = store.rows()
+    assert 0 < len(before) < 40
+    outcome = study.run(store.path, executor="serial")
+    assert (outcome.done, outcome.failed) == (40, 0)
+    assert all(row in store.rows() for row in before)
