@@ -277,26 +277,28 @@ def test_wrong_requests_are_one_line_that_helps(call, plan):
         assert len(err.splitlines()) == 1
 
 
-def test_interrupted_it_says_what_is_kept(plan):
-    """Ctrl-C, as the shell sends it."""
+@pytest.mark.parametrize(
+    ("number", "executor"), [(signal.SIGINT, "serial"), (signal.SIGTERM, "processes")]
+)
+def test_interrupted_it_says_what_is_kept(plan, number, executor):
+    """Ctrl-C as the shell sends it, or the end of a container; impatient people press again."""
     plan.write_text(PLAN.replace("repeats = 1", "repeats = 400"))
     command = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from labelance.cli import main; main()"
     )
-    words = ["study", "run", str(plan), "--executor", "serial"]
+    words = ["study", "run", str(plan), "--executor", executor, "--jobs", "1"]
     with subprocess.Popen(
         [sys.executable, "-c", command, *words], stderr=subprocess.PIPE, text=True
     ) as runner:
-        store, patience = plan.with_name("mine.db"), time.monotonic() + 120
-        while time.monotonic() < patience and not (store.exists() and Store(store).rows()):
+        store = plan.with_name("mine.db")
+        while runner.poll() is None and not (store.exists() and Store(store).rows()):
             time.sleep(0.2)
-        # Python loses a Ctrl-C that comes while an object is torn down; people press it again.
         while runner.poll() is None:
-            runner.send_signal(signal.SIGINT)
-            time.sleep(3)
+            runner.send_signal(number)
+            time.sleep(0.1)
         err = runner.communicate()[1]
-    assert runner.returncode == 130
+    assert runner.returncode == 128 + number
     assert "of 3200 cells are kept in mine.db; the same command goes on from there" in err
     assert "Traceback" not in err
     assert Store(store).claims() == []

@@ -1,11 +1,31 @@
 """The command line: parse, call a public function, print."""
 
-from labelance._utils import optional_import
-from labelance.exceptions import MissingDependencyError
+import sys
+
+from labelance.cli._signals import Signals
 
 
 def main() -> None:
     """Run the command line; say which extra is missing if typer or rich is."""
+    signals = Signals()
+    signals.install()
+    try:
+        try:
+            _main(signals)
+        finally:
+            signals.ignore()
+    except BaseException:
+        if signals.came is None:
+            raise
+        # Whatever an interrupt became on its way here, what happened is an interrupt.
+        signals.ignore()
+        sys.exit(signals.exit_code)
+
+
+def _main(signals: Signals) -> None:
+    from labelance._utils import optional_import
+    from labelance.exceptions import MissingDependencyError
+
     try:
         for name in ("typer", "rich"):
             optional_import(name, extra="cli", purpose="The command line")
@@ -13,4 +33,5 @@ def main() -> None:
         raise SystemExit(str(error)) from None
     from labelance.cli._app import run
 
+    signals.raise_from_now_on()
     run()

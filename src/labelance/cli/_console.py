@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +29,20 @@ def fail(message: str) -> NoReturn:
 def say(text: str, *, to: Console | None = None) -> None:
     """Print a line as it is, however long."""
     (to or console).print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+@contextmanager
+def only_results_on_stdout() -> Iterator[None]:
+    """Send to standard error what anybody prints in the block, in Python, C or a process."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import errors, print_json, say
+from labelance.cli._console import errors, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption
 from labelance.cli._study_watch import Watcher, n_workers, span
 from labelance.exceptions import StudyError
@@ -37,6 +37,12 @@ def run(
     address: Annotated[
         str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
     ] = None,
+    cell_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="A cell that takes longer has failed.", show_default=False
+        ),
+    ] = None,
     datasets: Annotated[str | None, _names("--datasets", "datasets")] = None,
     learners: Annotated[str | None, _names("--learners", "learners")] = None,
     methods: Annotated[str | None, _names("--methods", "methods")] = None,
@@ -53,7 +59,7 @@ def run(
 ) -> None:
     """Run a study, or go on with it: what is in the store is not done again.
 
-    Stop it with Ctrl-C whenever you like. Several runners may share a store.
+    Stop it with Ctrl-C or SIGTERM whenever you like. Several runners may share a store.
     """
     if address is not None and executor != "dask":
         raise StudyError(
@@ -71,15 +77,19 @@ def run(
 
         tell_plan(study, path, workers=workers, as_json=json)
         return
-    options = {"executor": executor, "n_jobs": jobs, "address": address}
-    _run(study, path, workers, json, {**options, "retry_failed": retry_failed})
+    options = {
+        "executor": executor, "n_jobs": jobs, "address": address, "cell_timeout": cell_timeout,
+        "retry_failed": retry_failed,
+    }  # fmt: skip
+    _run(study, path, workers, json, options)
 
 
 def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[str, Any]) -> None:
     started = perf_counter()
     with Watcher(study, path, workers=workers, quiet=as_json) as watcher:
         try:
-            outcome = labelance.study.run_study(study, path, watch=watcher, **options)
+            with only_results_on_stdout():
+                outcome = labelance.study.run_study(study, path, watch=watcher, **options)
         except KeyboardInterrupt:
             watcher.stop()
             kept = list(labelance.study.Store(path).status(study).values()).count("done")

@@ -1,0 +1,80 @@
+"""A signal ends every command, at any moment, with the shell's code and without a traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+
+# Signals come from inside, when a module is looked for or a file opened, so that the moment
+# does not depend on how busy the machine is.
+PROGRAM = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from labelance.cli import main
+
+moment, times, number = sys.argv.pop(1), int(sys.argv.pop(1)), int(sys.argv.pop(1))
+
+
+class Noisy:
+    def __del__(self):  # Python loses what is raised here
+        os.kill(os.getpid(), number)
+        for _ in range(100):
+            pass
+
+
+def look(event, details):
+    global moment
+    if moment and moment in str(details[0] if details else ""):
+        lost, moment = moment == "songs.csv", ""
+        if lost:
+            Noisy()
+        else:
+            for _ in range(times):
+                os.kill(os.getpid(), number)
+
+
+sys.addaudithook(lambda event, details: event in ("import", "open") and look(event, details))
+main()
+"""
+
+
+def run(moment, times, number, *words):
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, moment, str(times), str(int(number)), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.mark.parametrize(
+    ("moment", "times", "number"),
+    [
+        ("typer", 1, signal.SIGINT),
+        ("numpy.linalg", 3, signal.SIGINT),
+        ("sklearn.utils", 1, signal.SIGTERM),
+        ("numba.core.typing", 3, signal.SIGINT),
+        ("songs.csv", 1, signal.SIGINT),
+    ],
+)
+def test_it_ends_with_the_code_of_the_shell(moment, times, number, tmp_path):
+    (tmp_path / "songs.csv").write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
+    done = run(moment, times, number, "describe", tmp_path / "songs.csv", "--labels", "x,y")
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path):
+    """As under nohup, or in the background of a script."""
+    program = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" + PROGRAM.replace(
+        "signal.signal(signal.SIGINT, signal.default_int_handler)", ""
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "typer", "1", str(int(signal.SIGINT)), "--version"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
