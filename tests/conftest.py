@@ -1,10 +1,13 @@
 """Shared fixtures: the folder of real datasets, and hypothesis settings."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from labelance.datasets import fetch_dataset, get_data_home
 
 settings.register_profile("labelance", deadline=None, print_blob=True)
 # The same examples every time, so that a red build means a change and not a new example.
@@ -22,13 +25,36 @@ def profile() -> str:
 settings.load_profile(profile())
 
 
+def _skip_missing(source, folder, *, by_hand):
+    """Stand in for a download: tests are offline, and skip what is not on this machine."""
+    pytest.skip(
+        f"{source.path} is not at hand; set LABELANCE_DATA to a folder that has the dataset"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Let tests of real data run on the datasets at hand, and skip the others by name."""
+    if item.get_closest_marker("data") is None:
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labelance.datasets._download.download", _skip_missing)
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder that LABELANCE_DATA names; tests of real data are skipped without it."""
-    folder = os.environ.get("LABELANCE_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("LABELANCE_DATA does not name a folder with the real datasets")
-    return Path(folder)
+    """The folder that LABELANCE_DATA names, or else the one that downloads went to."""
+    folder = Path(os.environ.get("LABELANCE_DATA") or get_data_home())
+    if not folder.is_dir():
+        pytest.skip("no real datasets at hand: LABELANCE_DATA names no folder, none was downloaded")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data_file(data_dir: Path) -> Callable[[str], Path]:
+    """A function from the name of a dataset to its ARFF file."""
+    return lambda name: fetch_dataset(name, data_home=data_dir).arff
 
 
 @pytest.fixture(scope="session")

@@ -140,9 +140,9 @@ def test_the_table_prints_a_line_for_each_dataset_and_becomes_a_frame() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", [info.name for info in list_datasets()])
 def test_the_files_at_hand_are_the_registered_ones(name, data_dir) -> None:
+    info, data = dataset_info(name), load_dataset(name, data_home=data_dir)
     check = verify_dataset(name, data_home=data_dir)
     assert check.problems == ()
-    info, data = dataset_info(name), load_dataset(name, data_home=data_dir)
     assert data.X.shape == (info.n_samples, info.n_features)
     assert data.n_labels == info.n_labels
     assert data.Y.sum() / data.n_samples == pytest.approx(info.cardinality, abs=1e-6)

@@ -128,9 +128,9 @@ def test_the_registered_conversion_is_repeated_byte_for_byte(name, data_dir, mon
 
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "n_train"), [("scene", 1211), ("birds", 322)])
-def test_joining_the_published_parts_gives_the_registered_file(name, n_train, data_dir) -> None:
+def test_joining_the_published_parts_gives_the_registered_file(name, n_train, data_file) -> None:
     info = dataset_info(name)
-    whole = gzip.decompress((data_dir / f"{name}.arff.gz").read_bytes())
+    whole = gzip.decompress(data_file(name).read_bytes())
     head, mark, body = whole.partition(b"@data\n")
     rows = body.splitlines(keepends=True)
     train, test = (head + mark + b"".join(part) for part in (rows[:n_train], rows[n_train:]))

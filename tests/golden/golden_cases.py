@@ -113,7 +113,8 @@ def published(name, n=150):
 
 DATA = {make.__name__: make for make in (dense, single_precision, sparse, mixed, missing)}
 DATA |= {make.__name__: make for make in (generated, digits)}
-DATA |= {name: partial(published, name) for name in ("flags", "emotions", "medical")}
+PUBLISHED = ("flags", "emotions", "medical")
+DATA |= {name: partial(published, name) for name in PUBLISHED}
 DATA = {name: cache(make) for name, make in DATA.items()}
 
 # ------------------------------------------------------------------------------------- estimators
@@ -319,7 +320,9 @@ def report():
 
 def scorers():
     learner, data = fitted()
-    return [metrics.get_scorer(name)(learner, data.X, data.Y) for name in sorted(metrics.SCORERS)]
+    return [
+        metrics.get_label_scorer(name)(learner, data.X, data.Y) for name in sorted(metrics.SCORERS)
+    ]
 
 
 def joint_scorer():
@@ -492,7 +495,7 @@ def function_cases():
     yield "metrics.label_propensity", partial(on_labels, metrics.label_propensity)
     yield "metrics.label_scores", lambda: metrics.label_scores(fitted()[0], dense().X)
     yield "metrics.imbalance_report", report
-    yield "metrics.get_scorer, of every name", scorers
+    yield "metrics.get_label_scorer, of every name", scorers
     yield "metrics.get_joint_scorer", joint_scorer
 
     for name in [
@@ -541,8 +544,8 @@ def function_cases():
         partial(folds, "RepeatedIterativeStratifiedKFold", 3, 2),
     )
     yield (
-        "model_selection.train_test_split",
-        lambda: model_selection.train_test_split(*plain(), random_state=0),
+        "model_selection.multilabel_train_test_split",
+        lambda: model_selection.multilabel_train_test_split(*plain(), random_state=0),
     )
     for name in ("examples_distribution", "label_distribution", "label_pair_distribution"):
         yield f"model_selection.{name}", partial(split_quality, getattr(model_selection, name))
@@ -577,7 +580,7 @@ def function_cases():
     yield "datasets.read_multilabel, LibSVM", read_libsvm
     for format in ("arff", "csv", "tsv", "libsvm", "npz", "parquet"):
         yield f"datasets.write_multilabel, {format}", partial(written, format)
-    for name in ("flags", "emotions", "medical"):
+    for name in PUBLISHED:
         yield f"datasets.load_dataset, {name}", partial(load, name)
     yield (
         "datasets.load_dataset, medical as in the paper",

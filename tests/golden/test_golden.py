@@ -2,6 +2,7 @@
 
 import subprocess
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numba
@@ -14,6 +15,7 @@ from golden_cases import (
     DATA,
     NOT_RESULTS,
     PACKAGES,
+    PUBLISHED,
     MissingDataset,
     learn,
     new_estimator,
@@ -36,13 +38,30 @@ def find(compute):
         pytest.skip(f"the dataset {name} is not at hand")
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_result_is_the_golden_one(name):
+def check_case(name):
     assert name in GOLDEN, f"{name!r} has no line in the golden file: {UPDATE}"
     assert same(find(CASES[name]), GOLDEN[name]), (
         f"The result of {name!r} is not the one promised. If it has to change, say so in "
         f'CHANGELOG.md under "### Changed results" and {UPDATE}'
     )
+
+
+def cases_on(dataset):
+    return [name for name in CASES if dataset in name.replace(",", "").split()]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in {*chain(*map(cases_on, PUBLISHED))}]
+)
+def test_the_result_is_the_golden_one(name):
+    check_case(name)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("dataset", PUBLISHED)
+def test_the_results_on_a_published_dataset_are_the_golden_ones(dataset):
+    for name in cases_on(dataset):
+        check_case(name)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -330,21 +330,21 @@ def test_foreign_parquet(tmp_path):
 
 
 @pytest.mark.data
-def test_traps_of_the_real_files(data_dir):
+def test_traps_of_the_real_files(data_file):
     """Labels are chosen by name; genbase says YES first; names hold backslashes."""
-    genbase = read_multilabel(data_dir / "genbase.arff.gz")
+    genbase = read_multilabel(data_file("genbase"))
     assert genbase.categories[1] == ("YES", "NO")
     assert len(genbase.categories[0]) == 662
-    assert r"TAG_m\'usica" in read_multilabel(data_dir / "delicious.arff.gz").label_names
-    assert "Swainson's Thrush" in read_multilabel(data_dir / "birds.arff.gz").label_names
+    assert r"TAG_m\'usica" in read_multilabel(data_file("delicious")).label_names
+    assert "Swainson's Thrush" in read_multilabel(data_file("birds")).label_names
     # The relation of medical has a -C that is no longer true; the label file wins.
-    assert read_multilabel(data_dir / "medical.arff.gz").label_names[0].startswith("Class-0")
+    assert read_multilabel(data_file("medical")).label_names[0].startswith("Class-0")
 
 
 @pytest.mark.data
-def test_sparse_real_data_agrees_with_another_parser(data_dir):
+def test_sparse_real_data_agrees_with_another_parser(data_file):
     arff = pytest.importorskip("arff", reason="the other parser is liac-arff")
-    path = data_dir / "medical.arff.gz"
+    path = data_file("medical")
     data = read_multilabel(path)
     with gzip.open(path, "rt") as stream:
         theirs = arff.load(stream, return_type=arff.COO)

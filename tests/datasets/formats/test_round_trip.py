@@ -135,7 +135,7 @@ def test_sparse_stays_sparse(tmp_path, ending):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["flags", "birds", "enron", "genbase", "emotions"])
-def test_real_data_comes_back(tmp_path, data_dir, name):
-    data = read_multilabel(data_dir / f"{name}.arff.gz")
+def test_real_data_comes_back(tmp_path, data_file, name):
+    data = read_multilabel(data_file(name))
     for ending in ("arff", "npz", "parquet"):
         assert read_multilabel(write_multilabel(data, tmp_path / f"{name}.{ending}")).same_as(data)

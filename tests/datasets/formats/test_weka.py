@@ -71,8 +71,8 @@ def test_weka_reads_what_we_write(weka, tmp_path, sparse):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["flags", "enron"])
-def test_weka_reads_real_data_that_we_write(weka, data_dir, tmp_path, name):
-    data = read_multilabel(data_dir / f"{name}.arff.gz")
+def test_weka_reads_real_data_that_we_write(weka, data_file, tmp_path, name):
+    data = read_multilabel(data_file(name))
     summary = weka("weka.core.Instances", write_multilabel(data, tmp_path / f"{name}.arff"))
     assert f"Num Instances:  {data.n_samples}" in summary
     assert f"Num Attributes: {data.n_features + data.n_labels}" in summary
