@@ -163,6 +163,7 @@ def test_the_value_is_frozen_prints_and_pickles():
         (np.empty((6, 0), dtype=int), r"shape \(6, 0\)"),
         (np.array(FOUR, dtype=float), "float64"),
         (np.array(FOUR) + 2, "outside 0 … 5"),
+        ([[1], [2], [3], [4], [5], [6]], "outside 0 … 5"),
         (np.array(FOUR) - 1, "outside 0 … 5"),
         ([[1], [2], [2], [4], [5], [0]], "row 2 is among its own neighbors"),
     ],

@@ -115,6 +115,10 @@ def test_constant_labels_are_reported():
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+def test_one_constant_label_is_no_plural(named):
+    assert "1 constant label: never" in str(named)
+
+
 def test_text_is_aligned_and_shortened():
     many = np.zeros((40, 300), dtype=np.int8)
     many[np.arange(40), np.arange(40)] = 1

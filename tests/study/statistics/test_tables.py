@@ -97,6 +97,8 @@ def test_p_values_are_checked(rule):
         rule([[1.0]])
     with pytest.raises(InputError, match=r"\(0, 1\) and \(1, 0\) are 0.1 and 0.2"):
         rule([[1, 0.1], [0.2, 1]])
+    with pytest.raises(InputError, match=r"\(1, 2\) and \(2, 1\) are 0.1 and 0.2"):
+        rule([[7, 1, 1], [1, 7, 0.1], [1, 0.2, 7]])
     for bad in (np.nan, -0.1, 1.1):
         with pytest.raises(InputError, match=r"\[0, 1\]"):
             rule([[0, bad], [bad, 0]])
