@@ -277,7 +277,7 @@ class Workshop:
         coverage = Coverage(data_file=None, include=[f"{source}/*"], config_file=False)
         recorder = Recorder(coverage)
         coverage.start()
-        self.pytest([f"tests/{folder}"], recorder)
+        self.pytest([f"tests/{folder}", f"src/labelance/{folder}"], recorder)
         coverage.stop()
         data = coverage.get_data()
         lines = {
@@ -286,19 +286,15 @@ class Workshop:
         }
         return {"seconds": recorder.seconds, "failed": recorder.failed, "lines": lines}
 
-    def judge(self, mutant: Mutant, base: dict) -> dict[str, object]:
+    def judge(self, mutant: Mutant, base: dict, *, thorough: bool) -> dict[str, object]:
         """Put the change in, run the tests that can notice, and take it out again."""
-        tests = base["lines"].get(mutant.file, {}).get(str(mutant.line), [])
-        if not any(tests):  # run at import, if at all: any test may notice
-            tests = list(base["seconds"])
-        able = [test for test in tests if test and base["seconds"][test] <= SLOWEST]
-        able = sorted(set(able) - set(base["failed"]), key=lambda test: base["seconds"][test])
-        allowed = 20 + 5 * sum(base["seconds"][test] for test in able)
+        tests = able_to_notice(mutant, base, thorough=thorough)
+        allowed = 20 + 5 * sum(base["seconds"][test] for test in tests)
         path = self.package_root / mutant.file
         right = path.read_text()
         path.write_text(mutate(right, mutant))
         try:
-            answer = in_child(lambda: self.ask(able), allowed)
+            answer = in_child(lambda: self.ask(tests), allowed)
         finally:
             path.write_text(right)
         if answer is None:
@@ -307,11 +303,21 @@ class Workshop:
             return {"outcome": "killed", "by": answer["broken"]}
         if answer["status"]:
             return {"outcome": "killed", "by": next(iter(answer["failed"]), "no test could start")}
-        return {"outcome": "survived", "asked": len(able)}
+        return {"outcome": "survived", "asked": len(tests)}
 
     def ask(self, tests: list[str]) -> dict[str, object]:
         recorder = Recorder()
         return {"status": self.pytest(["-x", *tests], recorder), "failed": recorder.failed}
+
+
+def able_to_notice(mutant: Mutant, base: dict, *, thorough: bool) -> list[str]:
+    """Return the tests that run the changed line, then all others if asked, the fastest first."""
+    seconds = base["seconds"]
+    running = set(base["lines"].get(mutant.file, {}).get(str(mutant.line), [])) - {""}
+    # A line that runs at import, or behind a cache that another test has filled, names too few.
+    asked = set(seconds) if thorough or not running else running
+    asked = {test for test in asked if seconds[test] <= SLOWEST} - set(base["failed"])
+    return sorted(asked, key=lambda test: (test not in running, seconds[test]))
 
 
 def chosen(options: argparse.Namespace, shop: Workshop) -> list[Mutant]:
@@ -334,6 +340,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--work", type=Path, required=True, help="folder for the copy and results")
+    parser.add_argument(
+        "--thorough", action="store_true", help="show survivors to all tests of their package"
+    )
     return parser.parse_args()
 
 
@@ -350,9 +359,11 @@ def main() -> None:
     warm_up()
     tried = chosen(options, shop)
     for number, mutant in enumerate(tried, start=1):
-        if mutant.name in results:
+        known = results.get(mutant.name, {})
+        if known and not (options.thorough and known["outcome"] == "survived"):
             continue
-        result = shop.judge(mutant, shop.baseline(mutant.package))
+        base = shop.baseline(mutant.package)
+        result = shop.judge(mutant, base, thorough=options.thorough)
         results[mutant.name] = asdict(mutant) | result
         shop.kept.write_text(json.dumps(results, indent=1))
         print(f"{number:4} {result['outcome']:8} {mutant.name}", flush=True)
