@@ -129,7 +129,7 @@ def test_categories_of_a_frame_are_nominal_and_all_declared():
     np.testing.assert_array_equal(framed.predict_proba(nominal_frame(new, 5)), expected)
     told = BinaryRelevance(tree).fit(codes, Y)
     np.testing.assert_array_equal(told.predict_proba(new), expected)
-    assert "word = 1" in framed.models_[0].export_text()
+    assert "word = w1" in framed.models_[0].export_text()
 
 
 def test_nominal_numbers_of_an_array_may_be_any_numbers():

@@ -4,6 +4,7 @@ Algorithms see a *container*: clean values, column names, and a way to build the
 again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
 """
 
+from labelance._arrays._frame import has_categories
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import Container, open_container, stack_rows, take_rows
 from labelance._arrays._sparse import (
@@ -19,6 +20,7 @@ __all__ = [
     "SparseRows",
     "check_compressed",
     "check_structure",
+    "has_categories",
     "interpolate_rows",
     "open_container",
     "sparse_rows",

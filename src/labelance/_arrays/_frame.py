@@ -20,6 +20,12 @@ def is_frame(data: Any) -> bool:
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
+def has_categories(data: Any) -> bool:
+    """Tell whether ``data`` is a data frame with categorical columns."""
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    return isinstance(frame, nw.DataFrame) and any(map(_is_nominal, frame.schema.values()))
+
+
 class FrameContainer:
     """A data frame; categorical columns become codes, and come back as categories."""
 

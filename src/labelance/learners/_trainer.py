@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from labelance._validation import Schema
@@ -13,7 +12,7 @@ from labelance.learners._clones import CloneTrainer
 from labelance.learners._models import Rows, Trainer
 from labelance.learners._tree_models import TreeTrainer
 from labelance.learners.tree import C45Classifier
-from labelance.learners.tree._columns import count_categories, nominal_columns
+from labelance.learners.tree._columns import categories_of_features, nominal_columns
 from labelance.learners.tree._rules import Rules, make_rules
 from labelance.learners.tree._table import prepare
 
@@ -26,10 +25,11 @@ def make_trainer(estimator: Any, rows: Rows, schema: Schema) -> Trainer:
     estimator = C45Classifier() if estimator is None else estimator
     if not isinstance(estimator, C45Classifier):
         return CloneTrainer(estimator, rows, clean=False)
-    counts = _categories(estimator, rows.clean, schema)
+    own = nominal_columns(estimator.categorical_features, rows.clean.shape[1], schema.names)
+    counts = categories_of_features(rows.clean, own, estimator.n_categories, schema)
     if type(estimator) is C45Classifier and estimator.class_weight is None:
         table, names = prepare(rows.clean, counts), _string_names(schema)
-        return TreeTrainer(table, estimator, _rules(estimator), names)
+        return TreeTrainer(table, estimator, _rules(estimator), names, schema)
     informed = clone(estimator).set_params(
         categorical_features=np.flatnonzero(counts), n_categories=counts[counts > 0]
     )
@@ -39,20 +39,6 @@ def make_trainer(estimator: Any, rows: Rows, schema: Schema) -> Trainer:
 def _rules(estimator: C45Classifier) -> Rules:
     options = ("confidence", "min_leaf", "prune", "subtree_raising", "collapse", "mdl_correction")
     return make_rules(**{name: getattr(estimator, name) for name in options})
-
-
-def _categories(estimator: C45Classifier, X: Any, schema: Schema) -> NDArray[np.int32]:
-    """Return the number of categories of every feature, 0 for a numeric one.
-
-    Features may be nominal for the learner, which then codes them, or for the estimator.
-    """
-    own = nominal_columns(estimator.categorical_features, X.shape[1], schema.names)
-    coded = np.flatnonzero(schema.categorical)
-    counts = count_categories(X, own, estimator.n_categories)
-    counts[coded] = 2  # whatever had other cells than 0 and 1 is in one of the next two
-    for column, values in (schema.categories | schema.decoders).items():
-        counts[column] = max(1, len(values))
-    return counts
 
 
 def _string_names(schema: Schema) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from labelance._inputs import Schema
 from labelance.learners._models import Floats, Rows
 from labelance.learners.tree import C45Classifier
 from labelance.learners.tree._fit import grow_forest
@@ -26,6 +27,7 @@ class TreeTrainer:
     estimator: C45Classifier
     rules: Rules
     names: tuple[str, ...] | None  # of the features
+    schema: Schema
 
     def fit(
         self,
@@ -36,7 +38,7 @@ class TreeTrainer:
     ) -> TreeModels:
         """Grow one tree per problem; there is no chance in it."""
         forest = grow_forest(self.table, problems, self.rules, n_jobs=n_jobs)
-        return TreeModels(forest, self.estimator, self.names)
+        return TreeModels(forest, self.estimator, self.names, self.schema)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +48,7 @@ class TreeModels:
     forest: Forest
     estimator: C45Classifier
     names: tuple[str, ...] | None
+    schema: Schema | None = None  # None where features are labels too
 
     @property
     def n_classes(self) -> NDArray[np.int32]:
@@ -59,6 +62,7 @@ class TreeModels:
         tree.forest_ = self.forest.take(p, p + 1)
         tree.classes_ = np.arange(self.forest.n_classes[p])
         tree.n_features_in_ = len(self.forest.n_categories)
+        tree._schema = self.schema
         if self.names is not None:
             tree.feature_names_in_ = np.array(self.names, dtype=object)
         return tree

@@ -12,12 +12,15 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_consistent_length,
     check_is_fitted,
     validate_data,
 )
 
+from labelance._arrays import has_categories
+from labelance._inputs import Schema, open_features, open_like
 from labelance.exceptions import InputError
-from labelance.learners.tree._columns import count_categories, nominal_columns
+from labelance.learners.tree._columns import categories_of_features, nominal_columns
 from labelance.learners.tree._fit import grow_forest
 from labelance.learners.tree._measure import depth_of, importances_of, leaf_of
 from labelance.learners.tree._problems import class_problems
@@ -25,6 +28,12 @@ from labelance.learners.tree._rules import make_rules
 from labelance.learners.tree._sprouts import LEAF
 from labelance.learners.tree._table import prepare
 from labelance.learners.tree._text import text_of
+
+_NUMBERS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": np.float64,
+    "ensure_all_finite": "allow-nan",
+}
 
 
 class C45Classifier(ClassifierMixin, BaseEstimator):
@@ -51,7 +60,8 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         Charge numeric splits for the choice of their threshold; False is ``-J``.
     categorical_features : array-like of bool, int or str, default=None
         Nominal features as a mask, column numbers or column names; their cells are codes
-        0, 1, … None means that all features are numeric.
+        0, 1, … A data frame's categorical columns are always nominal, and need no codes. None
+        means that all other features are numeric.
     n_categories : int or array-like of int, default=None
         Declared number of categories of the nominal features (one number for all, or one per
         nominal feature). A declared category that no training row has becomes a branch
@@ -148,14 +158,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             prune=self.prune,
             subtree_raising=self.subtree_raising,
         )
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-        )
+        X, y = self._open(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         nominal = nominal_columns(
@@ -163,13 +166,25 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             X.shape[1],
             getattr(self, "feature_names_in_", None),
         )
-        categories = count_categories(X, nominal, self.n_categories)
+        categories = categories_of_features(X, nominal, self.n_categories, self._schema)
         weight = self._weights(X, y, sample_weight)
         if weight is not None and not np.all(weight > 0):
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         problem = class_problems(codes[:, None], len(self.classes_))
         self.forest_ = grow_forest(prepare(X, categories), problem, rules, weight=weight)
         return self
+
+    def _open(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
+        """Return clean rows, categories of a data frame as codes, and their classes."""
+        self._schema = None
+        if not has_categories(X):
+            return validate_data(self, X, y, **_NUMBERS)
+        y = validate_data(self, y=y)
+        validate_data(self, X, skip_check_array=True)
+        features = open_features(X, who="C45Classifier", missing="keep")
+        check_consistent_length(features.X, y)
+        self._schema = features.schema()
+        return features.X.astype(np.float64, copy=False), y
 
     def _weights(
         self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None
@@ -189,14 +204,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            reset=False,
-        )
+        schema = self._schema
+        if schema is None or not (schema.categories or schema.decoders):
+            return validate_data(self, X, reset=False, **_NUMBERS)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        clean = open_like(X, schema, who="C45Classifier")
+        return clean.astype(np.float64, copy=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class: its share of the weight in the leaf.
@@ -280,10 +293,20 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{f}" for f in range(self.n_features_in_)]
-        return text_of(self.forest_, names, [str(c) for c in self.classes_], decimals)
+        classes = [str(c) for c in self.classes_]
+        return text_of(self.forest_, names, classes, _words(self._schema), decimals)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags
+
+
+def _words(schema: Schema | None) -> dict[int, list[str]]:
+    """Return the categories of the features that have names or values for them."""
+    if schema is None:
+        return {}
+    values = {j: [f"{value:g}" for value in known] for j, known in schema.decoders.items()}
+    return values | {j: list(words) for j, words in schema.categories.items()}

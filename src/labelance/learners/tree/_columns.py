@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from labelance._inputs import Schema
 from labelance.exceptions import InputError
 
 
@@ -88,6 +89,23 @@ def count_categories(
             f"it has the code {largest[wrong]}",
             "Raise its n_categories",
         )
+    return counts
+
+
+def categories_of_features(
+    X: Any, own: NDArray[np.int64], n_categories: ArrayLike | None, schema: Schema | None
+) -> NDArray[np.int32]:
+    """Return the number of categories of every feature, 0 for a numeric one.
+
+    Features may be nominal for the tree (``own``), as codes, or nominal in the data that the
+    schema tells of: a data frame's categorical columns, and those that a learner was told of.
+    """
+    counts = count_categories(X, own, n_categories)
+    if schema is not None:
+        # What had other cells than 0 and 1 is coded, and so in one of the next two.
+        counts[schema.categorical] = 2
+        for column, values in (schema.categories | schema.decoders).items():
+            counts[column] = max(1, len(values))
     return counts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,8 +11,17 @@ from labelance.learners.tree._measure import children_of
 from labelance.learners.tree._sprouts import LEAF
 
 
-def text_of(tree: Forest, features: Sequence[str], classes: Sequence[str], decimals: int) -> str:
-    """Return the tree as text; a leaf tells its class and (weight/weight of other classes)."""
+def text_of(
+    tree: Forest,
+    features: Sequence[str],
+    classes: Sequence[str],
+    words: Mapping[int, Sequence[str]],
+    decimals: int,
+) -> str:
+    """Return the tree as text; a leaf tells its class and (weight/weight of other classes).
+
+    ``words`` are the categories of nominal features; those that are not in it tell their codes.
+    """
 
     def outcome(v: int) -> str:
         C = len(classes)
@@ -26,9 +35,10 @@ def text_of(tree: Forest, features: Sequence[str], classes: Sequence[str], decim
         )
 
     def condition(v: int, branch: int) -> str:
-        name = features[tree.feature[v]]
-        if tree.n_categories[tree.feature[v]]:
-            return f"{name} = {branch}"
+        f = int(tree.feature[v])
+        name = features[f]
+        if tree.n_categories[f]:
+            return f"{name} = {words[f][branch] if f in words else branch}"
         return f"{name} {'>' if branch else '<='} {tree.threshold[v]:.{decimals + 4}g}"
 
     def lines(v: int, indent: str) -> list[str]:
