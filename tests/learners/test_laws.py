@@ -31,7 +31,14 @@ LEARNERS = [
 ]
 
 
-@parametrize_with_learner_checks(LEARNERS)
+def exempt(learner):
+    """Laws that a learner cannot obey, and why."""
+    if isinstance(learner.get_params().get("estimator"), DecisionTreeClassifier):
+        return {"learns_from_hostile_data": "scikit-learn's tree refuses words in its own words"}
+    return {}
+
+
+@parametrize_with_learner_checks(LEARNERS, expected_failures=exempt)
 def test_learner_obeys_the_law(check):
     check()
 

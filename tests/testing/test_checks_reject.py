@@ -215,6 +215,7 @@ REJECTED_BY = {
     "label_order_does_not_matter": LooksAtTheFirstLabel,
     "constant_labels_stay_constant": InventsLabels,
     "input_is_not_changed": WritesIntoX,
+    "hostile_data": FailsOnFolds,
     "same_seed_same_rows": ForgetsItsSeed,
     "other_seeds_other_rows": AlwaysTheSame,
     "every_kind_of_random_state": RestartsGenerators,

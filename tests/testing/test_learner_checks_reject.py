@@ -241,6 +241,7 @@ REJECTED_BY = {
     "works_in_cross_validation": [NeedsManyRows],
     "bad_labels_are_refused": [TakesAnything, OwnErrors],
     "must_be_fitted": [GuessesBeforeFit],
+    "learns_from_hostile_data": [NeedsManyRows, CentersInPlace],
 }
 
 

@@ -11,6 +11,7 @@ from labelance._arrays._sparse import (
     SparseRows,
     check_compressed,
     check_structure,
+    narrow_indices,
     sparse_rows,
     squeeze_runs,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "check_structure",
     "has_categories",
     "interpolate_rows",
+    "narrow_indices",
     "open_container",
     "sparse_rows",
     "squeeze_runs",

@@ -207,3 +207,11 @@ def _misfit(role: str, came: str) -> InputError:
         came,
         f"Build {role} again from its cells, and leave its index arrays alone",
     )
+
+
+def narrow_indices(X: sp.csr_array) -> sp.csr_array:
+    """Return X with 32-bit indices where these suffice: much of scikit-learn takes no others."""
+    if max(X.nnz, *X.shape) >= 2**31:
+        return X
+    cells = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+    return sp.csr_array(cells, shape=X.shape)

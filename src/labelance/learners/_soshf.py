@@ -18,6 +18,8 @@ from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._soshf_forest import Forest, Rules, grow_tree, join_forests
 from labelance.learners._soshf_split import Search
 
+_LARGEST = 1e150  # of the numbers in X: the square of one, times any number of rows, is finite
+
 
 class SOSHF(BaseMultiLabelClassifier):
     """Sparse oblique structured Hellinger forest: a reconstruction from the abstract.
@@ -151,6 +153,7 @@ class SOSHF(BaseMultiLabelClassifier):
                 "Turn them into numbers first, for example with sklearn's OneHotEncoder",
             )
         _refuse_missing(data.X, X)
+        _refuse_huge(data.X)
         rules = self._rules(data.X.shape[1])
         streams = as_generator(self.random_state).spawn(self.n_estimators)
         trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -184,3 +187,14 @@ def _refuse_missing(clean: Any, X: Any) -> None:
     stored = clean.data if sp.issparse(clean) else clean
     if np.isnan(stored).any():
         validate_features(X, who="SOSHF", missing="error")  # says which columns have them
+
+
+def _refuse_huge(X: Any) -> None:
+    """Raise for numbers whose squares, of which a split adds up many, are not finite."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST:
+        raise InputError(
+            f"SOSHF needs numbers up to {_LARGEST:g} in X, since it squares them",
+            f"X holds one of the size {largest:g}",
+            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+        )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from labelance._inputs import Schema
+from labelance._validation import Schema
 from labelance.learners._models import Floats, Rows
 from labelance.learners.tree import C45Classifier
 from labelance.learners.tree._fit import grow_forest

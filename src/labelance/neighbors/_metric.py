@@ -18,7 +18,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from labelance._arrays import SparseRows, sparse_rows
+from labelance._arrays import SparseRows, narrow_indices, sparse_rows
 from labelance._utils import kernel
 from labelance.exceptions import InputError
 
@@ -138,7 +138,9 @@ class FeatureMetric:
         width = np.where(self.compiled.nominal, 1.0, self.compiled.width)
         if not sp.issparse(X):
             return X / width
-        return sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
+        return narrow_indices(
+            sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
+        )
 
     def rank(
         self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
@@ -188,10 +190,22 @@ def _learn(
         unknown = np.isnan(low)
         low[unknown] = high[unknown] = 0.0
         if scale is not None:
-            width = column_std(X) if scale == "standard" else high - low
+            with np.errstate(over="ignore", invalid="ignore"):
+                width = column_std(X) if scale == "standard" else high - low
+            _refuse_infinite_widths(width, scale)
             width[(high == low) | (width == 0)] = np.inf
         width[unknown] = np.inf
     return CompiledMetric(width, low, high, np.ascontiguousarray(nominal), cosine)
+
+
+def _refuse_infinite_widths(width: np.ndarray, scale: str) -> None:
+    columns = np.flatnonzero(~np.isfinite(width))
+    if len(columns):
+        raise InputError(
+            f"scale={scale!r} divides every feature by a finite number",
+            f"the values of feature {columns[0]} are so large that theirs is not",
+            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+        )
 
 
 def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: str) -> None:
@@ -283,7 +297,14 @@ def all_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
     """Return the distances between all rows of A and all rows of B."""
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
         A, B = A != 0, B != 0
-    distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
+    if np.isinf(distances).any():
+        raise InputError(
+            f"The metric {metric!r} gives any two rows of X a finite distance",
+            "the numbers of X are so large that some distances are infinite",
+            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+        )
     return np.ascontiguousarray(distances, dtype=np.float64)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays import narrow_indices
 from labelance.neighbors import column_range
 
 
@@ -57,10 +58,9 @@ class Numbers:
         columns[nominal] += self._places(X.data[nominal], X.indices[nominal])
         values[nominal] = 1.0
         shape = (X.shape[0], int(self.first[-1]))
-        # Most classifiers of scikit-learn take nothing wider.
-        whole = np.int32 if max(X.nnz, shape[1]) < 2**31 else np.int64
-        cells = (values.astype(X.dtype), columns.astype(whole), X.indptr.astype(whole))
-        return sp.csr_array(cells, shape=shape)
+        return narrow_indices(
+            sp.csr_array((values.astype(X.dtype), columns, X.indptr), shape=shape)
+        )
 
     def _read_dense(self, X: np.ndarray) -> np.ndarray:
         out = np.zeros((X.shape[0], self.first[-1]), dtype=X.dtype)

@@ -24,6 +24,7 @@ from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL, SamplerTraits
 from labelance.testing import _sklearn_laws
 from labelance.testing._data import sampler_data
+from labelance.testing._hostile_laws import check_learns_from_hostile_data
 from labelance.testing._input_laws import assert_refused
 
 _SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
@@ -286,4 +287,5 @@ LEARNER_LAWS: tuple[Callable[[Any], None], ...] = (
     check_works_in_cross_validation,
     check_bad_labels_are_refused,
     check_must_be_fitted,
+    check_learns_from_hostile_data,
 )

@@ -12,6 +12,7 @@ from labelance._utils import optional_import
 from labelance.sampling import SamplerTraits
 from labelance.testing import (
     _containers_laws,
+    _hostile_laws,
     _input_laws,
     _random_laws,
     _row_laws,
@@ -24,6 +25,7 @@ LAWS: tuple[Law, ...] = (
     *_random_laws.LAWS,
     *_containers_laws.LAWS,
     *_input_laws.LAWS,
+    *_hostile_laws.LAWS,
     *_sklearn_laws.LAWS,
 )
 

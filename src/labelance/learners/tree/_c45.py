@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from labelance._arrays import has_categories
-from labelance._inputs import Schema, open_features, open_like
+from labelance._validation import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._columns import categories_of_features, nominal_columns
 from labelance.learners.tree._fit import grow_forest
@@ -181,7 +181,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             return validate_data(self, X, y, **_NUMBERS)
         y = validate_data(self, y=y)
         validate_data(self, X, skip_check_array=True)
-        features = open_features(X, who="C45Classifier", missing="keep")
+        features = validate_features(X, who="C45Classifier", missing="keep")
         check_consistent_length(features.X, y)
         self._schema = features.schema()
         return features.X.astype(np.float64, copy=False), y
@@ -208,7 +208,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         if schema is None or not (schema.categories or schema.decoders):
             return validate_data(self, X, reset=False, **_NUMBERS)
         validate_data(self, X, skip_check_array=True, reset=False)
-        clean = open_like(X, schema, who="C45Classifier")
+        clean = validate_like(X, schema, who="C45Classifier")
         return clean.astype(np.float64, copy=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from labelance._inputs import Schema
+from labelance._validation import Schema
 from labelance.exceptions import InputError
 
 
