@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +10,7 @@ import typer
 import labelance
 from labelance.cli._console import print_json, print_table, progress, say
 from labelance.cli._data import JsonOption
-from labelance.cli._study_run import run
+from labelance.cli._study_run import find_classes_here, run
 from labelance.cli._study_status import status
 
 app = typer.Typer(
@@ -23,9 +21,6 @@ app = typer.Typer(
 @app.callback()
 def study() -> None:
     """Compare samplers and learners on many datasets: run, resume, verify, report."""
-    # As with `python -m`: classes in files of the present folder can be named in plans.
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
 
 
 app.command(epilog="Example: labelance study run quick --store quick.db")(run)
@@ -131,10 +126,19 @@ def verify(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
     study: StudyOption = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust", metavar="MODULE", show_default=False,
+            help="Run code of this module too, if the results name it; may be given again.",
+        ),
+    ] = None,
     json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Compute random cells again; exit code 1 unless their figures are the same."""
-    opened = labelance.study.import_results(results, study=study)
+    if trust:
+        find_classes_here()
+    opened = labelance.study.import_results(results, study=study, trust=trust or ())
     with progress("Computing again", min(sample or len(opened.done), len(opened.done))) as bar:
         checked = labelance.study.verify_results(
             opened,

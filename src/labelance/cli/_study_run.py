@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -65,6 +67,7 @@ def run(
         raise StudyError(
             "--address names a Dask scheduler", f"--executor is {executor}", "Add --executor dask"
         )
+    find_classes_here()
     study = labelance.study.load_study(plan).only(
         datasets=_split(datasets), learners=_split(learners), methods=_split(methods),
         repeats=repeats,
@@ -84,6 +87,15 @@ def run(
     _run(study, path, workers, json, options)
 
 
+def find_classes_here() -> None:
+    """Let plans name classes in Python files of the present folder.
+
+    Installed packages come first, or a file beside some results could take the place of one.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
 def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[str, Any]) -> None:
     started = perf_counter()
     with Watcher(study, path, workers=workers, quiet=as_json) as watcher:
@@ -92,7 +104,9 @@ def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[st
                 outcome = labelance.study.run_study(study, path, watch=watcher, **options)
         except KeyboardInterrupt:
             watcher.stop()
-            kept = list(labelance.study.Store(path).status(study).values()).count("done")
+            kept = list(labelance.study.Store(path, read_only=True).status(study).values()).count(
+                "done"
+            )
             say(
                 f"interrupted: {kept} of {len(study.cells())} cells are kept in {path}; "
                 "the same command goes on from there",

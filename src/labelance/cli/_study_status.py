@@ -37,7 +37,7 @@ def status(
         "failed": found.about["failed"],
         "total": found.about["cells"],
         "parts": _parts(found),
-        "running": [] if store.is_dir() else labelance.study.Store(store).claims(),
+        "running": [] if store.is_dir() else labelance.study.Store(store, read_only=True).claims(),
         "failures": _failures(found),
     }
     if json:
@@ -64,12 +64,17 @@ def _failures(found: Any) -> list[dict[str, str]]:
     return [
         {
             "cell": "/".join(str(row[name]) for name in labelance.study.Cell._fields),
-            "error": row["error"].strip().splitlines()[-1],
-            "traceback": row["error"],
+            "error": _last_line(row["error"]),
+            "traceback": row["error"] or "",
         }
         for row in found.rows
         if row["status"] == "failed"
     ]
+
+
+def _last_line(traceback: str | None) -> str:
+    lines = (traceback or "").strip().splitlines()
+    return lines[-1] if lines else "no traceback is kept"
 
 
 def _print_parts(state: dict[str, Any]) -> None:

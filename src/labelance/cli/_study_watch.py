@@ -68,7 +68,7 @@ class Watcher:
         )
 
     def _estimate(self) -> str:
-        store = labelance.study.Store(self.path)
+        store = labelance.study.Store(self.path, read_only=True)
         rows = store.rows(self.study, columns=("cpu_seconds", "predict_seconds"))
         seconds = self.time_left.seconds(rows)
         return f"about {span(seconds)} left" if seconds else ""

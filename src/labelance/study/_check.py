@@ -15,7 +15,7 @@ from labelance.study._study import Study
 def check(study: Study) -> None:
     """Raise for names that repeat, classes that are not there, and options that do not go."""
     for part in ("datasets", "learners", "methods"):
-        _refuse_repeated_names(part, getattr(study, part))
+        refuse_repeated_names(part, getattr(study, part))
     if study.folds < 2 or study.repeats < 1:
         raise StudyError(
             "A study has at least two folds and one repetition",
@@ -32,7 +32,8 @@ def check(study: Study) -> None:
             study.learner(name)
 
 
-def _refuse_repeated_names(part: str, items: Any) -> None:
+def refuse_repeated_names(part: str, items: Any) -> None:
+    """Raise unless there are datasets, learners or methods, each with a name of its own."""
     if not items:
         raise StudyError(f"A study has {part}", "there are none", f"Name some {part}")
     name, count = Counter(item.name for item in items).most_common(1)[0]
@@ -51,6 +52,12 @@ def _check_source(source: DataSource, study: Study) -> None:
                 f"{path} is not there",
                 "Check the path; it counts from the folder of the TOML file",
             )
+    if source.content is not None and source.content != content_of(source):
+        raise StudyError(
+            f"The files of {source.name} are those that the plan was made for",
+            "they say something else now",
+            "Make the plan anew: it is then another dataset, with results of its own",
+        )
     if source.path is not None:
         read_multilabel(source.path, labels=source.labels)  # says what is wrong with it, if so
     if source.make is not None:
@@ -59,12 +66,6 @@ def _check_source(source: DataSource, study: Study) -> None:
         dataset_info(source.name)
     if source.folds is not None:
         _check_folds(source, study)
-    if source.content is not None and source.content != content_of(source):
-        raise StudyError(
-            f"The files of {source.name} are those that the plan was made for",
-            "they say something else now",
-            "Make the plan anew: it is then another dataset, with results of its own",
-        )
 
 
 def _check_folds(source: DataSource, study: Study) -> None:
@@ -100,12 +101,14 @@ def _check_method(method: Method) -> None:
             f"{method.sampler.path} has not",
             "Name a sampler of labelance or of a library like it",
         )
-    wrong = _wrong_option(method)
+    refuse_wrong_values(method)
+    wrong = _wrong_pair(method)
     if wrong:
         raise StudyError(f"The method {method.name} has options that go together", *wrong)
 
 
-def _wrong_option(method: Method) -> tuple[str, str] | None:
+def refuse_wrong_values(method: Method) -> None:
+    """Raise for options that a method cannot have, whatever its sampler is."""
     choices: dict[str, tuple[Any, ...]] = {
         "threshold": ("f1", "gmean", "balanced_accuracy", None),
         "threshold_search": ("exact", "grid", "grid_mulan"),
@@ -113,15 +116,29 @@ def _wrong_option(method: Method) -> tuple[str, str] | None:
         "bootstrap": (False, True, "beside"),
         "balanced": (False, True),
     }
-    for name, known in choices.items():
-        value = getattr(method, name)
-        # 1 equals True, but is not what the study looks for.
-        if not any(type(value) is type(one) and value == one for one in known):
-            return f"{name} is {value!r}", f"Choose one of {known}"
-    if isinstance(method.n_estimators, bool) or not isinstance(method.n_estimators, int):
-        return f"n_estimators is {method.n_estimators!r}", "Give a whole number"
-    if method.n_estimators < 1:
-        return f"n_estimators is {method.n_estimators}", "Choose at least 1"
+    wrong = next(
+        (
+            (f"{name} is {getattr(method, name)!r}", f"Choose one of {known}")
+            for name, known in choices.items()
+            if not _is_one_of(getattr(method, name), known)
+        ),
+        None,
+    )
+    number = method.n_estimators
+    if isinstance(number, bool) or not isinstance(number, int):
+        wrong = f"n_estimators is {number!r}", "Give a whole number"
+    elif number < 1:
+        wrong = f"n_estimators is {number}", "Choose at least 1"
+    if wrong:
+        raise StudyError(f"The method {method.name} has options that a method has", *wrong)
+
+
+def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
+    """Say whether a value is among others; 1 equals True, but is not what the study looks for."""
+    return any(type(value) is type(one) and value == one for one in known)
+
+
+def _wrong_pair(method: Method) -> tuple[str, str] | None:
     if method.bootstrap == "beside" and method.sampler is None:
         return 'bootstrap = "beside" came without a sampler', "Add a sampler"
     if method.bootstrap == "beside" and not _only_adds(method):

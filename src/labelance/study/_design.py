@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import InitVar, asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +39,8 @@ class DataSource:
     content : str, optional
         A hash of the files, taken when they are first named: results belong to what a file
         says, not to where it lies.
+    look : bool, default=True
+        Whether files may be opened for that hash; False for a plan that came with results.
     """
 
     name: str
@@ -48,9 +50,10 @@ class DataSource:
     protocol: str | None = None
     folds: str | None = None
     content: str | None = None
+    look: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
-        if self.content is None:
+    def __post_init__(self, look: bool) -> None:
+        if self.content is None and look:
             object.__setattr__(self, "content", content_of(self))
 
 

@@ -76,7 +76,11 @@ def forecast_study(
     study.check()
     costs_of = ("cpu_seconds", "predict_seconds")
     there = store is not None and Path(store).exists()
-    rows = Store(store).rows(study, columns=costs_of) if there and store is not None else []
+    rows = (
+        Store(store, read_only=True).rows(study, columns=costs_of)
+        if there and store is not None
+        else []
+    )
     models = models_to_fit(study, unfinished(study, rows))
     measured = measured_costs(study, rows)
     probe = probe_study(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from labelance.study._cells import Cell, Task, tasks_of
+from labelance.study._describe import describe
 from labelance.study._environment import environment
 from labelance.study._folds import Shelf, load
 from labelance.study._store import Store
@@ -72,6 +73,7 @@ class Job:
             self.fail(cells)
             return False
         self.shelf.put(source, data)
+        self.store.describe(source, describe(source.name, data))
         return True
 
     def _pending(self) -> list[Cell]:

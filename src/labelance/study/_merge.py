@@ -11,7 +11,8 @@ from typing import Any
 from labelance.exceptions import StudyError
 from labelance.study._agreement import refuse_conflict
 from labelance.study._export import read_folder
-from labelance.study._plan_file import plan_of
+from labelance.study._opened import is_folder
+from labelance.study._plan_file import plan_of, study_of
 from labelance.study._store import Store, plan_row
 
 
@@ -44,7 +45,7 @@ def merge_results(
         ``new`` and ``total`` cells.
     """
     stores = [_opened(Path(source)) for source in sources]
-    seen = Store(into).rows() if Path(into).exists() else []
+    seen = Store(into, read_only=True).rows() if Path(into).exists() else []
     for rows, _ in stores:
         refuse_conflict(seen, rows)
         seen = seen + rows
@@ -54,8 +55,10 @@ def merge_results(
 
 
 def _opened(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
-    if not path.is_dir():
-        store = Store(path, must_exist=True)
+    if not is_folder(path):
+        store = Store(path, read_only=True)
+        for plan in store.plans():
+            study_of(plan, trust=())  # a damaged plan must not make the other store unreadable
         return store.rows(), store.plan_rows()
     results = read_folder(path)
     if results.about["config"] != results.study.hash:

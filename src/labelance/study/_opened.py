@@ -62,8 +62,12 @@ class StudyResults:
                 yield {**cell._asdict(), "status": "missing"}
 
 
-def import_results(path: str | os.PathLike[str], *, study: str | None = None) -> StudyResults:
+def import_results(
+    path: str | os.PathLike[str], *, study: str | None = None, trust: Sequence[str] = ()
+) -> StudyResults:
     """Read the results of a study from a store, or from a folder that was exported.
+
+    Nothing is written, and nothing that the results name is imported, called or opened.
 
     Parameters
     ----------
@@ -72,6 +76,9 @@ def import_results(path: str | os.PathLike[str], *, study: str | None = None) ->
     study : str, optional
         Which study, by its name or the beginning of its configuration hash; needed where a
         store holds several.
+    trust : sequence of str, default=()
+        Modules whose code may be built if the study is run: besides them only classifiers,
+        samplers and generators of labelance, scikit-learn and imbalanced-learn are.
 
     Returns
     -------
@@ -91,18 +98,49 @@ def import_results(path: str | os.PathLike[str], *, study: str | None = None) ->
     """
     from labelance.study._export import about_rows, read_folder
 
-    if Path(path).is_dir():
-        found = read_folder(Path(path))
+    if is_folder(path):
+        found = read_folder(Path(path), trust=trusted(trust))
         return found if study is None else _require(found, study)
-    store = Store(path, must_exist=True)
-    chosen = choose_study(store, study)
+    store = Store(path, read_only=True)
+    chosen = choose_study(store, study, trust=trusted(trust))
     rows = store.rows(chosen)
-    return StudyResults(chosen, rows, about_rows(chosen, rows))
+    chosen = replace(chosen, weighing=weighing_in(chosen, rows))
+    about = about_rows(chosen, rows)
+    figures = list(store.figures(chosen).values())
+    return StudyResults(chosen, rows, {**about, "datasets": figures} if figures else about)
 
 
-def choose_study(store: Store, name: str | None = None) -> Study:
+def trusted(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the modules that a caller trusts."""
+    if isinstance(names, str) or not all(names):
+        raise StudyError(
+            "trust is a list of modules", f"{names!r} came", 'Write trust=["my_module"]'
+        )
+    return tuple(names)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Say whether results are a folder; a path that cannot be looked at is none."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def weighing_in(study: Study, rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the learners that weigh classes, by what was computed and what the plan names.
+
+    To ask their classes would mean to run code that the results name.
+    """
+    methods = {method.name: method for method in study.methods if method.balanced}
+    named = {name for method in methods.values() for name in method.learners}
+    here = {row["learner"] for row in rows if row["method"] in methods}
+    return tuple(sorted(named | here))
+
+
+def choose_study(store: Store, name: str | None = None, *, trust: tuple[str, ...] = ()) -> Study:
     """Return the one study of a store, or the one with this name or configuration hash."""
-    found = studies_of(store)
+    found = studies_of(store, trust=trust)
     if not found:
         raise StudyError(
             "A store holds the plan of its study",
@@ -120,13 +158,14 @@ def choose_study(store: Store, name: str | None = None) -> Study:
     )
 
 
-def studies_of(store: Store) -> list[Study]:
+def studies_of(store: Store, *, trust: tuple[str, ...] = ()) -> list[Study]:
     """Return the studies of a store; runs of parts of one study are taken together.
 
     A run of some datasets, learners or repetitions is a plan of its own. Where the plans of
     one name agree on everything they share, they are one study.
     """
-    plans = sorted(map(study_of, store.plans()), key=lambda study: -len(study.cells()))
+    plans = [study_of(plan, trust=trust) for plan in store.plans()]
+    plans.sort(key=lambda study: -len(study.cells()))
     found: list[Study] = []
     for plan in plans:
         for place, study in enumerate(found):
@@ -160,6 +199,7 @@ def _together(one: Study, other: Study) -> Study:
         learners=_union(one.learners, other.learners),
         methods=_union(one.methods, other.methods),
         repeats=max(one.repeats, other.repeats),
+        weighing=(*(one.weighing or ()), *(other.weighing or ())),
     )
 
 

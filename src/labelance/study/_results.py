@@ -20,9 +20,11 @@ _NOT_SHOWN = ("labels", "config", "runner")
 
 def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the cells of a study, one row each, in the order of its plan."""
-    if Path(store).is_dir():
+    from labelance.study._opened import is_folder
+
+    if is_folder(store):
         return frame_of(_of_folder(study, Path(store)), config=study.hash)
-    return frame_of(Store(store, must_exist=True).rows(study), config=study.hash)
+    return frame_of(Store(store, read_only=True).rows(study), config=study.hash)
 
 
 def _of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Thread
 from typing import Literal
 
@@ -114,6 +113,7 @@ def run_study(
             f"cell_timeout is {cell_timeout}",
             "Give more than 0 seconds, or leave it out for no limit",
         )
+    study = replace(study, weighing=None)  # whoever runs code may ask it
     study.check()
     book, runner = Store(store), uuid.uuid4().hex[:12]
     spread = EXECUTORS[executor](n_jobs=n_jobs, address=address, cell_timeout=cell_timeout)
@@ -126,15 +126,9 @@ def run_study(
             while spread.run(Job(study, book, runner, shelf)):
                 pass
         return Outcome(**vars(tally(study, book)), runner=runner)
-    except sqlite3.Error as error:
-        raise StudyError(
-            f"Finished cells are written to {book.path}",
-            f"SQLite says: {error}",
-            "Make room on the disk, or see to the file; the same command goes on from there",
-        ) from error
     finally:
         # What cannot be given back now is taken from us when we are gone.
-        with suppress(sqlite3.Error):
+        with suppress(StudyError):
             book.release(runner)
 
 
@@ -157,7 +151,7 @@ def _heart(
         while not stop.wait(1.0):
             beats += 1
             # A store that is busy for long must not end the beating.
-            with suppress(sqlite3.OperationalError):
+            with suppress(StudyError):
                 if beats % _BEAT_SECONDS == 0:
                     shelf.beat()
                     store.beat(runner)

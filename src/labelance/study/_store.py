@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, refuse_conflict
 from labelance.study._cells import Cell, Task
-from labelance.study._design import digest
+from labelance.study._design import DataSource, digest, identity
 from labelance.study._liveness import Heartbeat
 from labelance.study._study import Study
 
@@ -51,20 +51,53 @@ COLUMNS = {
     "labels": "BLOB",
 }
 _IDENTITY = ("dataset", "learner", "method", "repeat", "fold", "config")
+_PLANS = dict.fromkeys(("hash", "datasets", "name", "plan", "begun"), "TEXT")
+_CLAIMS = {
+    "dataset": "TEXT",
+    "repeat": "INTEGER",
+    "fold": "INTEGER",
+    "runner": "TEXT NOT NULL",
+    "pid": "INTEGER NOT NULL",
+    "host": "TEXT",
+    "beat": "REAL NOT NULL",
+}
+_RUNNERS = {
+    "runner": "TEXT",
+    "started": "INTEGER",
+    "processes": "TEXT",
+    "clock": "TEXT",
+    "ticks": "REAL",
+}
+# What Table 1 of a report shows of a dataset, so that a report needs neither data nor code.
+FIGURES = {
+    "dataset": "TEXT NOT NULL",
+    "n": "INTEGER NOT NULL",
+    "d": "INTEGER NOT NULL",
+    "q": "INTEGER NOT NULL",
+    "LC": "REAL",
+    "MeanImR": "REAL",
+}
+_TABLES = {"cells": COLUMNS, "studies": _PLANS, "claims": _CLAIMS}
+
+
+def _columns(kinds: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+
+
+# "lbln" marks a file as ours. Files from before it was written have 0 in both places.
+_APPLICATION, _VERSION = 0x6C626C6E, 1
 _SCHEMA = f"""
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS cells (
-  {", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())},
-  PRIMARY KEY ({", ".join(_IDENTITY)})
+  {_columns(COLUMNS)}, PRIMARY KEY ({", ".join(_IDENTITY)})
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS studies (hash TEXT, datasets TEXT, name TEXT, plan TEXT, begun TEXT,
-  PRIMARY KEY (hash, datasets, name));
-CREATE TABLE IF NOT EXISTS claims (
-  dataset TEXT, repeat INTEGER, fold INTEGER, runner TEXT NOT NULL, pid INTEGER, host TEXT,
-  beat REAL NOT NULL, PRIMARY KEY (dataset, repeat, fold)
-);
-CREATE TABLE IF NOT EXISTS runners (
-  runner TEXT PRIMARY KEY, started INTEGER, processes TEXT, clock TEXT, ticks REAL
-);
+CREATE TABLE IF NOT EXISTS studies ({_columns(_PLANS)}, PRIMARY KEY (hash, datasets, name));
+CREATE TABLE IF NOT EXISTS claims ({_columns(_CLAIMS)}, PRIMARY KEY (dataset, repeat, fold));
+CREATE TABLE IF NOT EXISTS runners ({_columns(_RUNNERS)}, PRIMARY KEY (runner));
+CREATE TABLE IF NOT EXISTS figures (identity TEXT PRIMARY KEY, {_columns(FIGURES)});
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_VERSION};
+COMMIT;
 """
 _WAIT = 60.0
 _FOLD = "dataset=? AND repeat=? AND fold=?"
@@ -79,29 +112,43 @@ class Store:
     ----------
     path : path
         The file; it is made with its first row.
-    must_exist : bool, default=False
-        Raise if the file is not there.
+    read_only : bool, default=False
+        Raise if the file is not there, and never write to it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         # Workers may stand in another folder than the runner.
-        self.path = Path(path).absolute()
-        if must_exist and not self.path.exists():
+        self.path, self.read_only = Path(path).absolute(), read_only
+        if read_only and not _is_there(self.path):
             raise StudyError(
                 "A store is an SQLite file that `labelance study run` made",
                 f"{self.path} does not exist",
                 "Check the path, or run the study first",
             )
         self._refuse_other_files()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not read_only:
+            self._make_folder()
         with self._open() as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_SCHEMA)
+            if _version(db, self.path, empty=not read_only) < _VERSION and not read_only:
+                db.execute("PRAGMA journal_mode=WAL")
+                db.executescript(_SCHEMA)
+
+    def _make_folder(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StudyError(
+                "A store is made in a folder", str(error), "Choose another path"
+            ) from error
 
     def _refuse_other_files(self) -> None:
-        if not self.path.exists() or self.path.stat().st_size == 0:
-            return
-        if self.path.is_dir() or _beginning(self.path) != b"SQLite format 3":
+        try:
+            if not self.path.exists() or self.path.stat().st_size == 0:
+                return
+            ours = self.path.is_file() and _beginning(self.path) == b"SQLite format 3"
+        except OSError as error:
+            raise StudyError("A store can be read", str(error), "Check the path") from error
+        if not ours:
             raise StudyError(
                 "A store is an SQLite file", f"{self.path} is something else", "Choose another path"
             )
@@ -109,12 +156,17 @@ class Store:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection; what it did is committed at the end, or nothing of it is."""
-        with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
+        with _our_errors(self.path), closing(self._connect()) as db, db:
             db.row_factory = sqlite3.Row
-            # A power cut may cost the last transactions, never the file; a kill costs nothing.
-            db.execute("PRAGMA synchronous=NORMAL")
-            with db:
-                yield db
+            yield db
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.read_only:
+            return _connect_to_read(self.path)
+        db = sqlite3.connect(self.path, timeout=_WAIT)
+        # A power cut may cost the last transactions, never the file; a kill costs nothing.
+        db.execute("PRAGMA synchronous=NORMAL")
+        return db
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Write finished rows in one transaction; a finished cell is never overwritten."""
@@ -144,9 +196,10 @@ class Store:
 
         Every row has its identity and status, and these columns of the others, or all.
         """
-        names = ", ".join(COLUMNS if columns is None else (*_IDENTITY, "status", *columns))
+        names = tuple(COLUMNS) if columns is None else (*_IDENTITY, "status", *columns)
         with self._open() as db:
-            found = [dict(row) for row in db.execute(f"SELECT {names} FROM cells")]
+            _refuse_damaged(db, self.path, "cells", {name: COLUMNS[name] for name in names})
+            found = [dict(row) for row in db.execute(f"SELECT {', '.join(names)} FROM cells")]
         if study is None:
             return found
         wanted = {(cell, study.config(cell)): place for place, cell in enumerate(study.cells())}
@@ -160,8 +213,26 @@ class Store:
     def plans(self) -> list[dict[str, Any]]:
         """Return the plans of all studies that were run into this store, oldest first."""
         with self._open() as db:
+            _refuse_damaged(db, self.path, "studies", _PLANS)
             found = db.execute("SELECT plan FROM studies ORDER BY begun, rowid").fetchall()
-        return [json.loads(row["plan"]) for row in found]
+        return [read_json(row["plan"], f"The plan in {self.path}") for row in found]
+
+    def describe(self, source: DataSource, figures: Mapping[str, Any]) -> None:
+        """Keep the figures of a dataset, for the first table of a report."""
+        row = (digest(identity(source)), *(_plain(figures[name]) for name in FIGURES))
+        with self._open() as db:
+            db.execute("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def figures(self, study: Study) -> dict[str, dict[str, Any]]:
+        """Return the figures of the datasets of a study that are kept, by name."""
+        with self._open() as db:
+            if _version(db, self.path) < 1:
+                return {}
+            _refuse_damaged(db, self.path, "figures", FIGURES)
+            found = db.execute("SELECT * FROM figures").fetchall()
+        kept = {row["identity"]: {name: row[name] for name in FIGURES} for row in found}
+        wanted = ((source.name, digest(identity(source))) for source in study.datasets)
+        return {name: {**kept[key], "dataset": name} for name, key in wanted if key in kept}
 
     def forget_failures(self, study: Study) -> int:
         """Delete the failed cells of a study, so that they are tried again."""
@@ -216,14 +287,19 @@ class Store:
     def claims(self) -> list[dict[str, Any]]:
         """Return the folds that runners hold, and whether these are alive."""
         with self._open() as db:
+            # A store from before there were runners is read as one without them.
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'runners'").fetchone():
+                db.execute(f"CREATE TEMP TABLE runners ({_columns(_RUNNERS)})")
+            _refuse_damaged(db, self.path, "claims", _CLAIMS)
+            _refuse_damaged(db, self.path, "runners", _RUNNERS)
             held = db.execute(f"SELECT {_CLAIM} ORDER BY dataset, repeat, fold").fetchall()
-        shown = ("dataset", "repeat", "fold", "runner", "pid", "host", "beat")
-        return [{**{name: row[name] for name in shown}, "alive": _alive(row)} for row in held]
+        return [{**{name: row[name] for name in _CLAIMS}, "alive": _alive(row)} for row in held]
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the plans as they are kept, for another store."""
         with self._open() as db:
-            return [tuple(row) for row in db.execute("SELECT * FROM studies")]
+            _refuse_damaged(db, self.path, "studies", _PLANS)
+            return [tuple(row) for row in db.execute(f"SELECT {', '.join(_PLANS)} FROM studies")]
 
     def take(self, rows: list[dict[str, Any]], plans: Iterable[tuple[Any, ...]]) -> int:
         """Take over rows and plans, unless it knows them otherwise; return how many are new."""
@@ -268,3 +344,135 @@ def _plain(value: Any) -> Any:
 def _beginning(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(15)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a folder that may not be entered, a name that cannot be one
+        return False
+
+
+def read_json(text: str, what: str) -> Any:
+    """Return what JSON from outside says."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StudyError(f"{what} is JSON", str(error), RESTORE) from error
+
+
+RESTORE = "Take it from a backup or export it anew; it was damaged, or another program wrote it"
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Connect to a store that must not change by it, be its folder read-only.
+
+    SQLite lays two files beside a store that it opens, even to read. They are there while
+    somebody writes; then it is asked to join. Otherwise the file is copied into memory.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    while True:
+        if _is_there(log) and log.stat().st_size:
+            return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_WAIT)
+        before, copied = path.stat(), sqlite3.connect(":memory:")
+        with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as file:
+            file.backup(copied)
+        after = path.stat()
+        if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
+            return copied
+        copied.close()  # somebody wrote meanwhile
+
+
+@contextmanager
+def _our_errors(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as ours: here, and nowhere else."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # The low byte is the kind; the others say more than we do.
+        kind = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
+        raise StudyError("A store can be read and written", *_explain(kind, path, error)) from error
+    except OSError as error:
+        raise StudyError("A store can be read and written", str(error), "Check the path") from error
+
+
+def _explain(kind: int, path: Path, error: sqlite3.Error) -> tuple[str, str]:
+    if kind == sqlite3.SQLITE_FULL:
+        return (
+            f"the disk is full where {path} lies",
+            "Make room; the same command goes on from there",
+        )
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"another program has held {path} for {_WAIT:.0f} seconds", "Try again later"
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return f"{path} cannot be: {error}", "Check who may write the file and its folder"
+    if kind == sqlite3.SQLITE_IOERR:
+        return f"the disk of {path} fails: {error}", "Copy the file to another disk"
+    return f"{path} is damaged: {error}", RESTORE
+
+
+def _version(db: sqlite3.Connection, path: Path, *, empty: bool = False) -> int:
+    """Return the version of a store, or raise for a file that is none of ours.
+
+    A file without any table may become a store, where ``empty`` says so.
+    """
+    mark, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS)
+    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    tables = {name for (name,) in db.execute(names)}
+    if empty and not tables:
+        return -1
+    if mark == _APPLICATION and version > _VERSION:
+        raise StudyError(
+            f"This version of labelance knows stores up to version {_VERSION}",
+            f"{path} has version {version}",
+            "Install the version of labelance that wrote it, or a newer one",
+        )
+    lacking = [
+        f"{table}.{column}"
+        for table, columns in _TABLES.items()
+        for column in columns.keys() - {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    ]
+    if mark not in (0, _APPLICATION) or lacking:
+        raise StudyError(
+            "A store is an SQLite file that `labelance study run` made",
+            f"{path} is another database, without {', '.join(sorted(lacking)[:3]) or 'our mark'}",
+            "Choose another path",
+        )
+    return version
+
+
+_MARKS = ("application_id", "user_version")
+_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real'", "BLOB": "'blob'"}
+# Infinite times, and F-measures of a million, are damage too.
+_RANGES: dict[str, dict[str, str]] = {
+    "claims": {"pid": "pid BETWEEN 1 AND 2147483647", "beat": "abs(beat) < 1e15"},
+    "cells": {
+    **{name: f"{name} BETWEEN 0 AND 1" for name in METRICS},
+    **{name: f"abs({name}) < 1e15" for name, kind in COLUMNS.items() if kind == "REAL"
+       and name not in METRICS},
+    "status": "status IN ('done', 'failed')",
+}}  # fmt: skip
+
+
+def _refuse_damaged(
+    db: sqlite3.Connection, path: Path, table: str, kinds: Mapping[str, str]
+) -> None:
+    """Raise for values of another type than their column's; SQLite itself takes any."""
+    ranges = _RANGES.get(table, {})
+    wrong = {name: f"NOT ({_rule(name, kind, ranges)})" for name, kind in kinds.items()}
+    query = f"SELECT {', '.join(wrong.values())} FROM {table} WHERE {' OR '.join(wrong.values())}"
+    found = db.execute(f"{query} LIMIT 1").fetchone()
+    if found is not None:
+        names = [name for name, is_wrong in zip(wrong, found) if is_wrong]
+        raise StudyError(
+            f"The table {table} of a store has values of the right kind in {', '.join(names)}",
+            f"{path} has a row with something else",
+            RESTORE,
+        )
+
+
+def _rule(name: str, kind: str, ranges: Mapping[str, str]) -> str:
+    rule = f"typeof({name}) = {_TYPES[kind.partition(' ')[0]]}"
+    if name in ranges:
+        rule += f" AND {ranges[name]}"
+    return rule if kind.endswith("NOT NULL") else f"{name} IS NULL OR {rule}"

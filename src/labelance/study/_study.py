@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,9 @@ class Study:
         usual two folds that is the paper's 5x2 cross-validation.
     seed : int
         Where all random streams of the samplers come from.
+    weighing : sequence of str, optional
+        The learners that can weigh classes. None asks their classes; for a study that was read
+        from results, whose code is not touched, it says what the rows say.
 
     See Also
     --------
@@ -59,6 +62,7 @@ class Study:
     repeats: int = 5
     folds: int = 2
     seed: int = 0
+    weighing: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         from labelance.study._plan_file import part_of
@@ -85,6 +89,8 @@ class Study:
             return False
         if not method.balanced:
             return True
+        if self.weighing is not None:
+            return learner.name in self.weighing
         from labelance.study._prepare import takes_weights
 
         return takes_weights(learner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ import numpy as np
 from labelance.exceptions import StudyError
 from labelance.study._agreement import TOLERANCE, cell_of, largest_difference
 from labelance.study._cells import Cell, tasks_of
-from labelance.study._folds import load
-from labelance.study._opened import StudyResults, import_results
+from labelance.study._design import DataSource, content_of, files_of
+from labelance.study._folds import StudyData, load
+from labelance.study._opened import StudyResults, import_results, trusted
+from labelance.study._plan_file import plan_of, study_of
+from labelance.study._study import Study
 from labelance.study._work import Row, do_task
 
 
@@ -67,6 +70,7 @@ def verify_results(
     datasets: Sequence[str] | None = None,
     seed: int = 0,
     study: str | None = None,
+    trust: Sequence[str] = (),
     watch: Callable[[int], None] | None = None,
 ) -> Verification:
     """Compute random cells again and compare their figures with those that are kept.
@@ -83,6 +87,10 @@ def verify_results(
         Which cells are chosen.
     study : str, optional
         Which study, where a store holds several.
+    trust : sequence of str, default=()
+        Modules whose code may be run, besides classifiers, samplers and generators of labelance,
+        scikit-learn and imbalanced-learn. Name only what you know: the results choose the
+        class and its parameters.
     watch : callable, optional
         Called with the number of cells that have been computed.
 
@@ -102,7 +110,14 @@ def verify_results(
     >>> checked.n_exact, checked.differing
     (3, ())
     """
-    results = source if isinstance(source, StudyResults) else import_results(source, study=study)
+    if not isinstance(source, StudyResults):
+        results = import_results(source, study=study, trust=trust)
+    elif trust:
+        again = study_of(plan_of(source.study), trust=trusted(trust))
+        results = replace(source, study=again)
+    else:
+        results = source
+    _check_code(results.study)
     kept = {cell_of(row): row for row in _choose(results, datasets, sample, seed)}
     done: dict[Cell, Recomputed] = {}
     for row in _compute(results, list(kept)):
@@ -130,11 +145,34 @@ def _choose(
     return [rows[number] for number in np.sort(chosen)]
 
 
+def _check_code(study: Study) -> None:
+    """Raise for code that may not be built, before any is."""
+    parts = [learner.component for learner in study.learners]
+    parts += [method.sampler for method in study.methods if method.sampler is not None]
+    parts += [source.make for source in study.datasets if source.make is not None]
+    for component in parts:
+        component.check()
+
+
+def _load(source: DataSource) -> StudyData:
+    """Load a dataset; of files only those that the results were computed from.
+
+    So results from elsewhere cannot have any other file of this machine read.
+    """
+    if files_of(vars(source)) and (source.content is None or content_of(source) != source.content):
+        raise StudyError(
+            f"{source.name} is computed again from the files that the results came from",
+            f"{', '.join(files_of(vars(source)).values())} are not there, or say something else",
+            "Put the files where the plan of the results names them",
+        )
+    return load(source)
+
+
 def _compute(results: StudyResults, cells: list[Cell]) -> Iterable[Row]:
     data: dict[str, Any] = {}
     for task in tasks_of(cells):
         if task.dataset not in data:
-            data = {task.dataset: load(results.study.dataset(task.dataset))}
+            data = {task.dataset: _load(results.study.dataset(task.dataset))}
         for rows in do_task(results.study, task, data[task.dataset]):
             yield from rows
 
