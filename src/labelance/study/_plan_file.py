@@ -209,7 +209,9 @@ def _method(item: Any, trust: Trust = None) -> Method:
     if options.get("sampler") is not None:
         options["sampler"] = Component.of(options["sampler"], trust=trust)
     learners = options.get("learners", ())
-    if isinstance(learners, str) or not all(isinstance(name, str) for name in learners):
+    if not isinstance(learners, (list, tuple)) or not all(
+        isinstance(name, str) for name in learners
+    ):
         raise StudyError(
             f"The method {item['name']} is used with a list of learners",
             f"{learners!r} came",
