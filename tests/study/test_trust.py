@@ -289,7 +289,7 @@ def test_a_full_disk_has_a_name(store, tmp_path):
     from labelance._utils import replace_when_done
 
     with (
-        pytest.raises(LabelanceError, match="disk is full"),
+        pytest.raises(LabelanceError, match="No space left"),
         replace_when_done(tmp_path / "r.csv"),
         open("/dev/full", "w") as file,
     ):
