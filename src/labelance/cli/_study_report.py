@@ -15,7 +15,7 @@ def write(results: Path, output: Path, *, title: str | None, study: str | None) 
     opened = labelance.study.import_results(results, study=study)
     pandas = optional_import("pandas", extra="data", purpose="A report")
     with errors.status("Comparing …"):
-        figures = labelance.study._describe.known_figures(opened.study, opened.about)
+        figures = opened.describe_datasets()
         return labelance.report.write_report(
             opened.frame(missing=True),
             output,

@@ -15,7 +15,6 @@ from typing import Any
 from labelance._utils import optional_import, replace_when_done
 from labelance.exceptions import StudyError
 from labelance.study._agreement import METRICS, cell_of
-from labelance.study._describe import known_figures
 from labelance.study._opened import StudyResults, import_results, weighing_in
 from labelance.study._plan_file import plan_of, read_plan
 from labelance.study._store import RESTORE, read_json
@@ -261,7 +260,7 @@ def _write_folder(results: StudyResults, folder: Path) -> None:
     _write_csv(results.done, folder / "results.csv")
     _write_text(folder / "study.toml", to_toml(results.study, folder=folder))
     # Table 1 goes along, so that a report needs no data.
-    about = {**results.about, "datasets": known_figures(results.study, results.about)}
+    about = {**results.about, "datasets": results.describe_datasets()}
     _write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
 
 

@@ -55,6 +55,15 @@ class StudyResults:
         rows = [*self.rows, *self._missing()] if missing else self.rows
         return frame_of(rows, config=self.about["config"])
 
+    def describe_datasets(self) -> list[dict[str, Any]]:
+        """Return n, d, q, label cardinality and MeanImR of datasets, as far as they are known.
+
+        They come with the results or from the catalogue on this machine.
+        """
+        from labelance.study._describe import known_figures
+
+        return known_figures(self.study, self.about)
+
     def _missing(self) -> Iterator[dict[str, Any]]:
         here = {cell_of(row) for row in self.rows}
         for cell in self.study.cells():
