@@ -443,15 +443,16 @@ def _version(db: sqlite3.Connection, path: Path, *, empty: bool = False) -> int:
 
 _MARKS = ("application_id", "user_version")
 _TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real'", "BLOB": "'blob'"}
+_NUMBERS = [name for name, kind in COLUMNS.items() if kind == "REAL" and name not in METRICS]
 # Infinite times, and F-measures of a million, are damage too.
-_RANGES: dict[str, dict[str, str]] = {
-    "claims": {"pid": "pid BETWEEN 1 AND 2147483647", "beat": "abs(beat) < 1e15"},
+_RANGES = {
     "cells": {
-    **{name: f"{name} BETWEEN 0 AND 1" for name in METRICS},
-    **{name: f"abs({name}) < 1e15" for name, kind in COLUMNS.items() if kind == "REAL"
-       and name not in METRICS},
-    "status": "status IN ('done', 'failed')",
-}}  # fmt: skip
+        **{name: f"{name} BETWEEN 0 AND 1" for name in METRICS},
+        **{name: f"abs({name}) < 1e15" for name in _NUMBERS},
+        "status": "status IN ('done', 'failed')",
+    },
+    "claims": {"pid": "pid BETWEEN 1 AND 2147483647", "beat": "abs(beat) < 1e15"},
+}
 
 
 def _refuse_damaged(
