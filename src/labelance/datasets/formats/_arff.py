@@ -20,7 +20,7 @@ from labelance.datasets.formats._values import DROP, NUMBER, CellReader
 from labelance.exceptions import DataFileError
 
 # MEKA says how many columns are labels, from the front or, if negative, from the end.
-_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?\d+)")
+_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})")
 _FIRST_ROW = re.compile(rb"^[ \t]*([^%\s])", re.M)
 
 
@@ -100,7 +100,7 @@ class _Body:
         facts = {
             "width": width,
             "column": column,
-            "name": self.header.names[min(column, width - 1)],
+            "name": self.header.names[min(max(column, 0), width - 1)],
             "token": token.decode(self.file.encoding, "replace"),
         }
         asked, came, fix = (part.format(**facts) for part in MISTAKES[mistake])
