@@ -13,7 +13,10 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
 from labelance import exceptions
+from labelance._arrays import open_container
 from labelance._validation import validate_data, validate_features, validate_labels, validate_like
+from labelance.sampling import all_samplers
+from labelance.testing import sampler_data
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [3.0, -1.0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])
@@ -271,3 +274,17 @@ def test_rows_in_another_order_are_noticed():
     X_frame, Y_frame = pd.DataFrame(X), pd.DataFrame(Y)
     with pytest.warns(exceptions.IndexMismatchWarning, match="position"):
         open_both(X_frame, Y_frame.loc[[2, 0, 1]])
+
+
+@pytest.mark.parametrize("sampler", all_samplers().values(), ids=lambda kind: kind.__name__)
+def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
+    """Behind validation nothing is checked again."""
+    opened = []
+
+    def watched(data, role):
+        opened.append(role)
+        return open_container(data, role)
+
+    monkeypatch.setattr("labelance._validation._data.open_container", watched)
+    sampler().fit_resample(*sampler_data())
+    assert opened == ["X", "Y"]

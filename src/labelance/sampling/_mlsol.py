@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import interpolate_rows
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import LocalDistribution, RareRule, Weighting, local_distribution
+from labelance.imbalance import LocalDistribution, RareRule, Weighting, find_local_distribution
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._assign import assign_labels
 from labelance.sampling._budget import refuse_too_many_rows, rows_to_sample
@@ -188,9 +188,8 @@ class MLSOL(NeighborSampler):
         refuse_too_many_rows(self._budget(data), data, who="MLSOL")
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
-        local = local_distribution(
-            data.Y, around, rare_rule=self.rare_rule, weighting=self.weighting
-        )
+        rows = np.ascontiguousarray(around.indices, dtype=np.int64)
+        local = find_local_distribution(data.Y, rows, self.rare_rule, self.weighting)
         weights = self._weights(data, local)
         if not weights.any():
             if local.weights.any():

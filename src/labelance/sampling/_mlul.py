@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import LocalDistribution, local_distribution
+from labelance.imbalance import LocalDistribution, find_local_distribution
 from labelance.neighbors import Neighborhood, Scale
 from labelance.sampling._budget import rows_to_sample
 from labelance.sampling._neighbors import NeighborSampler
@@ -165,7 +165,10 @@ class MLUL(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
-        local = local_distribution(data.Y[:, chosen], around) if chosen.any() else None
+        local = None
+        if chosen.any():
+            rows = np.ascontiguousarray(around.indices, dtype=np.int64)
+            local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper")
         if local is None or not local.weights.any():
             raise NothingToSampleError(
                 "MLUL needs a minority cell with both a minority and a majority cell of its "

@@ -1,0 +1,95 @@
+"""Which modules import which: import-linter keeps the layers, these laws the rest."""
+
+import ast
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import labelance
+
+ROOT = Path(labelance.__file__).parent
+
+# Private modules that another package still imports. Only ever take lines away.
+PRIVATE_IMPORTS = {
+    ("labelance.ensemble._emls", "labelance.learners._thresholds"),
+    ("labelance.ensemble._label_thresholds", "labelance.learners._thresholds"),
+    ("labelance.ensemble._tuned", "labelance.learners._base"),
+    ("labelance.ensemble._tuned", "labelance.learners._thresholds"),
+    ("labelance.report._gather", "labelance.study._presets"),
+    ("labelance.report._ranking", "labelance.study.statistics._corrections"),
+    ("labelance.study._design", "labelance.datasets.formats._labels"),
+    ("labelance.study._members", "labelance.ensemble._training_sets"),
+    ("labelance.study._members", "labelance.ensemble._tuned"),
+    ("labelance.study._members", "labelance.learners._base"),
+    ("labelance.study._probe", "labelance.ensemble._tuned"),
+    ("labelance.study._progress", "labelance.ensemble._tuned"),
+    ("labelance.study._training", "labelance.ensemble._training_sets"),
+    ("labelance.testing._row_laws", "labelance.sampling._budget"),
+}
+
+# Packages whose modules still import each other in a circle. Only ever take lines away.
+CIRCLES = {"study"}
+
+
+def module_name(path: Path) -> str:
+    parts = ("labelance", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Every module of ours that a file imports when it runs, also inside functions."""
+    found, waiting = set(), [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES.keys()
+            found |= inner or {node.module}
+        waiting.extend(ast.iter_child_nodes(node))
+    return {name for name in found if name.startswith("labelance")}
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+IMPORTS = {name: imported_modules(path) for name, path in MODULES.items()}
+
+
+def top(module: str) -> str:
+    """The package of a module: the second part of its name."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_packages_import_only_what_the_other_exports():
+    crossing = {
+        (module, wanted)
+        for module, names in IMPORTS.items()
+        for wanted in names
+        if top(module) != top(wanted)
+        and any(part.startswith("_") for part in wanted.split(".")[2:])
+    }
+    new, gone = crossing - PRIVATE_IMPORTS, PRIVATE_IMPORTS - crossing
+    assert not new, f"import these from the package, which lists them in its __init__: {new}"
+    assert not gone, f"no longer needed, take them out of PRIVATE_IMPORTS: {gone}"
+
+
+def find_circle(package: str) -> list[str]:
+    """Modules of a package that import each other in a circle, or nothing."""
+    graph = defaultdict(set)
+    for module, names in IMPORTS.items():
+        if top(module) == package and MODULES[module].name != "__init__.py":
+            graph[module] = {name for name in names if top(name) == package and name != module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_import_circle_inside_a_package():
+    circles = {package: find_circle(package) for package in {top(module) for module in MODULES}}
+    circles = {package: circle for package, circle in circles.items() if circle}
+    new, gone = circles.keys() - CIRCLES, CIRCLES - circles.keys()
+    assert not new, f"break these circles: {[circles[package] for package in new]}"
+    assert not gone, f"no longer needed, take them out of CIRCLES: {gone}"
