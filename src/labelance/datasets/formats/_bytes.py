@@ -102,7 +102,9 @@ class TextFile:
         with self._open() as stream:
             head = stream.read(READ_SIZE)
             if head.startswith(GZIP_MAGIC):
-                yield from self._limited(_ahead(_gunzip(stream, head, size)))
+                pieces = _gunzip(stream, head, size)
+                # A small file is read sooner than a thread is started.
+                yield from self._limited(pieces if len(head) < READ_SIZE else _ahead(pieces))
             else:
                 yield from _read(stream, head, size)
 
