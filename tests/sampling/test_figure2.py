@@ -7,8 +7,7 @@ from labelance.datasets import make_figure2
 from labelance.imbalance import local_distribution
 from labelance.neighbors import FeatureMetric, find_neighbors
 from labelance.sampling import MLSMOTE, MLSOL
-from labelance.sampling._assign import assign_labels
-from labelance.sampling._mlsol import positions
+from labelance.sampling._mlsol import assign_labels, positions
 
 
 def test_the_references_are_the_neighbors_of_the_seed():

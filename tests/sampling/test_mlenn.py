@@ -12,7 +12,7 @@ from labelance.exceptions import InputError
 from labelance.imbalance import irlbl_against_mean, label_counts
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLeNN
-from labelance.sampling._label_distance import label_distances
+from labelance.sampling._cleaning import label_distances
 from labelance.testing import sampler_data
 
 

@@ -21,8 +21,7 @@ from labelance.exceptions import (
 )
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRkNNOS
-from labelance.sampling._labeller import RBFMachine
-from labelance.sampling._numbers import Numbers
+from labelance.sampling._mlrknnos import Numbers, RBFMachine
 from labelance.testing import sampler_data
 
 TREE = DecisionTreeClassifier(random_state=0)

@@ -1,25 +1,277 @@
-"""The base of all samplers tells the story; a subclass writes a plan and a draw."""
+"""The base of all samplers: what one may do, its plan, its draws, and what a draw did."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter, isabstract, signature
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-
-# Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
+import scipy.sparse as sp
 from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._utils import as_generator
+from labelance._utils import RandomStateLike, as_generator, optional_import
 from labelance._validation import Data, validate_data
 from labelance.exceptions import ConstantLabelWarning, InputError
-from labelance.imbalance import profile
-from labelance.sampling._explain import Explanation, count_changes, deleted_rows
-from labelance.sampling._plan import Draw, Resampled, ResamplingPlan
-from labelance.sampling._traits import SamplerTraits
+from labelance.imbalance import ImbalanceProfile, profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SamplerTraits:
+    """What a sampler may do; :mod:`labelance.testing` chooses its checks by these.
+
+    Parameters
+    ----------
+    adds : bool
+        Appends rows after the originals.
+    deletes : bool
+        Leaves original rows out, and sets ``sample_indices_``.
+    edits : bool
+        Changes labels of original rows.
+    clones : bool
+        Added rows are exact copies of the features of original rows.
+    interpolates : bool
+        Added rows lie between a seed and a reference row, feature by feature, and
+        ``seed_indices_`` and ``reference_indices_`` say which.
+    random : bool
+        Two draws may differ.
+    exact_budget : bool
+        The number of rows added or deleted is what ``sampling_ratio`` asks for.
+    label_order_free : bool
+        Permuting the columns of Y permutes the result's columns and changes nothing else.
+    finds_neighbors : bool
+        Searches neighbors among all rows; takes ``fit_resample(X, Y, neighborhood=…)``.
+    """
+
+    adds: bool = False
+    deletes: bool = False
+    edits: bool = False
+    clones: bool = False
+    interpolates: bool = False
+    random: bool = True
+    exact_budget: bool = False
+    label_order_free: bool = True
+    finds_neighbors: bool = False
+
+    @property
+    def only_adds(self) -> bool:
+        """Say whether the original rows come out as they went in, first, with new ones below."""
+        return self.adds and not (self.deletes or self.edits)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What one draw does, on clean rows.
+
+    Parameters
+    ----------
+    rows : ndarray of int or None
+        Original rows of the result, in order; may repeat a row (clones). None means all.
+    Y_rows : csr_array or None
+        Labels of those rows where the sampler changed them. None means unchanged.
+    X_new, Y_new : array or None
+        Synthetic rows that follow.
+    provenance : mapping
+        Fitted attributes that say where the rows come from.
+    """
+
+    rows: np.ndarray | None = None
+    Y_rows: sp.csr_array | None = None
+    X_new: Any = None
+    Y_new: sp.csr_array | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """The rows after a draw, in the containers that came in, and where they come from."""
+
+    X: Any
+    Y: Any
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ResamplingPlan:
+    """All that does not depend on chance; draw from it as often as you like.
+
+    An ensemble makes one plan and many draws, so its members share one neighbor search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.sampling import MLSOL
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
+    >>> plan = MLSOL(sampling_ratio=0.2).plan(X, Y)
+    >>> [plan.draw(seed).X.shape for seed in (1, 2)]
+    [(60, 3), (60, 3)]
+    """
+
+    sampler: BaseMultiLabelSampler
+    data: Data
+    details: Any
+
+    def draw(self, random_state: RandomStateLike = None) -> Resampled:
+        """Return one resampled data set.
+
+        Parameters
+        ----------
+        random_state : int, RandomState, Generator or None
+            Where the random numbers of this draw come from.
+        """
+        return self.restore(self.sampler._draw(self.data, self.details, as_generator(random_state)))
+
+    def restore(self, draw: Draw) -> Resampled:
+        """Put a draw on clean rows into the containers that came in."""
+        X, Y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
+        return Resampled(X, Y, draw.provenance)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What one draw of a sampler did; made by ``sampler.explain(X, Y)``.
+
+    Attributes
+    ----------
+    before, after : ImbalanceProfile
+        All measures, types of minority cells included, before and after the draw.
+    gained : ndarray of int of shape (n_labels,)
+        Added rows that have the label.
+    lost : ndarray of int of shape (n_labels,)
+        Rows that had the label and were deleted, or whose label was taken away.
+    seeds : csr_array of shape (n_labels, n_samples) or None
+        How many added rows with the label came from each original row; None if the
+        sampler adds no rows or they have no seed.
+    """
+
+    before: ImbalanceProfile
+    after: ImbalanceProfile
+    gained: np.ndarray
+    lost: np.ndarray
+    seeds: sp.csr_array | None
+
+    def through(self, label: Any) -> dict[int, int]:
+        """Return the rows through which a label was gained, and how often, most first.
+
+        Parameters
+        ----------
+        label : name or column number
+            The label.
+        """
+        if self.seeds is None:
+            return {}
+        j = self.before.label_names.index(label)
+        start, stop = self.seeds.indptr[j : j + 2]
+        rows, counts = self.seeds.indices[start:stop], self.seeds.data[start:stop]
+        order = np.lexsort((rows, -counts))
+        return {int(rows[t]): int(counts[t]) for t in order}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per label: counts, what it gained and lost, IRLbl and types."""
+        pandas = optional_import("pandas", extra="data", purpose="A data frame")
+        columns: dict[str, Any] = {
+            "count_before": self.before.label_counts,
+            "gained": self.gained,
+            "lost": self.lost,
+            "count_after": self.after.label_counts,
+            "IRLbl_before": self.before.irlbl,
+            "IRLbl_after": self.after.irlbl,
+        }
+        for when, measured in (("before", self.before), ("after", self.after)):
+            if measured.type_counts is not None:
+                for code, kind in enumerate(("SF", "BD", "RR", "OT")):
+                    columns[f"{kind}_{when}"] = measured.type_counts[:, code]
+        return pandas.DataFrame(columns, index=pandas.Index(self.before.label_names, name="label"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that fits into JSON, without the seeds."""
+        return {
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "gained": self.gained.tolist(),
+            "lost": self.lost.tolist(),
+        }
+
+    def __str__(self) -> str:
+        head = [
+            f"rows     {self.before.n_samples} -> {self.after.n_samples}",
+            f"MeanIR   {self.before.mean_ir:.3f} -> {self.after.mean_ir:.3f}",
+            f"SCUMBLE  {self.before.scumble:.3f} -> {self.after.scumble:.3f}",
+        ]
+        if self.before.type_counts is not None and self.after.type_counts is not None:
+            head.append(f"types    {_types(self.before)} -> {_types(self.after)}")
+        return "\n".join([*head, "", *self._label_lines()])
+
+    def _label_lines(self, most: int = 20) -> list[str]:
+        names = [str(name) for name in self.before.label_names]
+        width = max(5, *(len(name) for name in names[:most]))
+        lines = [f"{'label':<{width}}  before  gained    lost   after  seeds"]
+        for j in range(min(most, len(names))):
+            used = "" if self.seeds is None else str(np.diff(self.seeds.indptr)[j])
+            lines.append(
+                f"{names[j]:<{width}}  {self.before.label_counts[j]:6d}  {self.gained[j]:6d}  "
+                f"{self.lost[j]:6d}  {self.after.label_counts[j]:6d}  {used:>5}"
+            )
+        if len(names) > most:
+            lines.append(f"… and {len(names) - most} more labels; see to_frame()")
+        return lines
+
+
+def _types(measured: ImbalanceProfile) -> str:
+    counts = measured.type_counts.sum(axis=0) if measured.type_counts is not None else ()
+    return ", ".join(f"{kind} {n}" for kind, n in zip(("SF", "BD", "RR", "OT"), counts))
+
+
+def deleted_rows(draw: Draw, n: int) -> int:
+    """Return how many of n original rows a draw leaves out."""
+    return 0 if draw.rows is None else n - len(np.unique(draw.rows))
+
+
+def count_changes(
+    Y: sp.csr_array, draw: Draw
+) -> tuple[np.ndarray, np.ndarray, sp.csr_array | None]:
+    """Return per label what it gained and lost, and through which seeds.
+
+    A row that comes out a second time is an added row; the first time it is kept.
+    """
+    n, q = Y.shape
+    rows = np.arange(n) if draw.rows is None else draw.rows
+    Y_rows = draw.Y_rows if draw.Y_rows is not None else Y[rows]
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[np.unique(rows, return_index=True)[1]] = True
+    added = Y_rows[np.flatnonzero(~kept)]
+    if draw.Y_new is not None:
+        added = sp.vstack([added, draw.Y_new], format="csr")
+    gained = np.bincount(added.indices, minlength=q)
+    still = np.bincount(Y_rows[np.flatnonzero(kept)].indices, minlength=q)
+    lost = np.bincount(Y.indices, minlength=q) - still
+    return gained, lost, _through(added, draw.provenance, n)
+
+
+def _through(added: sp.csr_array, provenance: Mapping[str, Any], n: int) -> sp.csr_array | None:
+    """Count added rows by label and seed; None where new rows have no seed among the originals."""
+    seeds = provenance.get("seed_indices_")
+    if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
+        return None
+    origin = sp.csr_array(
+        (np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)),
+        shape=(len(seeds), n),
+    )
+    counts = sp.csr_array(added.T.astype(np.int64) @ origin)
+    counts.sort_indices()
+    return counts
+
+
+# Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 
 
 class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
@@ -187,3 +439,25 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         tags.input_tags.allow_nan = getattr(self, "missing", "keep") != "error"
         tags.non_deterministic = False
         return tags
+
+
+def all_samplers() -> dict[str, type[BaseMultiLabelSampler]]:
+    """Return every public sampler that can be made without arguments, by name.
+
+    Examples
+    --------
+    >>> from labelance.sampling import all_samplers
+    >>> "MLSOL" in all_samplers()
+    True
+    """
+    from labelance import sampling
+
+    public = {name: getattr(sampling, name) for name in sampling.__all__}
+    return {name: kind for name, kind in public.items() if _is_ready(kind)}
+
+
+def _is_ready(kind: object) -> bool:
+    if not (isinstance(kind, type) and issubclass(kind, BaseMultiLabelSampler)):
+        return False
+    required = [p for p in signature(kind).parameters.values() if p.default is Parameter.empty]
+    return not isabstract(kind) and not required

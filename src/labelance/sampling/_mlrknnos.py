@@ -9,27 +9,251 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from labelance._arrays import interpolate_rows
-from labelance._utils import draw_seeds
+from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
+from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance import minority_matrix, minority_values
-from labelance.neighbors import Scale, search_neighbors, single_threaded_blas, thread_count
-from labelance.sampling._budget import refuse_too_many_rows
-from labelance.sampling._labeller import Labelling
-from labelance.sampling._neighbors import NeighborSampler
-from labelance.sampling._numbers import Numbers
-from labelance.sampling._plan import Draw
-from labelance.sampling._reverse import ReverseNeighbors
+from labelance.neighbors import (
+    Neighborhood,
+    Scale,
+    column_range,
+    search_neighbors,
+    single_threaded_blas,
+    thread_count,
+)
+from labelance.sampling._base import Draw, SamplerTraits
+from labelance.sampling._neighbor_base import NeighborSampler
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     every_label,
+    refuse_too_many_rows,
     resolve_strategy,
 )
-from labelance.sampling._traits import SamplerTraits
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseNeighbors:
+    """The rows with at least one reverse neighbor, and who these are.
+
+    Parameters
+    ----------
+    seeds : ndarray of int of shape (s,)
+        Rows that others have among their neighbors, in row order.
+    bounds : ndarray of int of shape (s + 1,)
+        ``members[bounds[t]:bounds[t + 1]]`` are the reverse neighbors of ``seeds[t]``.
+    members : ndarray of int
+        Row numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.neighbors import find_neighbors
+    >>> from labelance.sampling._mlrknnos import ReverseNeighbors
+    >>> around = find_neighbors([[0.0], [1.0], [3.0]], 1)
+    >>> reverse = ReverseNeighbors.of(around, np.arange(3))
+    >>> reverse.seeds, reverse.members
+    (array([0, 1]), array([1, 0, 2]))
+    """
+
+    seeds: np.ndarray
+    bounds: np.ndarray
+    members: np.ndarray
+
+    @classmethod
+    def of(cls, around: Neighborhood, rows: np.ndarray) -> ReverseNeighbors:
+        """Turn the neighbors of the given rows around."""
+        found = around.indices.ravel()
+        order = np.argsort(found, kind="stable")
+        seeds, counts = np.unique(found, return_counts=True)
+        bounds = np.concatenate(([0], np.cumsum(counts)))
+        return cls(seeds, bounds, np.repeat(rows, around.k)[order])
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw seeds evenly, and for each of them evenly one of its reverse neighbors."""
+        chosen = rng.integers(len(self.seeds), size=size)
+        partners = rng.integers(self.bounds[chosen], self.bounds[chosen + 1])
+        return self.seeds[chosen], self.members[partners]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """How clean rows become rows of known numbers, dense or sparse as they came.
+
+    A numeric feature is divided by its width, as in the distance, and a missing value is the
+    mean of the known ones. A nominal feature becomes a column for every category but the
+    first, and one more for missing values if there are any, so a feature of two categories
+    stays as it is, and sparse rows stay sparse.
+
+    Parameters
+    ----------
+    nominal : ndarray of bool of shape (d,)
+        Which features are nominal.
+    highest : ndarray of shape (d,)
+        The largest code of every nominal feature.
+    first : ndarray of int of shape (d + 1,)
+        The first column that each feature takes; the last entry is their number.
+    mean, width : ndarrays of shape (d,)
+        What stands for a missing number, and what all are divided by.
+    """
+
+    nominal: np.ndarray
+    highest: np.ndarray
+    first: np.ndarray
+    mean: np.ndarray
+    width: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, nominal: np.ndarray, width: np.ndarray) -> Numbers:
+        """Learn categories and means from clean rows."""
+        highest = np.where(nominal, np.nan_to_num(column_range(X)[1]), 0).astype(np.int64)
+        mean, missing = _known_means(X)
+        columns = np.where(nominal, np.maximum(highest + missing, 1), 1)
+        return cls(nominal, highest, np.concatenate(([0], np.cumsum(columns))), mean, width)
+
+    def read(self, X: Any) -> Any:
+        """Return clean rows as numbers, in the container they came in."""
+        return self._read_sparse(X) if sp.issparse(X) else self._read_dense(X)
+
+    def _read_sparse(self, X: sp.csr_array) -> sp.csr_array:
+        values = np.where(np.isnan(X.data), self.mean[X.indices], X.data) / self.width[X.indices]
+        nominal = self.nominal[X.indices]
+        columns = self.first[X.indices]
+        columns[nominal] += self._places(X.data[nominal], X.indices[nominal])
+        values[nominal] = 1.0
+        shape = (X.shape[0], int(self.first[-1]))
+        return narrow_indices(
+            sp.csr_array((values.astype(X.dtype), columns, X.indptr), shape=shape)
+        )
+
+    def _read_dense(self, X: np.ndarray) -> np.ndarray:
+        out = np.zeros((X.shape[0], self.first[-1]), dtype=X.dtype)
+        numeric, nominal = np.flatnonzero(~self.nominal), np.flatnonzero(self.nominal)
+        known = np.where(np.isnan(X[:, numeric]), self.mean[numeric], X[:, numeric])
+        out[:, self.first[numeric]] = known / self.width[numeric]
+        rows, which = np.nonzero(X[:, nominal])
+        features = nominal[which]
+        out[rows, self.first[features] + self._places(X[rows, features], features)] = 1.0
+        return out
+
+    def _places(self, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return which of its feature's columns each code that is not 0 has."""
+        codes = np.where(np.isnan(codes), self.highest[features] + 1, codes)
+        return codes.astype(np.int64) - 1
+
+
+def _known_means(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of the known values of every column, and whether some are missing."""
+    n, d = X.shape
+    stored = X.data if sp.issparse(X) else X
+    known = np.nan_to_num(stored.astype(np.float64))
+    if sp.issparse(X):
+        missing = np.bincount(X.indices[np.isnan(stored)], minlength=d)
+        total = np.bincount(X.indices, weights=known, minlength=d)
+    else:
+        missing, total = np.isnan(stored).sum(axis=0), known.sum(axis=0)
+    return total / np.maximum(n - missing, 1), missing > 0
+
+
+_CELLS = 1 << 21  # kernel values held together
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """New rows to be labelled, label by label.
+
+    Parameters
+    ----------
+    labeller : classifier or None
+        Trained once for each label; None is the `RBFMachine`.
+    X, X_new : arrays or CSR arrays
+        Original and new rows, as numbers.
+    Y_columns : csc_array of shape (n, q)
+        Labels of the original rows.
+    minority_value : ndarray of shape (q,)
+        What a label is in the rows that were made for it.
+    bounds : ndarray of int of shape (q + 1,)
+        The new rows from ``bounds[j]`` to ``bounds[j + 1]`` were made for label j.
+    """
+
+    labeller: Any
+    X: Any
+    X_new: Any
+    Y_columns: sp.csc_array
+    minority_value: np.ndarray
+    bounds: np.ndarray
+
+    def column(self, label: int, seed: int) -> np.ndarray:
+        """Return the new rows that have the label; ``seed`` is for a labeller with chance in it."""
+        n, n_new = self.X.shape[0], self.X_new.shape[0]
+        cells = slice(*self.Y_columns.indptr[label : label + 2])
+        count = cells.stop - cells.start
+        if count in (0, n):  # a constant label stays what it is
+            return np.arange(n_new if count else 0)
+        own = slice(*self.bounds[label : label + 2])
+        has_label = np.full(n_new, self.minority_value[label], dtype=bool)
+        others = [slice(0, own.start), slice(own.stop, n_new)]
+        others = [part for part in others if part.start < part.stop]
+        if others:
+            y = np.zeros(n, dtype=np.int8)
+            y[self.Y_columns.indices[cells]] = 1
+            model = train_labeller(
+                self.labeller,
+                stack_rows(self.X, self.X_new[own]),
+                np.concatenate([y, has_label[own]]),
+                seed,
+            )
+            for part in others:
+                has_label[part] = model.predict(self.X_new[part]) == 1
+        return np.flatnonzero(has_label)
+
+
+class RBFMachine:
+    """A support vector machine with an RBF kernel, which predicts by matrix products.
+
+    The same decisions as ``sklearn.svm.SVC()``, whose own ``predict`` goes row by row and is
+    many times slower; most of the work here is prediction.
+    """
+
+    def fit(self, X: Any, y: np.ndarray) -> RBFMachine:
+        """Learn 0 and 1, both present in y."""
+        variance = _variance(X)
+        self.gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        self.machine = SVC(gamma=self.gamma).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return 0 or 1 for every row."""
+        vectors, alpha = self.machine.support_vectors_, self.machine.dual_coef_
+        alpha = (alpha.toarray() if sp.issparse(alpha) else alpha).ravel()
+        step = max(1, _CELLS // len(alpha))
+        decisions = [
+            rbf_kernel(X[start : start + step], vectors, gamma=self.gamma) @ alpha
+            for start in range(0, X.shape[0], step)
+        ]
+        return (np.concatenate(decisions) + self.machine.intercept_ > 0).astype(np.int8)
+
+
+def _variance(X: Any) -> float:
+    """Return the variance of all cells together, which the kernel's width goes by."""
+    if not sp.issparse(X):
+        return float(X.var(dtype=np.float64))
+    cells = X.shape[0] * X.shape[1]
+    values = X.data.astype(np.float64)
+    return float(values @ values / cells - (values.sum() / cells) ** 2)
+
+
+def train_labeller(labeller: Any, X: Any, y: np.ndarray, seed: int) -> Any:
+    """Return a fitted copy; an open ``random_state``, also of a part, is set to the seed."""
+    if labeller is None:
+        return RBFMachine().fit(X, y)
+    return set_random_states(clone(labeller), seed, only_unset=True).fit(X, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,16 +14,15 @@ from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, find_local_distribution
 from labelance.neighbors import Neighborhood, Scale
-from labelance.sampling._budget import rows_to_sample
-from labelance.sampling._neighbors import NeighborSampler
-from labelance.sampling._plan import Draw
+from labelance.sampling._base import Draw, SamplerTraits
+from labelance.sampling._neighbor_base import NeighborSampler
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     every_label,
     resolve_labels,
+    rows_to_sample,
 )
-from labelance.sampling._traits import SamplerTraits
 
 Influence = Literal["paper", "mulan"]
 

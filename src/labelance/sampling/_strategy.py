@@ -1,11 +1,12 @@
-"""Which labels a sampler balances, and up to where: ``sampling_strategy``.
+"""Which labels a sampler balances, up to where, and with how many rows.
 
-The name and its habits are imbalanced-learn's: a word, a list, a number, a mapping or a
-function. There it speaks of classes, here of labels.
+``sampling_strategy`` and its habits are imbalanced-learn's: a word, a list, a number, a mapping or
+a function. There it speaks of classes, here of labels.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._memory import bytes_per_row, refuse_more_than_memory
 from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.imbalance import formulas, imr_against_mean, irlbl_against_mean, minority_values
@@ -150,6 +152,21 @@ def every_label(Y: sp.csr_array) -> np.ndarray:
     return np.ones(Y.shape[1], dtype=bool)
 
 
+def rows_with(Y: sp.csr_array, labels: np.ndarray) -> np.ndarray:
+    """Return the mask of the rows that have any of the labels of a mask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from labelance.sampling._strategy import rows_with
+    >>> rows_with(sp.csr_array([[1, 0], [1, 1], [0, 0]]), np.array([False, True]))
+    array([False,  True, False])
+    """
+    cells = np.concatenate(([0], np.cumsum(labels[Y.indices])))
+    return np.diff(cells[Y.indptr]) > 0
+
+
 def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
     rules = {
         "auto": auto,
@@ -224,3 +241,40 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
         f"Y has no label {label!r}",
         f"Use numbers from 0 to {q - 1}" + (", or the column names" if names else ""),
     )
+
+
+# Bytes of what is told about a new row: its seed and its reference.
+_PROVENANCE = 16
+
+
+def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
+    """Return ``n_samples`` if given, else floor(ratio * n), safe against 0.29 * 100 = 28.999….
+
+    Examples
+    --------
+    >>> from labelance.sampling._strategy import rows_to_sample
+    >>> rows_to_sample(100, 0.29)
+    29
+    """
+    if n_samples is not None:
+        return int(n_samples)
+    if math.isinf(ratio * n):
+        raise InputError(
+            "sampling_ratio is a share of the rows", f"it is {ratio}", "Choose a finite number"
+        )
+    return math.floor(round(ratio * n, 9))
+
+
+def refuse_too_many_rows(n_new: int, data: Data, *, who: str) -> None:
+    """Raise if there is no memory for so many new rows like those of the data."""
+    _refuse(n_new, bytes_per_row(data.X) + bytes_per_row(data.Y) + _PROVENANCE, who)
+
+
+def refuse_too_many_numbers(n: int, *, who: str) -> None:
+    """Raise if there is no memory for a random number and a row number for each of n rows."""
+    _refuse(n, 16, who)
+
+
+def _refuse(n: int, size: float, who: str) -> None:
+    fix = "Ask for fewer rows: sampling_ratio, n_samples or the targets of sampling_strategy"
+    refuse_more_than_memory(n, size, who=who, fix=fix)

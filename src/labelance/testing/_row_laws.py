@@ -9,8 +9,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from labelance.exceptions import ConstantLabelWarning
-from labelance.sampling import SamplerTraits
-from labelance.sampling._budget import rows_to_sample
+from labelance.sampling import SamplerTraits, rows_to_sample
 from labelance.testing._data import sampler_data, seeded
 from labelance.testing._law import Law
 

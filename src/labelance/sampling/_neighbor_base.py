@@ -1,4 +1,4 @@
-"""Samplers that look at the neighbors of every row."""
+"""The base of samplers that search the neighbors of every row."""
 
 from __future__ import annotations
 

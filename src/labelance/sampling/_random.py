@@ -1,4 +1,4 @@
-"""MLRUS: rows of frequent labels are deleted."""
+"""MLROS and MLRUS: random oversampling and undersampling by labels."""
 
 from __future__ import annotations
 
@@ -13,25 +13,231 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.imbalance import (
+    NO_MEAN,
     MeanRatio,
     formulas,
     irlbl_against_mean,
     mean_ir_of_counts,
     ratio_against_mean,
 )
-from labelance.sampling._base import BaseMultiLabelSampler
-from labelance.sampling._budget import rows_to_sample
-from labelance.sampling._cleaner import rows_with
-from labelance.sampling._lprus import draw_kept
-from labelance.sampling._plan import Draw
+from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
     refuse_idle_strategy,
+    refuse_too_many_numbers,
+    refuse_too_many_rows,
     resolve_labels,
+    resolve_strategy,
+    rows_to_sample,
+    rows_with,
 )
-from labelance.sampling._traits import SamplerTraits
+
+
+@dataclass(frozen=True, eq=False)
+class MLROSPlan:
+    """The labels to clone for, the rows that have each of them, all counts, and when to stop.
+
+    A label is done when its IRLbl is down to ``mean_ir`` or its count is up to its target.
+    """
+
+    labels: np.ndarray
+    bags: sp.csc_array
+    counts: np.ndarray
+    mean_ir: MeanRatio
+    targets: np.ndarray
+
+
+class MLROS(BaseMultiLabelSampler):
+    """Multi-Label Random OverSampling: clones rows of rare labels, each label in its turn.
+
+    The minority labels (IRLbl > MeanIR) take turns; each clones a random row of its own, with
+    all the labels of that row, until its IRLbl is down to the mean that the data had at the
+    start, or until enough rows were made.
+
+    It helps when rare labels come alone or with each other, and with any kind of features,
+    since nothing is invented. It hurts when rare labels come with frequent ones (a high
+    SCUMBLE): the clones raise both, and REMEDIAL should go first; and it makes learners that
+    trust single rows overfit them.
+
+    Parameters
+    ----------
+    sampling_ratio : float, default=0.25
+        At most floor(sampling_ratio * n) rows are added; fewer if no label is left above
+        the mean. Targets in ``sampling_strategy`` are met whatever this says.
+    sampling_strategy : str, float, list, dict or callable, default="auto"
+        The labels that clone: "auto" and "minority" mean those with IRLbl above its mean,
+        "imbalanced" those with ImR above its mean, "all" every label; or names, numbers or a
+        mask of labels. Whichever are chosen, one whose IRLbl is down to the mean is done. A
+        float asks instead for that ratio of rows with a label of "auto" to rows without it,
+        and a dict from labels for a ratio (float) or a number of rows with the label (int);
+        a label is then done when it has that many, be it through clones for another label. A
+        function of Y may return any of these.
+    static_max : bool, default=False
+        Hold every label against the count that the most frequent one had at the start, as
+        Mulan does, instead of the count that it has by now.
+    random_state : int, RandomState, Generator or None, default=None
+        Where the random numbers come from.
+
+    Attributes
+    ----------
+    seed_indices_ : ndarray of shape (n_new,)
+        The row that each added row is a clone of: the result is X, then
+        ``X[seed_indices_]``.
+    constant_labels_ : ndarray
+        Labels present in no row or in all.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X came as a data frame with string names.
+
+    See Also
+    --------
+    MLRUS : Deletes rows without rare labels instead.
+    LPROS : Clones rows of rare labelsets.
+
+    Notes
+    -----
+    Missing and nominal values are copied as they are. A draw takes floor(sampling_ratio * n)
+    uniform numbers from the generator at once; clone number t is row floor(u_t * size) of
+    its label's bag. Labels take their turns in column order, so the order of the columns
+    matters.
+
+    Cost: O(ones of Y) for the plan, O(labels of the clones) for a draw, and the copying.
+
+    How ours differs from known programs: IRLbl is that of the data so far, as it is defined,
+    where Mulan holds on to the first maximum (``static_max``). Like Mulan and unlike the
+    paper's listing, a label is tested before it clones, so one at the mean never does; that
+    is at most one clone per label. The R package mldr.resampling does not bring the counts
+    up to date, and stops at the first label that is done.
+
+    References
+    ----------
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera (2015): Addressing imbalance in
+    multilabel classification: measures and random resampling algorithms. Neurocomputing 163,
+    3-16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.sampling import MLROS
+    >>> X = np.arange(8.0)[:, np.newaxis]
+    >>> Y = np.array([[1, 0]] * 6 + [[0, 1]] + [[0, 0]])
+    >>> sampler = MLROS(random_state=0)
+    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> sampler.seed_indices_  # 6 / 1 is above the mean of 3.5, and 6 / 2 is not
+    array([6])
+    """
+
+    traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
+        "sampling_strategy": STRATEGY_CONSTRAINTS,
+        "static_max": ["boolean"],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_ratio: float = 0.25,
+        sampling_strategy: SamplingStrategy = "auto",
+        static_max: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.sampling_ratio = sampling_ratio
+        self.sampling_strategy = sampling_strategy
+        self.static_max = static_max
+        self.random_state = random_state
+
+    def _plan(self, data: Data, neighborhood: None) -> MLROSPlan:
+        strategy = resolve_strategy(
+            self.sampling_strategy, data, above_mean_irlbl, counts=formulas.label_counts
+        )
+        counts = strategy.present
+        labels = np.flatnonzero(strategy.labels & (counts > 0))
+        bags = data.Y[:, labels].tocsc()
+        if strategy.targets is None:
+            mean_ir, targets = mean_ir_of_counts(counts), np.full(len(labels), np.inf)
+        else:
+            mean_ir, targets = NO_MEAN, strategy.targets[labels]
+        plan = MLROSPlan(labels, bags, counts, mean_ir, targets)
+        refuse_too_many_numbers(self._budget(data, plan), who="MLROS")
+        return plan
+
+    def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
+        numbers = rng.random(self._budget(data, plan))
+        clones = _clone_in_turns(
+            data.Y.indptr,
+            data.Y.indices,
+            plan.labels,
+            plan.bags.indptr,
+            plan.bags.indices,
+            plan.counts.copy(),
+            plan.mean_ir,
+            plan.targets,
+            self.static_max,
+            numbers,
+        )
+        return draw_clones(data, clones, who="MLROS")
+
+    def _budget(self, data: Data, plan: MLROSPlan) -> int:
+        """Return the most clones there may be: the share asked for, or what the targets lack."""
+        if np.isfinite(plan.targets).all() and len(plan.targets):
+            return int(np.clip(plan.targets - plan.counts[plan.labels], 0, None).sum())
+        return rows_to_sample(data.n_samples, self.sampling_ratio)
+
+
+def draw_clones(data: Data, clones: np.ndarray, *, who: str) -> Draw:
+    """Return the draw that appends clones to all rows."""
+    refuse_too_many_rows(len(clones), data, who=who)
+    rows = np.concatenate([np.arange(data.n_samples), clones])
+    return Draw(rows=rows, provenance={"seed_indices_": clones})
+
+
+@kernel
+def _clone_in_turns(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    labels: np.ndarray,
+    bag_starts: np.ndarray,
+    bag_rows: np.ndarray,
+    counts: np.ndarray,
+    mean_ir: MeanRatio,
+    targets: np.ndarray,
+    static_max: bool,
+    numbers: np.ndarray,
+) -> np.ndarray:
+    """Return the rows to clone, one uniform number each; ``counts`` are brought up to date."""
+    clones = np.empty(len(numbers), dtype=np.int64)
+    made = 0
+    largest = counts.max()
+    active = np.arange(len(labels))
+    n_active = len(active)
+    while n_active > 0 and made < len(clones):
+        n_still = 0
+        for t in range(n_active):
+            bag = active[t]
+            count = counts[labels[bag]]
+            if made == len(clones) or count >= targets[bag]:
+                continue
+            if ratio_against_mean(largest, count, mean_ir) <= 0:
+                continue
+            active[n_still] = bag
+            n_still += 1
+            size = bag_starts[bag + 1] - bag_starts[bag]
+            row = bag_rows[bag_starts[bag] + np.int64(numbers[made] * size)]
+            clones[made] = row
+            made += 1
+            for cell in range(indptr[row], indptr[row + 1]):
+                counts[indices[cell]] += 1
+                if not static_max and counts[indices[cell]] > largest:
+                    largest = counts[indices[cell]]
+        n_active = n_still
+    return clones[:made]
+
 
 Variant = Literal["protect", "bags"]
 
@@ -189,6 +395,14 @@ class MLRUS(BaseMultiLabelSampler):
             self.static_max,
             numbers,
         )
+
+
+def draw_kept(n: int, deleted: np.ndarray) -> Draw:
+    """Return the draw of the rows that are left of n without the deleted ones."""
+    left = np.ones(n, dtype=bool)
+    left[deleted] = False
+    kept = np.flatnonzero(left)
+    return Draw(rows=kept, provenance={"sample_indices_": kept})
 
 
 def _take_turns(

@@ -1,0 +1,391 @@
+"""LPROS and LPRUS: random oversampling and undersampling by labelsets.
+
+The rule of Charte et al.: a number of rows is shared out evenly among bags of rows with the same
+labelset that are all below (or all above) the mean size, nearest to the mean first; a bag that
+reaches the mean takes no more, and what it leaves is spread evenly over the bags after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+
+from labelance._utils import kernel
+from labelance._validation import Data
+from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling._random import draw_clones, draw_kept
+from labelance.sampling._strategy import rows_to_sample
+
+_MANY_ROWS = 2_000_000  # n³ fits into 64 bits below this
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsetBags:
+    """The rows, bag by bag, in the order of the labelsets as bit strings.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n,)
+        All row numbers; those of a bag follow each other, in row order.
+    starts : ndarray of int of shape (n_bags + 1,)
+        Where each bag begins in ``rows``.
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of rows of every bag."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Quotas:
+    """How many rows to clone or to delete: bag by bag, in the order in which they take."""
+
+    bags: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsetPlan:
+    """The bags, and what each of them is to clone or to delete."""
+
+    bags: LabelsetBags
+    quotas: Quotas
+
+
+def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
+    """Return the bags of rows with equal labels; the empty labelset has a bag too.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from labelance.sampling._labelset_random import labelset_bags
+    >>> bags = labelset_bags(sp.csr_array([[1, 0], [0, 1], [0, 0], [0, 1]]))
+    >>> bags.rows, bags.starts
+    (array([2, 1, 3, 0]), array([0, 1, 3, 4]))
+    """
+    roughly = np.argsort(_first_labels(Y), kind="stable")
+    rows, opens = _sort_rows(Y.indptr, Y.indices, roughly)
+    return LabelsetBags(rows, np.append(np.flatnonzero(opens), len(rows)))
+
+
+def share_out(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
+    """Share ``total`` rows out among the bags above the mean size, or those below it.
+
+    A bag wants an even share of what is left for it and the bags after it, and takes at most
+    its distance to the mean. Bags come nearest to the mean first, so once one takes all that
+    it wants, so do all bags after it, and the same. Rows are whole: of the running sum of
+    what the bags may take each takes the whole rows that those before it have not taken.
+    Sums are kept as integers, in units of one over the number of bags, in which the mean is
+    whole.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        The sizes of all bags.
+    total : int
+        How many rows to share out. Some are left over if all bags reach the mean before.
+    above_mean : bool
+        Which bags take part.
+    """
+    n, n_bags = int(sizes.sum()), len(sizes)
+    total = min(total, n)  # bags never take as many before all are at the mean
+    room = (sizes * n_bags - n) * (1 if above_mean else -1)
+    bags = np.argsort(room, kind="stable")
+    bags = bags[np.searchsorted(room[bags], 1) :]
+    room = _exact(room[bags], n)
+    reached = np.cumsum(room)
+    before = reached - room
+    n_left = np.arange(len(bags), 0, -1)
+    satisfied = room * n_left >= total * n_bags - before
+    first = int(np.argmax(satisfied)) if satisfied.any() else len(bags)
+    taken = reached // n_bags
+    if first < len(bags):
+        left, sharing = total * n_bags - before[first], int(n_left[first])
+        step = _exact(np.arange(1, sharing + 1), n)
+        taken[first:] = (before[first] * sharing + step * left) // (n_bags * sharing)
+    return Quotas(bags, np.diff(taken, prepend=0).astype(np.int64))
+
+
+def _exact(values: np.ndarray, n: int) -> np.ndarray:
+    """Return integers that n³ fits into: machine words, or Python's own for very many rows."""
+    return values.astype(np.int64 if n < _MANY_ROWS else object)
+
+
+def _first_labels(Y: sp.csr_array) -> np.ndarray:
+    """Return a number for the first three labels of every row, which sorts as bit strings do.
+
+    Few rows are left out of order by it.
+    """
+    n_labels, sizes = Y.shape[1], np.diff(Y.indptr)
+    keys = np.zeros(len(sizes), dtype=np.int64)
+    for depth in range(3):
+        keys *= n_labels + 1
+        longer = np.flatnonzero(sizes > depth)
+        keys[longer] += n_labels - Y.indices[Y.indptr[longer] + depth]
+    return keys
+
+
+@kernel
+def _comes_after(indptr: np.ndarray, indices: np.ndarray, one: int, two: int) -> bool:
+    """Compare two rows as bit strings: a one beats a zero at the first label that differs."""
+    a, a_end = indptr[one], indptr[one + 1]
+    b, b_end = indptr[two], indptr[two + 1]
+    while a < a_end and b < b_end:
+        if indices[a] != indices[b]:
+            return bool(indices[a] < indices[b])
+        a, b = a + 1, b + 1
+    return bool(a < a_end)
+
+
+@kernel
+def _sort_rows(
+    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Merge sort row numbers by their rows as bit strings; equal rows stay in order.
+
+    Also tell which of them are not equal to the one before, and so open a bag.
+    """
+    n = len(rows)
+    merged = np.empty_like(rows)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            a, b = start, middle
+            if b < end and not _comes_after(indptr, indices, rows[b - 1], rows[b]):
+                b = end  # in order already
+            for t in range(start, end):
+                if b == end or (a < middle and not _comes_after(indptr, indices, rows[a], rows[b])):
+                    merged[t] = rows[a]
+                    a += 1
+                else:
+                    merged[t] = rows[b]
+                    b += 1
+        rows, merged = merged, rows
+        width *= 2
+    opens = np.ones(n, dtype=np.bool_)
+    for t in range(1, n):
+        opens[t] = _comes_after(indptr, indices, rows[t], rows[t - 1])
+    return rows, opens
+
+
+class LPROS(BaseMultiLabelSampler):
+    """Label Powerset Random OverSampling: clones rows of labelsets that few rows have.
+
+    Every labelset is taken for a class, as the label powerset does. The bags of rows that
+    are smaller than the mean bag share the rows to be made, as evenly as can be without one
+    growing past the mean, and fill up with clones of their own rows.
+
+    It helps where there are few labelsets, and some of them are rare. It hurts where most
+    rows have a labelset of their own: then the mean is near one row and next to nothing is
+    made; and a labelset of frequent labels only is cloned like any other.
+
+    Parameters
+    ----------
+    sampling_ratio : float, default=0.25
+        At most floor(sampling_ratio * n) rows are added; fewer if all bags reach the mean.
+    random_state : int, RandomState, Generator or None, default=None
+        Where the random numbers come from.
+
+    Attributes
+    ----------
+    seed_indices_ : ndarray of shape (n_new,)
+        The row that each added row is a clone of: the result is X, then
+        ``X[seed_indices_]``.
+    constant_labels_ : ndarray
+        Labels present in no row or in all.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X came as a data frame with string names.
+
+    See Also
+    --------
+    LPRUS : Deletes rows of frequent labelsets instead.
+    MLROS : Clones rows of rare labels.
+    labelance.imbalance.labelsets : The labelsets and how many rows have each.
+
+    Notes
+    -----
+    Missing and nominal values are copied as they are. How many clones a bag makes does not
+    depend on chance. Bags go from large to small, equal ones in the order of their labelsets
+    as bit strings, so the order of the columns may decide which of two equal bags gets a
+    last row. A draw takes one uniform number per clone; a clone is row floor(u * size) of
+    its bag, with replacement.
+
+    Cost: O(n log n) comparisons of rows of Y for the plan, and the copying.
+
+    How ours differs from known programs: the paper treats shares of rows as numbers; ours
+    carry the fraction of a row on to the next bag, so that the total is exact to a row.
+    What is left when all bags are at the mean is not made, as in the paper; the R package
+    mldr.resampling hands it out at random, past the mean, and rounds every share.
+
+    References
+    ----------
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera (2013): A first approach to deal with
+    imbalance in multi-label datasets. HAIS, LNCS 8073, 150-160.
+
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera (2015): Addressing imbalance in
+    multilabel classification: measures and random resampling algorithms. Neurocomputing 163,
+    3-16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.sampling import LPROS
+    >>> X = np.arange(8.0)[:, np.newaxis]
+    >>> Y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
+    >>> sampler = LPROS(random_state=0)
+    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> sampler.seed_indices_  # bags of 5, 2 and 1 rows have a mean of 2.67
+    array([7, 7])
+    """
+
+    traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(self, *, sampling_ratio: float = 0.25, random_state: Any = None) -> None:
+        self.sampling_ratio = sampling_ratio
+        self.random_state = random_state
+
+    def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
+        bags = labelset_bags(data.Y)
+        total = rows_to_sample(data.n_samples, self.sampling_ratio)
+        return LabelsetPlan(bags, share_out(bags.sizes, total, above_mean=False))
+
+    def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
+        bag = np.repeat(plan.quotas.bags, plan.quotas.counts)
+        place = (rng.random(len(bag)) * plan.bags.sizes[bag]).astype(np.int64)
+        return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], who="LPROS")
+
+
+class LPRUS(BaseMultiLabelSampler):
+    """Label Powerset Random UnderSampling: deletes rows of labelsets that many rows have.
+
+    Every labelset is taken for a class, as the label powerset does. The bags of rows that
+    are larger than the mean bag share the rows to be deleted, as evenly as can be without
+    one shrinking below the mean, and lose rows at random.
+
+    It helps where a few labelsets are very frequent, and it makes learning cheaper. It hurts
+    where most rows have a labelset of their own, so that any bag of two rows is a large one;
+    and rare labels are not spared if their labelset is frequent.
+
+    Parameters
+    ----------
+    sampling_ratio : float, default=0.25
+        At most floor(sampling_ratio * n) rows are deleted; fewer if all bags reach the mean.
+    random_state : int, RandomState, Generator or None, default=None
+        Where the random numbers come from.
+
+    Attributes
+    ----------
+    sample_indices_ : ndarray of shape (n_kept,)
+        The rows that were kept, as row numbers of X.
+    constant_labels_ : ndarray
+        Labels present in no row or in all.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X came as a data frame with string names.
+
+    See Also
+    --------
+    LPROS : Clones rows of rare labelsets instead.
+    MLRUS : Deletes rows without rare labels.
+    labelance.imbalance.labelsets : The labelsets and how many rows have each.
+
+    Notes
+    -----
+    How many rows a bag loses does not depend on chance. Bags go from small to large, equal
+    ones in the order of their labelsets as bit strings, so the order of the columns may
+    decide which of two equal bags loses a last row. No labelset is lost, and no bag gets
+    smaller than the mean, rounded down. A draw takes one uniform number per deleted row, bag
+    by bag: among the s rows of a bag that are left it is row floor(u * s), in whose place
+    the first of them then comes.
+
+    Cost: O(n log n) comparisons of rows of Y for the plan, and the copying.
+
+    How ours differs from known programs: the paper treats shares of rows as numbers; ours
+    carry the fraction of a row on to the next bag, so that the total is exact to a row.
+    What is left when all bags are at the mean is not deleted, as in the paper; the R package
+    mldr.resampling takes it at random from any bag, past the mean, and rounds every share.
+
+    References
+    ----------
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera (2013): A first approach to deal with
+    imbalance in multi-label datasets. HAIS, LNCS 8073, 150-160.
+
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera (2015): Addressing imbalance in
+    multilabel classification: measures and random resampling algorithms. Neurocomputing 163,
+    3-16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.sampling import LPRUS
+    >>> X = np.arange(8.0)[:, np.newaxis]
+    >>> Y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
+    >>> X_kept, Y_kept = LPRUS(random_state=0).fit_resample(X, Y)
+    >>> Y_kept.tolist()  # two of the five equal rows are gone
+    [[1, 0], [1, 0], [1, 0], [1, 1], [1, 1], [0, 0]]
+    """
+
+    traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(self, *, sampling_ratio: float = 0.25, random_state: Any = None) -> None:
+        self.sampling_ratio = sampling_ratio
+        self.random_state = random_state
+
+    def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
+        bags = labelset_bags(data.Y)
+        total = rows_to_sample(data.n_samples, self.sampling_ratio)
+        return LabelsetPlan(bags, share_out(bags.sizes, total, above_mean=True))
+
+    def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
+        numbers = rng.random(plan.quotas.counts.sum())
+        deleted = _choose_from_bags(
+            plan.bags.rows.copy(),
+            plan.bags.starts,
+            plan.quotas.bags,
+            plan.quotas.counts,
+            numbers,
+        )
+        return draw_kept(data.n_samples, deleted)
+
+
+@kernel
+def _choose_from_bags(
+    rows: np.ndarray,
+    starts: np.ndarray,
+    bags: np.ndarray,
+    counts: np.ndarray,
+    numbers: np.ndarray,
+) -> np.ndarray:
+    """Return ``counts[t]`` different rows of bag ``bags[t]``; ``rows`` are shuffled for it."""
+    chosen = np.empty(len(numbers), dtype=np.int64)
+    done = 0
+    for bag, count in zip(bags, counts):
+        for first in range(starts[bag], starts[bag] + count):
+            place = first + np.int64(numbers[done] * (starts[bag + 1] - first))
+            chosen[done] = rows[place]
+            rows[place] = rows[first]
+            done += 1
+    return chosen
