@@ -18,7 +18,7 @@ from labelance.learners._clones import Constant
 
 ESTIMATORS = [
     C45Classifier(),
-    C45Classifier(prune=False, min_leaf=5),
+    C45Classifier(prune=False, min_samples_leaf=5),
     C45Classifier(class_weight="balanced"),
     DecisionTreeClassifier(min_samples_leaf=3, random_state=0),
     make_pipeline(StandardScaler(), LogisticRegression()),

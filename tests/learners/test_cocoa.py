@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance.learners import COCOA, C45Classifier
 from labelance.learners._cocoa import draw_couples, split_couples
 from labelance.learners._thresholds import best_thresholds
-from labelance.learners.tree._problems import rows_and_classes
+from labelance.learners.tree import expand_problem
 
 SKLEARN_TREE = DecisionTreeClassifier(min_samples_leaf=2)
 
@@ -53,7 +53,7 @@ def test_problems_are_balanced_and_their_classes_true(seed):
     for j in range(4):
         for s, other in enumerate([None, *couples[j]]):
             expected = Y[:, j] if other is None else np.where(Y[:, j], 2, Y[:, other])
-            rows, classes = rows_and_classes(split.problems, 4 * j + s, 30)
+            rows, classes, _ = expand_problem(split.problems, 4 * j + s, 30)
             np.testing.assert_array_equal(classes, expected[rows])
             assert len({*rows.tolist()}) == len(rows)
             smallest = np.unique(expected, return_counts=True)[1].min()
@@ -67,7 +67,7 @@ def test_every_row_of_a_class_is_equally_likely():
     rng, counts = np.random.default_rng(2), np.zeros(12)
     for _ in range(2000):
         split = split_couples(Y, np.empty((2, 0), dtype=int), rng)
-        rows, _ = rows_and_classes(split.problems, 0, 12)
+        rows, _, _ = expand_problem(split.problems, 0, 12)
         counts[rows] += 1
     assert np.all(counts[:4] == 2000)
     assert np.all(abs(counts[4:] - 1000) < 5 * np.sqrt(2000 * 0.25))
@@ -81,7 +81,7 @@ def scores_by_loops(learner, X, Y, new, seed):
     members = couples.shape[1] + 1
     scores = np.zeros((len(new), Y.shape[1]))
     for p in range(len(split.problems)):
-        rows, classes = rows_and_classes(split.problems, p, len(X))
+        rows, classes, _ = expand_problem(split.problems, p, len(X))
         label_class = 1 if p % members == 0 else 2
         if len(np.unique(classes)) == 1:
             scores[:, p // members] += classes[0] == label_class

@@ -49,10 +49,10 @@ def test_scores_and_labels_by_the_definition(estimator, small):
 def test_classes_are_labelsets_in_the_order_of_bit_strings(Y):
     split = split_powerset(sp.csr_array(Y))
     words = sorted({"".join(map(str, row)) for row in Y})
-    assert ["".join(map(str, row)) for row in split.payoff.toarray().astype(int)] == words
+    assert ["".join(map(str, row)) for row in split.votes.toarray().astype(int)] == words
     classes = np.zeros(len(Y), dtype=int)
     classes[split.problems.rows] = split.problems.targets
-    np.testing.assert_array_equal(split.payoff.toarray()[classes], Y)
+    np.testing.assert_array_equal(split.votes.toarray()[classes], Y)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)

@@ -55,9 +55,9 @@ def test_the_problem_of_a_set_is_the_label_powerset_of_its_labels(seed, k, densi
     slots = np.concatenate([[0], np.cumsum(split.problems.n_classes)])
     for p, labels in enumerate(subsets):
         alone, part = split_powerset(Y[:, labels]), split.problems.take(p, p + 1)
-        payoff = split.payoff[slots[p] : slots[p + 1]].toarray()
-        np.testing.assert_array_equal(payoff[:, labels], alone.payoff.toarray())
-        assert payoff.sum() == alone.payoff.sum()
+        votes = split.votes[slots[p] : slots[p + 1]].toarray()
+        np.testing.assert_array_equal(votes[:, labels], alone.votes.toarray())
+        assert votes.sum() == alone.votes.sum()
         for ours, theirs in zip(part, alone.problems):
             np.testing.assert_array_equal(ours, theirs)
 
@@ -159,15 +159,15 @@ def java_sets(q, n):
 
 def scores_by_coin(learner, X, rng):
     """The learner's scores if a coin decides between equally probable labelsets."""
-    slots = learner._payoff.shape[0]
+    slots = learner._vote_matrix.shape[0]
     every = sp.csr_array(sp.eye_array(slots))
-    P = learner.models_.tally(Rows(X, X), every)
+    P = learner.models_.aggregate(Rows(X, X), every)
     start = np.cumsum(learner.models_.n_classes)[:-1]
     decisions = []
     for part in np.split(P, start, axis=1):
         lot = rng.random(part.shape) * (part >= part.max(axis=1, keepdims=True) - 1e-12)
         decisions.append(np.arange(part.shape[1]) == lot.argmax(axis=1)[:, None])
-    return np.hstack(decisions) @ learner._payoff / learner._voters
+    return np.hstack(decisions) @ learner._vote_matrix / learner._voters
 
 
 def differences(fold, learner, coins):

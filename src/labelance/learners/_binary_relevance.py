@@ -73,7 +73,7 @@ class BinaryRelevance(LearnerWithEstimator):
     def _fit(self, data: Data, X: Any) -> None:
         split = split_labels(data.Y)
         self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
-        self._payoff = split.payoff
+        self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self.models_.tally(Rows(clean, X), self._payoff, n_jobs=self.n_jobs)
+        return self.models_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)

@@ -14,8 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from labelance.learners._chains import Chain, ChainFeatures, ChainPlan, Ints, Labels
 from labelance.learners._clones import CloneModels, CloneTrainer
 from labelance.learners._models import Floats, Rows
-from labelance.learners.tree import C45Classifier
-from labelance.learners.tree._problems import subset_problems
+from labelance.learners.tree import C45Classifier, subset_problems
 
 _BOTH_CLASSES = sp.csr_array(np.eye(2))
 
@@ -98,7 +97,7 @@ def _ask_chain(chain: Chain, X: Any, votes: bool, n_labels: int) -> Floats:
 def _ask(model: Any, X: Any) -> Floats:
     """Return the probabilities of absence and presence."""
     alone = CloneModels([model], np.array([2], dtype=np.int32), clean=True)
-    return alone.tally(Rows(X, X), _BOTH_CLASSES)
+    return alone.aggregate(Rows(X, X), _BOTH_CLASSES)
 
 
 def _decide(shares: Floats) -> NDArray[np.bool_]:

@@ -15,10 +15,7 @@ from labelance.learners._chain_walk import Links, Walk
 from labelance.learners._chains import Chain, ChainFeatures, ChainPlan, Ints, Labels
 from labelance.learners._models import Floats, Rows
 from labelance.learners._tree_models import TreeModels, TreeTrainer
-from labelance.learners.tree import C45Classifier
-from labelance.learners.tree._fit import grow_forest
-from labelance.learners.tree._forest import Forest
-from labelance.learners.tree._problems import Problems
+from labelance.learners.tree import C45Classifier, Forest, Problems, grow_forest
 
 _CELLS_PER_GROUP = 1 << 25  # of the rows and decisions of chains that grow side by side
 
@@ -85,7 +82,7 @@ def fit_tree_chains(
     label_names: tuple[str, ...],
     n_jobs: int | None,
 ) -> TreeChains:
-    """Grow the planned chains over one table of X."""
+    """Grow the planned chains over one prepared X."""
     groups = _groups(trainer, plans, Y.shape[1], effective_n_jobs(n_jobs))
     grown = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_grow_group)(trainer, X, Labels(Y), [plans[c] for c in group], features)
@@ -109,7 +106,7 @@ def fit_tree_chains(
 
 def _groups(trainer: TreeTrainer, plans: list[ChainPlan], q: int, n_jobs: int) -> list[Ints]:
     """Divide the chains into groups that fit into memory, at least one for every thread."""
-    cells = len(plans) * (len(trainer.table.cells) + trainer.table.n_rows * q)
+    cells = len(plans) * (len(trainer.data.cells) + trainer.data.n_rows * q)
     n_groups = min(max(-(-cells // _CELLS_PER_GROUP), n_jobs), len(plans))
     return [np.arange(g, len(plans), n_groups) for g in range(n_groups)]
 
@@ -154,7 +151,7 @@ def _grow_links(
     """Grow one tree for each list of rows, with their labels in the columns of ``known``."""
     every, sizes = np.concatenate(rows), np.array([len(part) for part in rows])
     link = np.repeat(np.arange(len(rows)), sizes)
-    table = stack_links(trainer.table, every, base[link], before, n_labels)
+    data = stack_links(trainer.data, every, base[link], before, n_labels)
     problems = Problems(
         np.full(len(rows), 2, dtype=np.int32),
         np.concatenate([[0], np.cumsum(sizes)]),
@@ -162,7 +159,7 @@ def _grow_links(
         known[every, link].astype(np.int32),
         False,
     )
-    return grow_forest(table, problems, trainer.rules)
+    return grow_forest(data, problems, trainer.options)
 
 
 def _note_decisions(forest: Forest, X: Any, links: Links, before: NDArray[np.int8]) -> None:

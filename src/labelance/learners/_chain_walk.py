@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._utils import kernel
-from labelance.learners.tree._forest import Forest
+from labelance.learners.tree import Forest
 
 _CELLS_PER_BLOCK = 1 << 18  # of X, laid out densely while its rows are asked for: 2 MB
 

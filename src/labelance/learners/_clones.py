@@ -14,8 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._utils import draw_seeds, set_random_states
 from labelance.learners._models import Floats, Rows, take_rows
-from labelance.learners.tree._forest import Ties
-from labelance.learners.tree._problems import Problems, rows_and_classes
+from labelance.learners.tree import Problem, Problems, Ties, expand_problem
 
 _MODELS_PER_BLOCK = 64  # asked one after the other, and added up together
 
@@ -38,12 +37,12 @@ class CloneTrainer:
         """Fit one clone per problem, in parallel."""
         n, m = self.rows.clean.shape[0], len(problems)
         X = self.rows.clean if self.clean else self.rows.given
-        if issparse(X) and not problems.whole:
+        if issparse(X) and not problems.all_rows:
             X = X.tocsr()  # once, not whenever rows are taken
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
         models = Parallel(n_jobs=n_jobs)(
             delayed(_fit_clone)(
-                self.estimator, X, *rows_and_classes(problems, p, n), problems.whole, seed
+                self.estimator, X, expand_problem(problems, p, n), problems.all_rows, seed
             )
             for p, seed in enumerate(seeds)
         )
@@ -67,10 +66,10 @@ class CloneModels:
     def __repr__(self) -> str:
         return f"<{len(self)} classifiers>"
 
-    def tally(
+    def aggregate(
         self,
         rows: Rows,
-        payoff: csr_array,
+        votes: csr_array,
         *,
         hard: bool = False,
         ties: Ties = "first",
@@ -81,12 +80,12 @@ class CloneModels:
         slot = np.concatenate([[0], np.cumsum(self.n_classes)])
         edges = [*range(0, len(self), _MODELS_PER_BLOCK), len(self)]
         parts = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(_tally_block)(
-                self.models[a:b], self.n_classes[a:b], X, payoff[slot[a] : slot[b]], hard, ties
+            delayed(_votes_of_block)(
+                self.models[a:b], self.n_classes[a:b], X, votes[slot[a] : slot[b]], hard, ties
             )
             for a, b in pairwise(edges)
         )
-        out = np.zeros((rows.clean.shape[0], payoff.shape[1]))
+        out = np.zeros((rows.clean.shape[0], votes.shape[1]))
         for part in parts:
             out += part
         return out
@@ -107,29 +106,28 @@ class Constant:
         return np.ones((_length(X), 1))
 
 
-def _fit_clone(
-    estimator: Any, X: Any, rows: NDArray[Any], y: NDArray[Any], whole: bool, seed: Any
-) -> Any:
+def _fit_clone(estimator: Any, X: Any, problem: Problem, all_rows: bool, seed: Any) -> Any:
+    rows, y, _ = problem
     classes = np.unique(y)
     if len(classes) == 1:
         return Constant(classes)
     model = clone(estimator)
     if seed is not None:
         set_random_states(model, seed)
-    return model.fit(X if whole else take_rows(X, rows), y)
+    return model.fit(X if all_rows else take_rows(X, rows), y)
 
 
-def _tally_block(
+def _votes_of_block(
     models: list[Any],
     n_classes: NDArray[np.int32],
     X: Any,
-    payoff: csr_array,
+    votes: csr_array,
     hard: bool,
     ties: Ties,
 ) -> Floats:
     says = [_say(model, X, C, hard, ties) for model, C in zip(models, n_classes)]
-    paid: Floats = np.hstack(says) @ payoff
-    return paid
+    total: Floats = np.hstack(says) @ votes
+    return total
 
 
 def _say(model: Any, X: Any, n_classes: int, hard: bool, ties: Ties) -> Floats:

@@ -107,11 +107,11 @@ class CalibratedLabelRanking(LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any) -> None:
         trainer = self._trainer(data, X)
-        self.models_, self._payoffs = [], []
+        self.models_, self._vote_matrices = [], []
         first, second, sizes = self._pairs(data.Y)
         for split in _splits(data.Y, first, second, sizes):
             self.models_.append(trainer.fit(split.problems, n_jobs=self.n_jobs))
-            self._payoffs.append(split.payoff)
+            self._vote_matrices.append(split.votes)
         self.pairs_ = np.stack([first, second], axis=1)
 
     def _pairs(self, Y: sp.csr_array) -> tuple[Ints, Ints, Ints]:
@@ -126,10 +126,12 @@ class CalibratedLabelRanking(LearnerWithEstimator):
     def _votes(self, clean: Any, X: Any) -> np.ndarray:
         """Return the votes of every label, and in the last column those of the virtual label."""
         rows = Rows(clean, X)
-        votes = np.zeros((clean.shape[0], self.n_labels_ + 1))
-        for models, payoff in zip(self.models_, self._payoffs):
-            votes += models.tally(rows, payoff, hard=not self.soft, ties="last", n_jobs=self.n_jobs)
-        return votes
+        total = np.zeros((clean.shape[0], self.n_labels_ + 1))
+        for models, votes in zip(self.models_, self._vote_matrices):
+            total += models.aggregate(
+                rows, votes, hard=not self.soft, ties="last", n_jobs=self.n_jobs
+            )
+        return total
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return self._votes(clean, X)[:, :-1] / self.n_labels_

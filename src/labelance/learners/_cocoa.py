@@ -15,7 +15,7 @@ from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._models import Rows
 from labelance.learners._problems import Split
 from labelance.learners._with_thresholds import LearnerWithThresholds, ThresholdSearch
-from labelance.learners.tree._problems import Problems
+from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
 NO_LABEL = -1
@@ -118,11 +118,11 @@ class COCOA(LearnerWithThresholds):
         self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
         split = split_couples(data.Y, self.couples_, rng)
         self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
-        self._payoff = split.payoff
+        self._vote_matrix = split.votes
         self._find_thresholds(data, X)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.models_.tally(Rows(clean, X), self._payoff, n_jobs=self.n_jobs)
+        total = self.models_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
         return total / (self.couples_.shape[1] + 1)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
@@ -142,7 +142,7 @@ def draw_couples(q: int, n_couples: int, rng: np.random.Generator) -> Ints:
 def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> Split:
     """Return the balanced problems of every label: alone, then with each of its couples.
 
-    The last class of a problem is presence of the label, and pays to it. Of a couple, class 1
+    The last class of a problem is presence of the label, and votes for it. Of a couple, class 1
     is presence of the other label only, and class 0 absence of both.
     """
     q, K = couples.shape
@@ -166,8 +166,8 @@ def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> S
         rng.random(int(start[-1])),
     )
     slot = np.cumsum(n_classes) - 1
-    payoff = sp.csr_array((np.ones(len(slot)), (slot, label)), shape=(int(slot[-1]) + 1, q))
-    return Split(Problems(n_classes, start, rows, classes, False), payoff)
+    votes = sp.csr_array((np.ones(len(slot)), (slot, label)), shape=(int(slot[-1]) + 1, q))
+    return Split(Problems(n_classes, start, rows, classes, False), votes)
 
 
 def _class_sizes(Y: sp.csc_array, label: Ints, other: Ints) -> Ints:

@@ -95,25 +95,27 @@ class LabelPowerset(LearnerWithEstimator):
     def _fit(self, data: Data, X: Any) -> None:
         split = split_powerset(data.Y)
         self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
-        self._payoff = split.payoff
-        self.labelsets_ = split.payoff.astype(np.int8)
+        self._vote_matrix = split.votes
+        self.labelsets_ = split.votes.astype(np.int8)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows = Rows(clean, X)
         if self.proba == "marginal":
-            return self.models_.tally(rows, self._payoff, n_jobs=self.n_jobs)
-        n, m = clean.shape[0], len(self._payoff.indptr) - 1
+            return self.models_.aggregate(rows, self._vote_matrix, n_jobs=self.n_jobs)
+        n, m = clean.shape[0], len(self._vote_matrix.indptr) - 1
         step = max(1, _CELLS_PER_BLOCK // m)
         blocks = [np.arange(a, min(n, a + step)) for a in range(0, n, step)]
         return np.vstack([self._winner_scores(rows.take(block)) for block in blocks])
 
     def _winner_scores(self, rows: Rows) -> np.ndarray:
-        every_class = sp.csr_array(sp.eye_array(self._payoff.shape[0]))
-        best = self.models_.tally(rows, every_class, n_jobs=self.n_jobs).max(axis=1, keepdims=True)
+        every_class = sp.csr_array(sp.eye_array(self._vote_matrix.shape[0]))
+        best = self.models_.aggregate(rows, every_class, n_jobs=self.n_jobs).max(
+            axis=1, keepdims=True
+        )
         return np.where(self._winners(rows) > 0, best, 1 - best)
 
     def _winners(self, rows: Rows) -> np.ndarray:
-        return self.models_.tally(rows, self._payoff, hard=True, n_jobs=self.n_jobs)
+        return self.models_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return self._winners(Rows(clean, X)).astype(np.int64)

@@ -1,8 +1,8 @@
 """What every kind of fitted classifiers offers: one per problem, asked all together.
 
-What the classes of the problems say about the labels is a sparse matrix, the *payoff*: class c
-of problem p is a row (a *slot*), and pays its amounts to accounts, of which there is mostly one
-per label. The scores and votes of all learners are such sums.
+What the classes of the problems say about the labels is a sparse matrix of *votes*: class c of
+problem p is a row (a *slot*), and votes for outputs, of which there is mostly one per label. The
+scores of all learners are sums of such votes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import _safe_indexing
 
-from labelance.learners.tree._forest import Ties
-from labelance.learners.tree._problems import Problems
+from labelance.learners.tree import Problems, Ties
 
 Floats = NDArray[np.float64]
 
@@ -43,16 +42,16 @@ class Models(Protocol):
     def __getitem__(self, p: int) -> Any:
         """Return the classifier of problem p."""
 
-    def tally(
+    def aggregate(
         self,
         rows: Rows,
-        payoff: csr_array,
+        votes: csr_array,
         *,
         hard: bool = False,
         ties: Ties = "first",
         n_jobs: int | None = None,
     ) -> Floats:
-        """Add up, for every row, what the predicted classes pay; see :meth:`Forest.tally`."""
+        """Sum the votes of all classifiers for each row; see :meth:`Forest.aggregate`."""
 
 
 class Trainer(Protocol):

@@ -10,10 +10,11 @@ from scipy.sparse import csc_array, csr_array
 
 from labelance.exceptions import InputError
 from labelance.imbalance import find_labelsets
-from labelance.learners.tree._problems import (
+from labelance.learners.tree import (
     Problems,
     class_problems,
     label_problems,
+    offsets,
     pair_problems,
 )
 
@@ -22,47 +23,47 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Problems, and what their classes pay to the labels.
+    """Problems, and the votes of their classes for the labels.
 
     Attributes
     ----------
     problems : Problems
         Rows and classes.
-    payoff : csr_array of shape (slots, accounts)
+    votes : csr_array of shape (slots, outputs)
         One row per class of each problem, in order.
     """
 
     problems: Problems
-    payoff: csr_array
+    votes: csr_array
 
 
 def split_labels(Y: csr_array) -> Split:
-    """Return one problem per label; its class 1 pays to the label."""
+    """Return one problem per label; its class 1 votes for the label."""
     q = Y.shape[1]
-    start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 pays nothing
+    start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 has no vote
     return Split(label_problems(Y), csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q)))
 
 
 def split_against_virtual(Y: csr_array) -> Split:
-    """Return one problem per label: label or virtual label? The last account is the virtual's."""
+    """Return one problem per label: label or virtual label? The last output is the virtual one."""
     q = Y.shape[1]
-    return Split(label_problems(Y), _pay_one(np.arange(q), np.full(q, q), q + 1))
+    return Split(label_problems(Y), _one_vote(np.arange(q), np.full(q, q), q + 1))
 
 
 def split_pairs(Y: csr_array, first: Ints, second: Ints) -> Split:
     """Return one problem per pair of labels, on the rows that have exactly one of them.
 
-    Class 1 pays to the first label, class 0 to the second; the last account is the virtual
-    label's, to which pairs pay nothing.
+    Class 1 votes for the first label, class 0 for the second; the last output is the virtual
+    label, for which pairs do not vote.
     """
-    return Split(pair_problems(Y, first, second), _pay_one(first, second, Y.shape[1] + 1))
+    return Split(pair_problems(Y, first, second), _one_vote(first, second, Y.shape[1] + 1))
 
 
-def _pay_one(winner: Ints, loser: Ints, accounts: int) -> csr_array:
-    """Let class 0 of every problem pay to the loser, class 1 to the winner."""
-    account = np.stack([loser, winner], axis=1).ravel()
-    slots = len(account)
-    return csr_array((np.ones(slots), account, np.arange(slots + 1)), shape=(slots, accounts))
+def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:
+    """Let class 0 of every problem vote for the loser, class 1 for the winner."""
+    output = np.stack([loser, winner], axis=1).ravel()
+    slots = len(output)
+    return csr_array((np.ones(slots), output, np.arange(slots + 1)), shape=(slots, n_outputs))
 
 
 def split_powerset(Y: csr_array) -> Split:
@@ -98,19 +99,19 @@ def split_labelsets(Y: csr_array, subsets: ArrayLike) -> Split:
     # The empty labelset has the code 0, which is not stored.
     known = np.unique(np.concatenate([keys, np.flatnonzero(sizes < n) << k]))
     n_classes = np.bincount(known >> k, minlength=n_problems)
-    classes = np.searchsorted(known, keys) - _starts(n_classes)[problem]
-    told = classes > 0
+    classes = np.searchsorted(known, keys) - offsets(n_classes)[problem]
+    listed = classes > 0
     problems = Problems(
         n_classes.astype(np.int32),
-        _starts(np.bincount(problem[told], minlength=n_problems)),
-        codes.indices[told].astype(np.int32),
-        classes[told].astype(np.int32),
+        offsets(np.bincount(problem[listed], minlength=n_problems)),
+        codes.indices[listed].astype(np.int32),
+        classes[listed].astype(np.int32),
         True,
     )
     slot, place = np.nonzero(known[:, None] & bits)
     labels = subsets[known[slot] >> k, place]
-    payoff = csr_array((np.ones(len(slot)), (slot, labels)), shape=(len(known), Y.shape[1]))
-    return Split(problems, payoff)
+    votes = csr_array((np.ones(len(slot)), (slot, labels)), shape=(len(known), Y.shape[1]))
+    return Split(problems, votes)
 
 
 def _codes(Y: csr_array, subsets: Ints, bits: Ints) -> csc_array:
@@ -121,10 +122,6 @@ def _codes(Y: csr_array, subsets: Ints, bits: Ints) -> csc_array:
     codes = csc_array(Y.astype(np.int64) @ weights)
     codes.sort_indices()
     return codes
-
-
-def _starts(counts: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _refuse_long_codes(n_problems: int, k: int) -> None:

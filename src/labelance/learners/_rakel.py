@@ -116,11 +116,11 @@ class RAkEL(LearnerWithEstimator):
         self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
         models_with = np.bincount(self.subsets_.ravel(), minlength=q)
         self._voters = np.maximum(models_with, 1)
-        self._payoff = split.payoff
+        self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows = Rows(clean, X)
-        votes = self.models_.tally(rows, self._payoff, hard=True, n_jobs=self.n_jobs)
+        votes = self.models_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
         return votes / self._voters
 
 

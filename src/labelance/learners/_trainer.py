@@ -11,10 +11,13 @@ from labelance._validation import Schema
 from labelance.learners._clones import CloneTrainer
 from labelance.learners._models import Rows, Trainer
 from labelance.learners._tree_models import TreeTrainer
-from labelance.learners.tree import C45Classifier
-from labelance.learners.tree._columns import categories_of_features, nominal_columns
-from labelance.learners.tree._rules import Rules, make_rules
-from labelance.learners.tree._table import prepare
+from labelance.learners.tree import (
+    C45Classifier,
+    categories_of_features,
+    nominal_columns,
+    options_of,
+    prepare_data,
+)
 
 
 def make_trainer(estimator: Any, rows: Rows, schema: Schema) -> Trainer:
@@ -28,17 +31,12 @@ def make_trainer(estimator: Any, rows: Rows, schema: Schema) -> Trainer:
     own = nominal_columns(estimator.categorical_features, rows.clean.shape[1], schema.names)
     counts = categories_of_features(rows.clean, own, estimator.n_categories, schema)
     if type(estimator) is C45Classifier and estimator.class_weight is None:
-        table, names = prepare(rows.clean, counts), _string_names(schema)
-        return TreeTrainer(table, estimator, _rules(estimator), names, schema)
+        data, names = prepare_data(rows.clean, counts), _string_names(schema)
+        return TreeTrainer(data, estimator, options_of(estimator), names, schema)
     informed = clone(estimator).set_params(
         categorical_features=np.flatnonzero(counts), n_categories=counts[counts > 0]
     )
     return CloneTrainer(informed, rows, clean=True)
-
-
-def _rules(estimator: C45Classifier) -> Rules:
-    options = ("confidence", "min_leaf", "prune", "subtree_raising", "collapse", "mdl_correction")
-    return make_rules(**{name: getattr(estimator, name) for name in options})
 
 
 def _string_names(schema: Schema) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Many C4.5 trees: grown over one prepared table, asked in one compiled pass."""
+"""Many C4.5 trees: grown over one prepared X, and predicting in one compiled pass."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from sklearn.base import clone
 
 from labelance._validation import Schema
 from labelance.learners._models import Floats, Rows
-from labelance.learners.tree import C45Classifier
-from labelance.learners.tree._fit import grow_forest
-from labelance.learners.tree._forest import Forest, Ties
-from labelance.learners.tree._problems import Problems
-from labelance.learners.tree._rules import Rules
-from labelance.learners.tree._table import TreeTable
+from labelance.learners.tree import (
+    C45Classifier,
+    C45Options,
+    Forest,
+    Problems,
+    Ties,
+    TreeData,
+    grow_forest,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class TreeTrainer:
-    """Grows all trees over one table."""
+    """Grows all trees over one prepared X."""
 
-    table: TreeTable
+    data: TreeData
     estimator: C45Classifier
-    rules: Rules
+    options: C45Options
     names: tuple[str, ...] | None  # of the features
     schema: Schema
 
@@ -37,7 +40,7 @@ class TreeTrainer:
         rng: np.random.Generator | None = None,
     ) -> TreeModels:
         """Grow one tree per problem; there is no chance in it."""
-        forest = grow_forest(self.table, problems, self.rules, n_jobs=n_jobs)
+        forest = grow_forest(self.data, problems, self.options, n_jobs=n_jobs)
         return TreeModels(forest, self.estimator, self.names, self.schema)
 
 
@@ -70,14 +73,14 @@ class TreeModels:
     def __repr__(self) -> str:
         return f"<{len(self)} trees of {self.estimator}>"
 
-    def tally(
+    def aggregate(
         self,
         rows: Rows,
-        payoff: csr_array,
+        votes: csr_array,
         *,
         hard: bool = False,
         ties: Ties = "first",
         n_jobs: int | None = None,
     ) -> Floats:
         """Send all rows down all trees in one compiled pass."""
-        return self.forest.tally(rows.clean, payoff, hard=hard, ties=ties, n_jobs=n_jobs)
+        return self.forest.aggregate(rows.clean, votes, hard=hard, ties=ties, n_jobs=n_jobs)

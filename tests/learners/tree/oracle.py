@@ -92,11 +92,11 @@ class OracleTree:
     """One tree; ``n_categories[f]`` is 0 for a numeric feature."""
 
     def __init__(
-        self, X, y, *, n_classes, n_categories, weights=None, min_leaf=2, confidence=0.25,
+        self, X, y, *, n_classes, n_categories, weights=None, min_samples_leaf=2, confidence=0.25,
         prune=True, subtree_raising=True, collapse=True, mdl_correction=True,
     ):  # fmt: skip
         self.X, self.y, self.C, self.n_categories = X, y, n_classes, n_categories
-        self.M, self.confidence, self.mdl = min_leaf, confidence, mdl_correction
+        self.M, self.confidence, self.mdl = min_samples_leaf, confidence, mdl_correction
         self.raising = subtree_raising
         w = np.ones(len(y)) if weights is None else weights
         root = [(i, w[i]) for i in range(len(y)) if w[i] > 0]

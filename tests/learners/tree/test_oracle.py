@@ -18,8 +18,8 @@ spec.loader.exec_module(oracle)
 OPTIONS = [
     {},
     {"prune": False, "collapse": False},
-    {"subtree_raising": False, "min_leaf": 1},
-    {"mdl_correction": False, "confidence": 0.4, "min_leaf": 3},
+    {"subtree_raising": False, "min_samples_leaf": 1},
+    {"mdl_correction": False, "confidence": 0.4, "min_samples_leaf": 3},
 ]
 
 

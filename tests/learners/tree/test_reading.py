@@ -53,7 +53,9 @@ def problems(draw, missing=(0.0,)):
     X = np.where(n_categories > 0, codes, rng.normal(size=(n, d)).round(1))
     y = rng.integers(0, draw(st.integers(1, 3)), n) + 2 * (X[:, 0] > 0.5)
     X[rng.random((n, d)) < draw(st.sampled_from(missing))] = np.nan
-    options = draw(st.sampled_from([{}, {"prune": False, "collapse": False}, {"min_leaf": 1}]))
+    options = draw(
+        st.sampled_from([{}, {"prune": False, "collapse": False}, {"min_samples_leaf": 1}])
+    )
     nominal = {
         "categorical_features": n_categories > 0,
         "n_categories": n_categories[n_categories > 0],

@@ -28,7 +28,7 @@ RULES = {
     "-O": {"collapse": False},
     "-J": {"mdl_correction": False},
     "-C 0.05": {"confidence": 0.05},
-    "-M 7": {"min_leaf": 7},
+    "-M 7": {"min_samples_leaf": 7},
 }
 
 

@@ -1,26 +1,51 @@
 """C4.5 trees: one by one as a classifier, or many at once over one X."""
 
-from labelance.learners.tree._c45 import C45Classifier
-from labelance.learners.tree._fit import fit_many
-from labelance.learners.tree._forest import Forest
+from labelance.learners.tree._classes import C45Classifier, fit_many, grow_forest, options_of
+from labelance.learners.tree._criterion import C45Options
+from labelance.learners.tree._data import (
+    NO_RANK,
+    ROW,
+    TreeData,
+    categories_of_features,
+    nominal_columns,
+    offsets,
+    prepare_data,
+)
 from labelance.learners.tree._problems import (
+    Problem,
     Problems,
     class_problems,
+    expand_problem,
     label_problems,
     pair_problems,
     subset_problems,
 )
-from labelance.learners.tree._table import TreeTable, prepare
+from labelance.learners.tree._tree import Forest, Ties
 
 __all__ = [
     "C45Classifier",
     "Forest",
     "Problems",
-    "TreeTable",
+    "TreeData",
     "class_problems",
     "fit_many",
     "label_problems",
     "pair_problems",
-    "prepare",
+    "prepare_data",
     "subset_problems",
+]
+
+# For the learners of this library only.
+__all__ += [
+    "NO_RANK",
+    "ROW",
+    "C45Options",
+    "Problem",
+    "Ties",
+    "categories_of_features",
+    "expand_problem",
+    "grow_forest",
+    "nominal_columns",
+    "offsets",
+    "options_of",
 ]

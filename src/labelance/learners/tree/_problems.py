@@ -1,4 +1,7 @@
-"""Many classification problems over the rows of one table, told in a few flat arrays."""
+"""Many classification problems over the rows of one X, in a few flat arrays.
+
+Problems on parts of the rows get their sorted cells in batches, so that a batch stays in cache.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import kernel
+from labelance._utils import inner_kernel, kernel
+from labelance.learners.tree._data import ROW, TreeData, offsets
 
 Ints32 = NDArray[np.int32]
+_CELLS_PER_BATCH = 1 << 17  # 1 MB
 
 
 class Problems(NamedTuple):
-    """Problems p = 0, 1, …: which rows, which classes.
+    """Rows and classes of classification problems p = 0, 1, …
 
     Attributes
     ----------
     n_classes : ndarray of shape (n_problems,)
         Number of declared classes, absent ones included.
     start : ndarray of shape (n_problems + 1,)
-        Problem p is told by ``rows`` and ``targets`` from ``start[p]`` to ``start[p + 1]``.
+        Problem p lists ``rows`` and ``targets`` from ``start[p]`` to ``start[p + 1]``.
     rows, targets : ndarray
-        Rows of the table, and their classes. A row may come several times (a bootstrap).
-    whole : bool
-        Every problem has all rows of the table, and only those of a class other than 0 are
-        told; else exactly the rows that are told make the problem.
+        Rows of X, and their classes. A row may come several times (a bootstrap).
+    all_rows : bool
+        Every problem has all rows of X, and only those of a class other than 0 are listed;
+        else exactly the rows that are listed make the problem.
     """
 
     n_classes: Ints32
     start: NDArray[np.int64]
     rows: Ints32
     targets: Ints32
-    whole: bool
+    all_rows: bool
 
     def __len__(self) -> int:
         return len(self.n_classes)
@@ -46,22 +51,30 @@ class Problems(NamedTuple):
             self.start[first : last + 1] - a,
             self.rows[a:b],
             self.targets[a:b],
-            self.whole,
+            self.all_rows,
         )
 
 
+class Problem(NamedTuple):
+    """One classification problem."""
+
+    rows: Ints32  # of X
+    y: Ints32  # their classes
+    n_classes: int
+
+
 @kernel
-def rows_and_classes(problems: Problems, p: int, n_rows: int) -> tuple[NDArray, NDArray]:
-    """Return the rows of problem p in the table, and their classes, written out."""
-    start, stop = problems.start[p], problems.start[p + 1]
-    if not problems.whole:
-        return problems.rows[start:stop], problems.targets[start:stop]
-    rows, classes = np.empty(n_rows, np.int32), np.zeros(n_rows, np.int32)
+def expand_problem(problems: Problems, p: int, n_rows: int) -> Problem:
+    """Return problem p with all its rows."""
+    start, stop, C = problems.start[p], problems.start[p + 1], problems.n_classes[p]
+    if not problems.all_rows:
+        return Problem(problems.rows[start:stop], problems.targets[start:stop], C)
+    rows, y = np.empty(n_rows, np.int32), np.zeros(n_rows, np.int32)
     for i in range(n_rows):
         rows[i] = i
     for i in range(start, stop):
-        classes[problems.rows[i]] = problems.targets[i]
-    return rows, classes
+        y[problems.rows[i]] = problems.targets[i]
+    return Problem(rows, y, C)
 
 
 def label_problems(Y: csr_array) -> Problems:
@@ -85,7 +98,7 @@ def class_problems(classes: ArrayLike, n_classes: ArrayLike) -> Problems:
     counts = np.bincount(columns, minlength=codes.shape[1])
     return Problems(
         np.broadcast_to(np.asarray(n_classes, dtype=np.int32), codes.shape[1]).copy(),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        offsets(counts),
         rows[order].astype(np.int32),
         codes[rows[order], columns[order]].astype(np.int32),
         True,
@@ -97,7 +110,7 @@ def subset_problems(rows: list[NDArray], targets: list[NDArray], n_classes: Arra
     lengths = [len(part) for part in rows]
     return Problems(
         np.broadcast_to(np.asarray(n_classes, dtype=np.int32), len(rows)).copy(),
-        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+        offsets(np.array(lengths, dtype=np.int64)),
         np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32),
         np.concatenate([np.zeros(0, np.int32), *targets]).astype(np.int32),
         False,
@@ -121,7 +134,7 @@ def pair_problems(Y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems
 def _disagreements(
     indptr: NDArray, indices: NDArray, first: NDArray, second: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Merge two sorted columns per pair, leaving out what they share."""
+    """Return the rows that exactly one label of each pair has: a merge of sorted columns."""
     start = np.zeros(len(first) + 1, np.int64)
     for fill in (False, True):
         rows = np.empty(start[-1] if fill else 0, np.int32)
@@ -141,3 +154,89 @@ def _disagreements(
                 a, b, at = a + ahead, b + (not ahead), at + 1
             start[p + 1] = at
     return start, rows, targets
+
+
+class CellBatch(NamedTuple):
+    """Sorted cells of the problems from ``first`` up to ``last``."""
+
+    first: int
+    last: int
+    begin: NDArray[np.int64]  # where those of problem p and feature f begin: (p - first) d + f
+    cells: NDArray[np.uint64]
+
+
+@inner_kernel
+def empty_batch() -> CellBatch:
+    """Return a batch without problems."""
+    return CellBatch(0, 0, np.empty(0, np.int64), np.empty(0, np.uint64))
+
+
+@inner_kernel
+def next_batch(data: TreeData, problems: Problems, first: int) -> CellBatch:
+    """Return the sorted cells of the next problems, from ``first`` on.
+
+    One pass through the sorted columns serves all of them: each cell is copied to the
+    problems that have its row, so their columns come out sorted.
+    """
+    d, last = len(data.n_categories), _end_of_batch(data, problems, first)
+    begin = _count_cells(data, problems, first, last)
+    row_start, slot, own_row = _mentions(data, problems, first, last)
+    place, cells = begin.copy(), np.empty(begin[-1], np.uint64)
+    for f in range(d):
+        for t in range(data.column_start[f], data.column_start[f + 1]):
+            rank, row = data.cells[t] & ~ROW, np.int64(data.cells[t] & ROW)
+            for i in range(row_start[row], row_start[row + 1]):
+                cells[place[slot[i] + f]] = rank | own_row[i]
+                place[slot[i] + f] += 1
+    return CellBatch(first, last, begin, cells)
+
+
+@inner_kernel
+def _end_of_batch(data: TreeData, problems: Problems, first: int) -> int:
+    """Return the end of a batch: one pass through a large X should serve many cells."""
+    left, last = max(_CELLS_PER_BATCH, len(data.cells)), first
+    while last < len(problems.n_classes) and left > 0:
+        for i in range(problems.start[last], problems.start[last + 1]):
+            row = problems.rows[i]
+            left -= data.row_start[row + 1] - data.row_start[row]
+        last += 1
+    return last
+
+
+@inner_kernel
+def _count_cells(data: TreeData, problems: Problems, first: int, last: int) -> NDArray:
+    """Return where the cells of every problem and feature begin."""
+    d = len(data.n_categories)
+    begin = np.zeros((last - first) * d + 1, np.int64)
+    for p in range(first, last):
+        for i in range(problems.start[p], problems.start[p + 1]):
+            row = problems.rows[i]
+            for e in range(data.row_start[row], data.row_start[row + 1]):
+                begin[(p - first) * d + data.row_feature[e] + 1] += 1
+    for i in range(len(begin) - 1):
+        begin[i + 1] += begin[i]
+    return begin
+
+
+@inner_kernel
+def _mentions(
+    data: TreeData, problems: Problems, first: int, last: int
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return for every row of X the problems that have it.
+
+    That is where its mentions begin, and for each mention the slot of the problem in
+    ``begin`` and the row's number in the problem.
+    """
+    d, low, high = len(data.n_categories), problems.start[first], problems.start[last]
+    start = np.zeros(data.n_rows + 2, np.int64)
+    for i in range(low, high):
+        start[problems.rows[i] + 2] += 1
+    for row in range(data.n_rows):
+        start[row + 2] += start[row + 1]
+    slot, own_row = np.empty(high - low, np.int64), np.empty(high - low, np.uint64)
+    for p in range(first, last):
+        for i in range(problems.start[p], problems.start[p + 1]):
+            at = start[problems.rows[i] + 1]
+            slot[at], own_row[at] = (p - first) * d, np.uint64(i - problems.start[p])
+            start[problems.rows[i] + 1] = at + 1
+    return start, slot, own_row

@@ -1,17 +1,26 @@
-"""C4.5 as a scikit-learn classifier."""
+"""C4.5 as a scikit-learn classifier, and many C4.5 trees over one X.
+
+For many trees, columns are sorted once, and a block of problems is one compiled call.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy.special import xlogy
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     validate_data,
@@ -20,15 +29,24 @@ from sklearn.utils.validation import (
 from labelance._arrays import has_categories
 from labelance._validation import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
-from labelance.learners.tree._columns import categories_of_features, nominal_columns
-from labelance.learners.tree._fit import grow_forest
-from labelance.learners.tree._measure import depth_of, importances_of, leaf_of
-from labelance.learners.tree._problems import class_problems
-from labelance.learners.tree._rules import make_rules
-from labelance.learners.tree._sprouts import LEAF
-from labelance.learners.tree._table import prepare
-from labelance.learners.tree._text import text_of
+from labelance.learners.tree._binary_builder import grow_binary
+from labelance.learners.tree._builder import grow_sorted
+from labelance.learners.tree._criterion import LN2, C45Options, make_options
+from labelance.learners.tree._data import (
+    TreeData,
+    categories_of_features,
+    count_categories,
+    nominal_columns,
+    prepare_data,
+)
+from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
+from labelance.learners.tree._nodes import LEAF, UnprunedTrees
+from labelance.learners.tree._problems import Problems, class_problems
+from labelance.learners.tree._tree import Forest, PackedTrees, prune_and_pack
 
+_FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
+_MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
+_WORK_PER_BLOCK = 1 << 22  # rows and features of the problems that are grown in one call
 _NUMBERS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": np.float64,
@@ -48,7 +66,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     ----------
     confidence : float, default=0.25
         Confidence of the pessimistic error estimate (``-C``); smaller prunes more.
-    min_leaf : int, default=2
+    min_samples_leaf : int, default=2
         At least two branches of a split have this weight (``-M``).
     prune : bool, default=True
         Prune the grown tree; False is ``-U``.
@@ -110,11 +128,23 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     |   petal width (cm) > 1.7: 2 (46/1)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "min_samples_leaf": [Interval(Real, 1, None, closed="left")],
+        "prune": ["boolean"],
+        "subtree_raising": ["boolean"],
+        "collapse": ["boolean"],
+        "mdl_correction": ["boolean"],
+        "categorical_features": ["array-like", None],
+        "n_categories": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
     def __init__(
         self,
         *,
         confidence: float = 0.25,
-        min_leaf: float = 2,
+        min_samples_leaf: float = 2,
         prune: bool = True,
         subtree_raising: bool = True,
         collapse: bool = True,
@@ -124,7 +154,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.confidence = confidence
-        self.min_leaf = min_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.prune = prune
         self.subtree_raising = subtree_raising
         self.collapse = collapse
@@ -133,6 +163,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         self.n_categories = n_categories
         self.class_weight = class_weight
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> C45Classifier:
         """Grow and prune the tree.
 
@@ -150,14 +181,6 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         C45Classifier
             Itself.
         """
-        rules = make_rules(
-            min_leaf=self.min_leaf,
-            confidence=self.confidence,
-            mdl_correction=self.mdl_correction,
-            collapse=self.collapse,
-            prune=self.prune,
-            subtree_raising=self.subtree_raising,
-        )
         X, y = self._open(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -171,7 +194,9 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         if weight is not None and not np.all(weight > 0):
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         problem = class_problems(codes[:, None], len(self.classes_))
-        self.forest_ = grow_forest(prepare(X, categories), problem, rules, weight=weight)
+        self.forest_ = grow_forest(
+            prepare_data(X, categories), problem, options_of(self), weight=weight
+        )
         return self
 
     def _open(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
@@ -256,18 +281,18 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         X = self._rows(X)
-        return leaf_of(self.forest_, X)
+        return apply_tree(self.forest_, X)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each feature's share of the entropy that the splits take away."""
         check_is_fitted(self)
-        return importances_of(self.forest_)
+        return feature_importances(self.forest_)
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest way from the root to a leaf."""
         check_is_fitted(self)
-        return depth_of(self.forest_)
+        return tree_depth(self.forest_)
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves, those that no training row reached included."""
@@ -294,7 +319,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         if names is None:
             names = [f"x{f}" for f in range(self.n_features_in_)]
         classes = [str(c) for c in self.classes_]
-        return text_of(self.forest_, names, classes, _words(self._schema), decimals)
+        return tree_text(self.forest_, names, classes, _words(self._schema), decimals)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -310,3 +335,140 @@ def _words(schema: Schema | None) -> dict[int, list[str]]:
         return {}
     values = {j: [f"{value:g}" for value in known] for j, known in schema.decoders.items()}
     return values | {j: list(words) for j, words in schema.categories.items()}
+
+
+def options_of(estimator: C45Classifier) -> C45Options:
+    """Return the parameters of a classifier as compiled code takes them."""
+    names = (name for name in C45Options._fields if name != "z")
+    return make_options(**{name: getattr(estimator, name) for name in names})
+
+
+def fit_many(
+    X: Any,
+    problems: Problems,
+    *,
+    categorical_features: ArrayLike | None = None,
+    n_categories: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Forest:
+    """Fit one C4.5 tree per problem over the same X.
+
+    Each tree equals the one that :class:`~labelance.learners.C45Classifier` grows for its
+    problem alone, but the columns of X are sorted once, and trees are grown and asked in few
+    compiled calls.
+
+    Parameters
+    ----------
+    X : array, sparse matrix of shape (n, d), or TreeData
+        The rows; NaN is a missing value. What :func:`prepare_data` made of them serves again.
+    problems : Problems
+        Rows and classes of every problem, see :func:`label_problems`, :func:`pair_problems`,
+        :func:`class_problems` and :func:`subset_problems`.
+    categorical_features, n_categories : array-like, optional
+        Nominal features and their numbers of categories, as in C45Classifier. A TreeData
+        has them already.
+    sample_weight : array-like of shape (n,), optional
+        Positive weights of the rows of X, the same for all problems.
+    n_jobs : int, optional
+        Number of threads; the trees do not depend on it.
+    **options
+        ``confidence``, ``min_samples_leaf``, ``prune``, ``subtree_raising``, ``collapse`` and
+        ``mdl_correction`` of C45Classifier.
+
+    Returns
+    -------
+    Forest
+        All trees, in the order of the problems.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from labelance.learners.tree import fit_many, label_problems
+    >>> X = np.arange(12.0)[:, None]
+    >>> Y = csr_array(np.column_stack([X[:, 0] > 5, X[:, 0] < 3]))
+    >>> forest = fit_many(X, label_problems(Y))
+    >>> forest.positive_proba([[2.0], [9.0]])
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    if not isinstance(X, TreeData):
+        X = check_array(X, **_NUMBERS)
+        nominal = nominal_columns(categorical_features, X.shape[1], None)
+        X = prepare_data(X, count_categories(X, nominal, n_categories))
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)
+        if not np.all(weight > 0):
+            raise InputError(
+                "fit_many weighs rows with positive numbers",
+                "some weights are 0 or less",
+                "Leave such rows out of the problems",
+            )
+    return grow_forest(X, problems, make_options(**options), weight=weight, n_jobs=n_jobs)
+
+
+def grow_forest(
+    data: TreeData,
+    problems: Problems,
+    options: C45Options,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
+) -> Forest:
+    """Grow and prune one tree per problem over a prepared X; see :func:`fit_many`."""
+    edges = _block_edges(data, problems, effective_n_jobs(n_jobs))
+    complete = data.complete
+    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_grow_block)(data, problems.take(a, b), weight, complete, options)
+        for a, b in pairwise(edges)
+    )
+    return Forest.of(data, problems, blocks)
+
+
+def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
+    """Cut the problems into blocks of like work, several per thread to even out surprises."""
+    listed = np.diff(problems.start)
+    rows = np.full(len(problems), data.n_rows) if problems.all_rows else listed
+    work = np.cumsum(rows + data.n_features)
+    n_blocks = max(-(-int(work[-1]) // _WORK_PER_BLOCK), 1 if n_jobs == 1 else 4 * n_jobs)
+    cuts = np.searchsorted(work, work[-1] * np.arange(1, n_blocks) / n_blocks)
+    return np.unique([0, *cuts, len(problems)]).tolist()
+
+
+def _grow_block(
+    data: TreeData,
+    problems: Problems,
+    weight: NDArray[np.float64] | None,
+    complete: bool,
+    options: C45Options,
+) -> PackedTrees:
+    trees = _grow(data, problems, weight, complete, options)
+    return prune_and_pack(data, problems, trees, complete, options)
+
+
+def _grow(
+    data: TreeData,
+    problems: Problems,
+    weight: NDArray[np.float64] | None,
+    complete: bool,
+    options: C45Options,
+) -> UnprunedTrees:
+    """Grow trees in the way that suits the data: all ways give the same trees."""
+    logs = _log_table(data, problems)
+    by_counting = complete and weight is None
+    few = problems.n_classes.max() <= _FEW_CLASSES
+    if by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS:
+        return grow_binary(data, problems, options, logs)
+    weight = np.ones(data.n_rows) if weight is None else weight
+    weight = weight[:0] if by_counting else weight
+    return grow_sorted(data, problems, weight, options, logs)
+
+
+def _log_table(data: TreeData, problems: Problems) -> NDArray[np.float64]:
+    """Return n log2 n for every number of rows that a problem may have."""
+    most = data.n_rows if problems.all_rows else int(np.diff(problems.start).max(initial=0))
+    n = np.arange(most + 1, dtype=np.float64)
+    return xlogy(n, n) / LN2

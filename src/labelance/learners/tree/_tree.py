@@ -1,29 +1,45 @@
-"""Finished trees in flat arrays, and what they say about new rows."""
+"""Fitted trees: grown ones are pruned and packed into flat arrays, which then predict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance.learners.tree._harvest import Harvest
-from labelance.learners.tree._problems import Problems
-from labelance.learners.tree._sprouts import LEAF
-from labelance.learners.tree._table import TreeTable
-from labelance.learners.tree._tally import Block, Payoff, Trees, tally
+from labelance._utils import ZERO, inner_kernel, kernel
+from labelance.learners.tree._criterion import EPS, C45Options
+from labelance.learners.tree._data import NO_RANK, TreeData, offsets, ranks_of
+from labelance.learners.tree._nodes import (
+    CUT,
+    FEATURE,
+    FIRST,
+    LEAF,
+    WIDTH,
+    Entries,
+    UnprunedTree,
+    UnprunedTrees,
+)
+from labelance.learners.tree._problems import Problems, expand_problem
+from labelance.learners.tree._pruning import collapse, prune
+from labelance.learners.tree._voting import (
+    ForestArrays,
+    RowBlock,
+    SparseVotes,
+    Voting,
+    sum_votes,
+)
 
 _CELLS_PER_BLOCK = 1 << 21  # of X, laid out densely while its rows are predicted: 16 MB
-
 Ties = Literal["first", "last"]
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees t = 0, 1, …, each with its own classes.
+    """Fitted trees t = 0, 1, …, each with its own classes, in flat arrays.
 
     Parameters
     ----------
@@ -57,19 +73,19 @@ class Forest:
     histogram: NDArray[np.float64]
 
     @classmethod
-    def of(cls, table: TreeTable, problems: Problems, harvests: list[Harvest]) -> Forest:
-        """Put the trees of several blocks of problems together."""
-        sizes = np.concatenate([harvest.sizes for harvest in harvests])
+    def of(cls, data: TreeData, problems: Problems, blocks: list[PackedTrees]) -> Forest:
+        """Concatenate the trees of several blocks of problems."""
+        sizes = np.concatenate([packed.sizes for packed in blocks])
         parts, at = [], 0
-        for harvest in harvests:
-            nodes = int(harvest.sizes.sum())
-            cells = int(harvest.sizes @ problems.n_classes[at : at + len(harvest.sizes)])
-            parts.append([*(a[:nodes] for a in harvest[1:-1]), harvest.histogram[:cells]])
-            at += len(harvest.sizes)
+        for packed in blocks:
+            nodes = int(packed.sizes.sum())
+            cells = int(packed.sizes @ problems.n_classes[at : at + len(packed.sizes)])
+            parts.append([*(a[:nodes] for a in packed[1:-1]), packed.histogram[:cells]])
+            at += len(packed.sizes)
         return cls(
-            table.n_categories,
+            data.n_categories,
             problems.n_classes,
-            _starts(sizes),
+            offsets(sizes),
             *(np.concatenate(arrays) for arrays in zip(*parts)),
         )
 
@@ -84,12 +100,12 @@ class Forest:
     @property
     def slot_start(self) -> NDArray[np.int64]:
         """Classes of all trees in one row: tree t has the slots from ``slot_start[t]`` on."""
-        return _starts(self.n_classes)
+        return offsets(self.n_classes)
 
     @property
     def histogram_start(self) -> NDArray[np.int64]:
         """Where the class weights of every tree begin."""
-        return _starts(self.sizes * self.n_classes)
+        return offsets(self.sizes * self.n_classes)
 
     def take(self, first: int, last: int) -> Forest:
         """Return the trees from ``first`` up to ``last``."""
@@ -124,7 +140,7 @@ class Forest:
             (np.ones(slots), np.arange(slots), np.arange(slots + 1)),
             shape=(slots, slots),
         )
-        return self.tally(X, everything, n_jobs=n_jobs)
+        return self.aggregate(X, everything, n_jobs=n_jobs)
 
     def positive_proba(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the probability of class 1 of every tree, as (n, n_trees).
@@ -138,18 +154,19 @@ class Forest:
         """
         slots, trees = self.slot_start[:-1] + 1, np.arange(len(self))
         ones = (np.ones(len(self)), (slots, trees))
-        return self.tally(X, csr_array(ones, shape=(self.slot_start[-1], len(self))), n_jobs=n_jobs)
+        votes = csr_array(ones, shape=(self.slot_start[-1], len(self)))
+        return self.aggregate(X, votes, n_jobs=n_jobs)
 
-    def tally(
+    def aggregate(
         self,
         X: Any,
-        payoff: csr_array,
+        votes: csr_array,
         *,
         hard: bool = False,
         ties: Ties = "first",
         n_jobs: int | None = None,
     ) -> NDArray[np.float64]:
-        """Add up, for every row, what the classes that the trees predict pay.
+        """Sum the votes of all trees for each row.
 
         Nothing of the size rows x trees is ever made.
 
@@ -157,10 +174,10 @@ class Forest:
         ----------
         X : ndarray or csr_array of shape (n, n_features)
             Clean rows.
-        payoff : csr_array of shape (slots, q)
-            What a class of a tree pays to each of q accounts; see :attr:`slot_start`.
+        votes : csr_array of shape (slots, q)
+            The votes of each class of each tree for q outputs; see :attr:`slot_start`.
         hard : bool, default=False
-            Every tree pays for its most probable class; else for all classes, in proportion
+            Only the most probable class of a tree votes; else all classes do, in proportion
             to their probabilities.
         ties : {"first", "last"}, default="first"
             Which of several most probable classes a hard decision takes.
@@ -171,37 +188,30 @@ class Forest:
         -------
         ndarray of shape (n, q)
         """
-        per_node = csr_array((0, payoff.shape[1])) if hard else csr_array(self._soft() @ payoff)
+        per_node = csr_array((0, votes.shape[1])) if hard else csr_array(self._soft() @ votes)
         winner = self._winners(ties) if hard else np.empty(0, dtype=np.int64)
         used = np.unique(self.feature[self.feature != LEAF])
         trees = self._compact(used)
+        voting = Voting(winner, _sparse(per_node), _sparse(votes), ties == "last")
         X = (X if issparse(X) else np.asarray(X))[:, used]
-        out = np.empty((X.shape[0], payoff.shape[1]))
+        out = np.empty((X.shape[0], votes.shape[1]))
 
-        def tally_block(a: int, b: int) -> None:
-            votes = np.zeros((payoff.shape[1], b - a))
-            tally(
-                self._block(X[a:b], used),
-                trees,
-                winner,
-                Payoff(per_node.indptr, per_node.indices, per_node.data),
-                Payoff(payoff.indptr, payoff.indices, payoff.data.astype(np.float64)),
-                ties == "last",
-                votes,
-            )
-            out[a:b] = votes.T
+        def sum_block(a: int, b: int) -> None:
+            totals = np.zeros((votes.shape[1], b - a))
+            sum_votes(self._block(X[a:b], used), trees, voting, totals)
+            out[a:b] = totals.T
 
         step = _CELLS_PER_BLOCK // max(1, len(used), int(self.sizes.max(initial=0)) // 64)
         step = int(np.clip(step, 64, 4096))
         Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(tally_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
+            delayed(sum_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
         )
         return out
 
-    def _compact(self, used: NDArray[np.int32]) -> Trees:
+    def _compact(self, used: NDArray[np.int32]) -> ForestArrays:
         """Return the trees as compiled code takes them, over the used features only."""
         feature = np.where(self.feature == LEAF, LEAF, np.searchsorted(used, self.feature))
-        return Trees(
+        return ForestArrays(
             feature.astype(np.int32),
             self.threshold,
             self.first,
@@ -213,7 +223,7 @@ class Forest:
             self.slot_start,
         )
 
-    def _block(self, rows: Any, used: NDArray[np.int32]) -> Block:
+    def _block(self, rows: Any, used: NDArray[np.int32]) -> RowBlock:
         """Lay out a block of rows column by column; categories never declared are missing."""
         cells = rows.toarray() if issparse(rows) else rows
         columns = np.array(cells.T, dtype=np.float64, order="C")
@@ -222,7 +232,7 @@ class Forest:
             declared = (columns[i] >= 0) & (columns[i] < counts[i])
             columns[i, ~declared] = np.nan
         missing = np.isnan(columns)
-        return Block(
+        return RowBlock(
             columns,
             counts == 2,
             _as_bits(columns == 1),
@@ -233,7 +243,7 @@ class Forest:
         """Return every node's class probabilities, as (nodes, slots)."""
         C = np.repeat(self.n_classes, self.sizes)
         slot = np.repeat(self.slot_start[:-1], self.sizes)
-        start = _starts(C)
+        start = offsets(C)
         within = np.arange(len(self.histogram)) - np.repeat(start[:-1], C)
         total = np.add.reduceat(self.histogram, start[:-1])
         share = self.histogram / np.repeat(total, C)
@@ -243,7 +253,7 @@ class Forest:
     def _winners(self, ties: Ties) -> NDArray[np.int64]:
         """Return every node's most probable class."""
         C = np.repeat(self.n_classes, self.sizes)
-        start = _starts(C)
+        start = offsets(C)
         best = np.maximum.reduceat(self.histogram, start[:-1])
         node = np.repeat(np.arange(len(C)), C)
         winners = np.flatnonzero(self.histogram == best[node])
@@ -261,5 +271,99 @@ def _as_bits(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+def _sparse(votes: csr_array) -> SparseVotes:
+    return SparseVotes(votes.indptr, votes.indices, votes.data.astype(np.float64))
+
+
+class PackedTrees(NamedTuple):
+    """Pruned trees, one after the other; ``first`` counts from the root of its tree."""
+
+    sizes: NDArray[np.int64]  # nodes of each tree
+    feature: NDArray[np.int32]  # LEAF at a leaf
+    threshold: NDArray[np.float64]  # numeric split: values up to this one go left
+    first: NDArray[np.int32]  # first child; the others follow it
+    width: NDArray[np.int32]  # number of children
+    weight: NDArray[np.float64]
+    histogram: NDArray[np.float64]  # class weights, node by node
+
+
+@kernel
+def prune_and_pack(
+    data: TreeData, problems: Problems, trees: UnprunedTrees, complete: bool, options: C45Options
+) -> PackedTrees:
+    """Collapse and prune grown trees, and pack what is left of them."""
+    most = len(trees.nodes)
+    packed = PackedTrees(
+        np.zeros(len(problems.n_classes), np.int64),
+        np.empty(most, np.int32),
+        np.empty(most, np.float64),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.float64),
+        np.empty(len(trees.histogram), np.float64),
+    )
+    nodes, cells = ZERO, ZERO
+    for p in range(len(problems.n_classes)):
+        problem, C = expand_problem(problems, p, data.n_rows), problems.n_classes[p]
+        own_nodes = trees.nodes[trees.node_start[p] : trees.node_start[p + 1]]
+        tree = UnprunedTree(own_nodes, trees.histogram[trees.histogram_start[p] :], problem)
+        if options.collapse:
+            collapse(own_nodes, tree.histogram, C)
+        if options.prune and own_nodes[0, FEATURE] != LEAF:
+            start, stop = trees.entry_start[p], trees.entry_start[p + 1]
+            weight = trees.weight[start:stop] if len(trees.weight) > 0 else trees.weight
+            entries = Entries(trees.row[start:stop], weight, stop - start)
+            prune(data, tree, entries, complete, options)
+        packed.sizes[p] = _pack(data, tree, problems.all_rows, packed, nodes, cells)
+        nodes += packed.sizes[p]
+        cells += packed.sizes[p] * C
+    return packed
+
+
+@inner_kernel
+def _pack(
+    data: TreeData, tree: UnprunedTree, all_rows: bool, packed: PackedTrees, base: int, cells: int
+) -> int:
+    """Copy the nodes that are still in reach, breadth first; return their number."""
+    nodes, problem, size, queue = tree.nodes, tree.problem, 1, np.empty(len(tree.nodes), np.int64)
+    _, feature, threshold, first, width, weights, histogram = packed
+    C = problem.n_classes
+    queue[0] = 0
+    i = 0
+    while i < size:
+        v, to, total = queue[i], base + i, 0.0
+        f = nodes[v, FEATURE]
+        for c in range(C):
+            histogram[cells + i * C + c] = tree.histogram[v * C + c]
+            total += tree.histogram[v * C + c]
+        weights[to] = total if total >= EPS else 0.0
+        feature[to], threshold[to], first[to], width[to] = f, np.nan, 0, 0
+        if f != LEAF:
+            first[to], width[to] = size, nodes[v, WIDTH]
+            if data.n_categories[f] == 0:
+                threshold[to] = _threshold(data, problem.rows, all_rows, f, nodes[v, CUT])
+            elif nodes[v, WIDTH] == 2:
+                threshold[to] = 0.5
+            for b in range(nodes[v, WIDTH]):
+                queue[size] = nodes[v, FIRST] + b
+                size += 1
+        i += 1
+    for i in range(size):
+        # A leaf that no row reached has the class weights of its parent, to predict with.
+        for child in range(first[base + i], first[base + i] + width[base + i]):
+            if weights[base + child] == 0.0:
+                for c in range(C):
+                    histogram[cells + child * C + c] = histogram[cells + i * C + c]
+    return size
+
+
+@inner_kernel
+def _threshold(data: TreeData, rows: NDArray, all_rows: bool, feature: int, cut: int) -> float:
+    """Return the largest value of the tree's training rows that goes left."""
+    last = cut
+    if not all_rows:
+        last = NO_RANK
+        for rank in ranks_of(data, rows, feature):
+            if last < rank <= cut:
+                last = rank
+    return data.levels[data.level_start[feature] + last]

@@ -1,4 +1,4 @@
-"""The arithmetic of C4.5: entropy, gain, the pessimistic error, and who wins a tie.
+"""Options and criteria of C4.5: gain, gain ratio, pessimistic error, and how ties are broken.
 
 J48 compares with a tolerance of 1e-6 almost everywhere, and these tolerances decide which of
 two equally good splits is taken, so they are part of the algorithm.
@@ -11,31 +11,30 @@ continuous attributes in C4.5, JAIR 4, 1996.
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from labelance._utils import inner_kernel
 from labelance.exceptions import InputError
-from labelance.learners.tree._piece import piece
 
 EPS = 1e-6  # tolerance of J48's comparisons
 VALUE_GAP = 1e-5  # two numbers closer than this are never separated
 SLACK = 1e-3  # how far below the average gain a split may lie
 PRUNE_SLACK = 0.1  # errors by which a smaller tree may be worse and still win
 LN2 = log(2.0)
-
 # A feature at a node: can never split below here; cannot split here; can split here; can, but
 # does not count in the average gain.
 DEAD, ALIVE, VALID, UNCOUNTED = 0, 1, 2, 3
 
 
-class Rules(NamedTuple):
-    """The options of J48, as compiled code takes them."""
+class C45Options(NamedTuple):
+    """Parameters of :class:`C45Classifier` as compiled code takes them."""
 
-    min_leaf: float
+    min_samples_leaf: float
     confidence: float
     z: float  # quantile of the normal distribution at 1 - confidence
     mdl_correction: bool
@@ -44,26 +43,28 @@ class Rules(NamedTuple):
     subtree_raising: bool
 
 
-def make_rules(
+def make_options(
     *,
-    min_leaf: float = 2,
+    min_samples_leaf: float = 2,
     confidence: float = 0.25,
     mdl_correction: bool = True,
     collapse: bool = True,
     prune: bool = True,
     subtree_raising: bool = True,
-) -> Rules:
-    """Return the rules; the defaults are those of ``J48 -C 0.25 -M 2``."""
+) -> C45Options:
+    """Validate the options and return them; the defaults are those of ``J48 -C 0.25 -M 2``."""
     if not 0 < confidence < 1:
         raise InputError(
             "confidence is a number between 0 and 1",
             f"it is {confidence!r}",
             "J48 takes 0.25",
         )
-    if not min_leaf >= 1:
-        raise InputError("min_leaf is at least 1", f"it is {min_leaf!r}", "J48 takes 2")
-    return Rules(
-        float(min_leaf),
+    if not min_samples_leaf >= 1:
+        raise InputError(
+            "min_samples_leaf is at least 1", f"it is {min_samples_leaf!r}", "J48 takes 2"
+        )
+    return C45Options(
+        float(min_samples_leaf),
         float(confidence),
         float(ndtri(1 - confidence)),
         bool(mdl_correction),
@@ -73,30 +74,30 @@ def make_rules(
     )
 
 
-@piece
+@inner_kernel
 def xlogx(x: float) -> float:
-    """Return x ln x, nothing for what is nearly zero."""
+    """Return x ln x, or 0 where x is nearly 0."""
     return 0.0 if x < EPS else x * log(x)
 
 
-@piece
-def smallest_side(known: float, n_classes: int, min_leaf: float) -> float:
-    """Return the least weight on either side of a numeric cut."""
+@inner_kernel
+def min_side_weight(known: float, n_classes: int, min_samples_leaf: float) -> float:
+    """Return the least weight that a numeric split leaves on either side."""
     share = 0.1 * known / n_classes
-    if share - min_leaf < EPS:
-        return min_leaf
+    if share - min_samples_leaf < EPS:
+        return min_samples_leaf
     return 25.0 if share - 25.0 > EPS else share
 
 
-@piece
-def is_settled(weight: float, largest: float, min_leaf: float) -> bool:
-    """Tell whether a node is a leaf before any feature is looked at: too light, or pure."""
-    return 2 * min_leaf - weight > EPS or abs(weight - largest) < EPS
+@inner_kernel
+def must_be_leaf(weight: float, largest: float, min_samples_leaf: float) -> bool:
+    """Return whether a node is too light or too pure to be split on any feature."""
+    return 2 * min_samples_leaf - weight > EPS or abs(weight - largest) < EPS
 
 
-@piece
+@inner_kernel
 def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
-    """Tell which features count in the average gain: not those of very many categories.
+    """Return which features count in the average gain: not those of very many categories.
 
     ``weight`` is that of the root. If all features have very many categories, all count.
     """
@@ -109,9 +110,9 @@ def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
     return averaged
 
 
-@piece
-def choose(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
-    """Return the position of the winner among ``n`` candidates, or -1 for a leaf.
+@inner_kernel
+def choose_split(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
+    """Return which of ``n`` candidate splits is the best, or -1 for a leaf.
 
     The largest gain ratio wins among the splits of at least average gain; the first feature
     keeps a tie.
@@ -130,20 +131,20 @@ def choose(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
     return winner
 
 
-@piece
-def added_errors(N: float, e: float, rules: Rules) -> float:
-    """Return the errors to add to ``e`` seen among ``N``: an upper confidence limit."""
-    if rules.confidence > 0.5:
+@inner_kernel
+def added_errors(N: float, e: float, options: C45Options) -> float:
+    """Return what a pessimist adds to ``e`` errors among ``N``: an upper confidence limit."""
+    if options.confidence > 0.5:
         return 0.0
     if e < 1:
-        base = N * (1 - exp(log(rules.confidence) / N))
+        base = N * (1 - exp(log(options.confidence) / N))
         if e == 0:
             return base
-        return base + e * (_normal_limit(N, 1.0, rules.z) - base)
-    return _normal_limit(N, e, rules.z)
+        return base + e * (_normal_limit(N, 1.0, options.z) - base)
+    return _normal_limit(N, e, options.z)
 
 
-@piece
+@inner_kernel
 def _normal_limit(N: float, e: float, z: float) -> float:
     if e + 0.5 >= N:
         return max(N - e, 0.0)
@@ -152,13 +153,38 @@ def _normal_limit(N: float, e: float, z: float) -> float:
     return (f + z * z / (2 * N) + spread) / (1 + z * z / N) * N - e
 
 
-@piece
-def pessimistic_errors(histogram: NDArray, first: int, n_classes: int, rules: Rules) -> float:
-    """Return the estimated errors of a leaf with the class weights ``histogram[first:]``."""
+@inner_kernel
+def pessimistic_errors(
+    histogram: NDArray, first: int, n_classes: int, options: C45Options
+) -> float:
+    """Return the pessimistic errors of a leaf with the class weights ``histogram[first:]``."""
     total, largest = 0.0, 0.0
     for c in range(first, first + n_classes):
         total += histogram[c]
         largest = max(largest, histogram[c])
     if total < EPS:
         return 0.0
-    return total - largest + added_errors(total, total - largest, rules)
+    return total - largest + added_errors(total, total - largest, options)
+
+
+@inner_kernel
+def gain_of(W: float, K: float, before: float, kept: float) -> float:
+    """Return the information gain in bits.
+
+    ``before`` and minus ``kept`` are the entropy of the known rows before and after the split.
+    """
+    numerator = (K / W) * (before + kept) / LN2
+    return 0.0 if abs(numerator) < EPS else numerator / K
+
+
+@inner_kernel
+def ratio_of(gain: float, W: float, K: float, info: float) -> float:
+    """Return the gain ratio; ``info`` is minus the sum of xlogx over the branches."""
+    bits = (info - xlogx(W - K) + xlogx(W)) / LN2
+    return 0.0 if abs(bits) < EPS else gain / (bits / W)
+
+
+@inner_kernel
+def least_rows(n: int, C: int, min_samples_leaf: float) -> int:
+    """Return the least number of rows that a split of ``n`` rows leaves on either side."""
+    return np.int64(max(1.0, ceil(min_side_weight(n, C, min_samples_leaf) - EPS)))

@@ -1,4 +1,4 @@
-"""All trees on a block of rows, in one compiled pass that adds up what their leaves pay.
+"""Votes of all trees for a block of rows, summed in one compiled pass.
 
 The rows of a node are a set of bits, and the children of a node divide it between them. So
 64 rows go down a tree together, and nothing has to be guessed about single rows.
@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
-from labelance.learners.tree._bits import ONE, popcount
-from labelance.learners.tree._piece import piece
+from labelance._utils import inner_kernel, kernel
+from labelance.learners.tree._data import ONE_BIT, popcount
 
 _MANY = np.uint64(12)  # of the 64 rows in a word: from here on all are looked at
 
 
-class Trees(NamedTuple):
-    """A forest as compiled code takes it; see ``Forest`` for the meaning."""
+class ForestArrays(NamedTuple):
+    """The arrays of a ``Forest``, see there, for compiled code."""
 
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
@@ -32,7 +31,7 @@ class Trees(NamedTuple):
     slot_start: NDArray[np.int64]
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows laid out column by column; sets of rows are bits, 64 to a word."""
 
     X: NDArray[np.float64]
@@ -41,61 +40,59 @@ class Block(NamedTuple):
     missing: NDArray[np.uint64]  # the rows whose value is missing; no column if there are none
 
 
-class Payoff(NamedTuple):
-    """A sparse matrix by rows: what something pays to which account."""
+class SparseVotes(NamedTuple):
+    """A sparse matrix by rows: the votes for each output."""
 
     start: NDArray[np.int32]
-    account: NDArray[np.int32]
-    amount: NDArray[np.float64]
+    output: NDArray[np.int32]
+    value: NDArray[np.float64]
+
+
+class Voting(NamedTuple):
+    """How trees vote: each for its most probable class, or for all in proportion."""
+
+    winner: NDArray[np.int64]  # the most probable class of every node; empty if all classes vote
+    per_node: SparseVotes  # of all classes of a node together, if all vote
+    per_slot: SparseVotes  # of each class of each tree
+    last_wins: bool  # the last of several most probable classes, not the first
 
 
 @kernel
-def tally(
-    block: Block,
-    trees: Trees,
-    winner: NDArray,
-    per_node: Payoff,
-    per_slot: Payoff,
-    last_wins: bool,
-    out: NDArray,
-) -> None:
-    """Add what every tree pays for every row to ``out``, which has a line for every account.
-
-    If every node has a ``winner``, only that class pays for its leaf; else ``per_node`` says
-    what a leaf pays.
-    """
+def sum_votes(block: RowBlock, trees: ForestArrays, voting: Voting, out: NDArray) -> None:
+    """Add the votes of all trees for each row to ``out``, which has a line for every output."""
+    winner, per_node, per_slot = voting.winner, voting.per_node, voting.per_slot
     n, n_trees, hard = block.X.shape[1], len(trees.node_start) - 1, len(winner) > 0
     words, most, C = (n + 63) >> 6, 1, 1
     for t in range(n_trees):
         most = max(most, trees.node_start[t + 1] - trees.node_start[t])
         C = max(C, trees.slot_start[t + 1] - trees.slot_start[t])
-    members, votes = np.empty(most * words, np.uint64), np.zeros(C * words, np.uint64)
+    members, voters = np.empty(most * words, np.uint64), np.zeros(C * words, np.uint64)
     for t in range(n_trees):
         root, slot = trees.node_start[t], trees.slot_start[t]
         for w in range(words):
             members[w] = ~np.uint64(0)
         if n & 63:
-            members[words - 1] = (ONE << np.uint64(n & 63)) - ONE
+            members[words - 1] = (ONE_BIT << np.uint64(n & 63)) - ONE_BIT
         for v in range(root, trees.node_start[t + 1]):  # parents come before their children
             here = (v - root) * words
             if trees.feature[v] >= 0:
                 if block.missing.shape[1] > 0:
-                    _pay_for_missing(block, trees, t, v, members, per_slot, hard, last_wins, out)
-                _divide(block, trees, root, v, members)
+                    _vote_for_missing(block, trees, voting, t, v, members, out)
+                _partition(block, trees, root, v, members)
             elif hard:
                 for w in range(words):
-                    votes[winner[v] * words + w] |= members[here + w]
+                    voters[winner[v] * words + w] |= members[here + w]
             else:
-                _pay(members, here, words, per_node, v, out)
+                _add_votes(members, here, words, per_node, v, out)
         for c in range(trees.slot_start[t + 1] - slot if hard else 0):
-            _pay(votes, c * words, words, per_slot, slot + c, out)
+            _add_votes(voters, c * words, words, per_slot, slot + c, out)
             for w in range(c * words, (c + 1) * words):
-                votes[w] = 0
+                voters[w] = 0
 
 
-@piece
-def _divide(block: Block, trees: Trees, root: int, v: int, members: NDArray) -> None:
-    """Divide the rows of node v between its children."""
+@inner_kernel
+def _partition(block: RowBlock, trees: ForestArrays, root: int, v: int, members: NDArray) -> None:
+    """Partition the rows of node v into its children."""
     X, ones, words, f = block.X, block.ones, (block.X.shape[1] + 63) >> 6, trees.feature[v]
     here, first, width = (v - root) * words, trees.first[v] * words, trees.width[v]
     bits, threshold = block.two[f] and width == 2, trees.threshold[v]
@@ -105,8 +102,8 @@ def _divide(block: Block, trees: Trees, root: int, v: int, members: NDArray) -> 
             above = ones[f, w] if bits else np.uint64(0)
             left = np.uint64(0) if bits else rows
             while left != 0:
-                lowest = left & (~left + ONE)
-                x = X[f, (w << 6) + np.int64(popcount(lowest - ONE))]
+                lowest = left & (~left + ONE_BIT)
+                x = X[f, (w << 6) + np.int64(popcount(lowest - ONE_BIT))]
                 above |= lowest if x > threshold else np.uint64(0)
                 left ^= lowest
             members[first + w] = rows & ~above
@@ -115,74 +112,74 @@ def _divide(block: Block, trees: Trees, root: int, v: int, members: NDArray) -> 
             for b in range(width):
                 members[first + b * words + w] = 0
             while rows != 0:
-                lowest = rows & (~rows + ONE)
-                b = np.int64(X[f, (w << 6) + np.int64(popcount(lowest - ONE))])
+                lowest = rows & (~rows + ONE_BIT)
+                b = np.int64(X[f, (w << 6) + np.int64(popcount(lowest - ONE_BIT))])
                 members[first + b * words + w] |= lowest
                 rows ^= lowest
 
 
-@piece
-def _pay(rows: NDArray, here: int, words: int, payoff: Payoff, line: int, out: NDArray) -> None:
-    """Pay what a line of the payoffs says to every row of a set."""
-    start, account, amount = payoff
+@inner_kernel
+def _add_votes(
+    rows: NDArray, here: int, words: int, votes: SparseVotes, line: int, out: NDArray
+) -> None:
+    """Add a line of the votes for every row of a set."""
+    start, output, value = votes
     for p in range(start[line], start[line + 1]):
-        to, paid = account[p], amount[p]
+        to, vote = output[p], value[p]
         for w in range(words):
             left, base = rows[here + w], w << 6
             if popcount(left) >= _MANY:
                 # Adding nothing to the others is faster than finding out which they are.
                 for i in range(min(64, out.shape[1] - base)):
-                    is_in = (left >> np.uint64(i)) & ONE
-                    out[to, base + i] += paid if is_in else 0.0
+                    is_in = (left >> np.uint64(i)) & ONE_BIT
+                    out[to, base + i] += vote if is_in else 0.0
                 left = np.uint64(0)
             while left != 0:
-                lowest = left & (~left + ONE)
-                out[to, base + np.int64(popcount(lowest - ONE))] += paid
+                lowest = left & (~left + ONE_BIT)
+                out[to, base + np.int64(popcount(lowest - ONE_BIT))] += vote
                 left ^= lowest
 
 
-@piece
-def _pay_for_missing(
-    block: Block,
-    trees: Trees,
+@inner_kernel
+def _vote_for_missing(
+    block: RowBlock,
+    trees: ForestArrays,
+    voting: Voting,
     t: int,
     v: int,
     members: NDArray,
-    per_slot: Payoff,
-    hard: bool,
-    last_wins: bool,
     out: NDArray,
 ) -> None:
-    """Pay for the rows of node v whose value is missing there, and take them out."""
-    words = (block.X.shape[1] + 63) >> 6
+    """Add the votes for the rows of node v whose value is missing there, and take them out."""
+    per_slot, hard, words = voting.per_slot, len(voting.winner) > 0, (block.X.shape[1] + 63) >> 6
     here = (v - trees.node_start[t]) * words
     for w in range(words):
         rows = members[here + w] & block.missing[trees.feature[v], w]
         members[here + w] ^= rows
         while rows != 0:
-            lowest = rows & (~rows + ONE)
-            i = (w << 6) + np.int64(popcount(lowest - ONE))
+            lowest = rows & (~rows + ONE_BIT)
+            i = (w << 6) + np.int64(popcount(lowest - ONE_BIT))
             rows ^= lowest
             shares = _class_shares(block.X, i, trees, t, v)
-            best = _most_probable(shares, last_wins)
+            best = _most_probable(shares, voting.last_wins)
             for c in range(len(shares)):
                 part = (1.0 if c == best else 0.0) if hard else shares[c]
                 slot = trees.slot_start[t] + c
                 for p in range(per_slot.start[slot], per_slot.start[slot + 1]):
-                    out[per_slot.account[p], i] += part * per_slot.amount[p]
+                    out[per_slot.output[p], i] += part * per_slot.value[p]
 
 
-@piece
-def _class_shares(X: NDArray, i: int, trees: Trees, t: int, v: int) -> NDArray:
-    """Send a row from node v down all branches where its value is missing, part by part."""
+@inner_kernel
+def _class_shares(X: NDArray, i: int, trees: ForestArrays, t: int, v: int) -> NDArray:
+    """Return the class probabilities of a row that takes all branches where a value is missing."""
     root, C = trees.node_start[t], trees.slot_start[t + 1] - trees.slot_start[t]
     shares, sum_of_parts = np.zeros(C), 0.0
     size, top = trees.node_start[t + 1] - root, 1
-    agenda, parts = np.empty(size, np.int64), np.empty(size)
-    agenda[0], parts[0] = v, 1.0
+    stack, parts = np.empty(size, np.int64), np.empty(size)
+    stack[0], parts[0] = v, 1.0
     while top > 0:
         top -= 1
-        node, part = agenda[top], parts[top]
+        node, part = stack[top], parts[top]
         if trees.feature[node] < 0:
             base, total = trees.histogram_start[t] + (node - root) * C, 0.0
             for c in range(C):
@@ -194,12 +191,12 @@ def _class_shares(X: NDArray, i: int, trees: Trees, t: int, v: int) -> NDArray:
         x, first = X[trees.feature[node], i], root + trees.first[node]
         if not np.isnan(x):
             step = x > trees.threshold[node] if trees.width[node] == 2 else np.int64(x)
-            agenda[top] = first + step
+            stack[top] = first + step
             top += 1
             continue
         for child in range(first, first + trees.width[node]):
             if trees.weight[child] > 0:
-                agenda[top] = child
+                stack[top] = child
                 parts[top] = part * trees.weight[child] / trees.weight[node]
                 top += 1
     for c in range(C):
@@ -207,7 +204,7 @@ def _class_shares(X: NDArray, i: int, trees: Trees, t: int, v: int) -> NDArray:
     return shares
 
 
-@piece
+@inner_kernel
 def _most_probable(shares: NDArray, last_wins: bool) -> int:
     best = 0
     for c in range(1, len(shares)):

@@ -1,0 +1,424 @@
+"""X as trees see it: which columns are nominal, and every cell ranked, by column and by row.
+
+A cell is a *rank*: the position of its value among the distinct values of its column, or the
+code of its category. Each column has at most one *implicit* rank whose cells are not stored
+(zeros of a sparse X, the commonest value of a dense column), so that the price of a column
+is the number of its other cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array, csr_array, issparse
+
+from labelance._utils import inner_kernel
+from labelance._validation import Schema
+from labelance.exceptions import InputError
+
+ROW, RANK = np.uint64((1 << 32) - 1), np.uint64(32)  # a cell is rank << RANK | row
+MISSING = np.int32(2**31 - 1)  # the rank of a missing cell: after all others
+NO_RANK = np.int32(-1)  # a column without implicit cells
+
+# Sets of rows or columns are bits, 64 to a word.
+ONE_BIT, IN_WORD = np.uint64(1), np.uint64(63)  # IN_WORD: the part of a number that tells its bit
+_TWO, _FOUR, SIX, _TOP_BYTE = (np.uint64(n) for n in (2, 4, 6, 56))
+_PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_EIGHTS, _ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_MOST_BYTES_OF_BITS = 1 << 27
+_ANY_CELL = np.full(1, ~np.uint64(0))  # where there are no bits: every cell may be stored
+
+Ints = NDArray[np.int64]
+
+
+def offsets(counts: NDArray[Any]) -> Ints:
+    """Return where each of several consecutive parts begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def nominal_columns(
+    categorical_features: ArrayLike | None, d: int, names: ArrayLike | None
+) -> NDArray[np.int64]:
+    """Return the numbers of the nominal columns, given as a mask, numbers or names."""
+    if categorical_features is None:
+        return np.empty(0, dtype=np.int64)
+    given = np.asarray(categorical_features)
+    if given.dtype == bool:
+        if given.shape != (d,):
+            raise InputError(
+                "categorical_features as a mask has one entry per feature",
+                f"it has shape {given.shape} and X has {d} features",
+                f"Give {d} booleans, column numbers or column names",
+            )
+        return np.flatnonzero(given)
+    if given.dtype.kind in "OUS":
+        given = _positions(given, names)
+    numbers = given.astype(np.int64)
+    if np.any((numbers < -d) | (numbers >= d)):
+        raise InputError(
+            f"categorical_features names columns 0 to {d - 1}",
+            f"it has {numbers.min()} to {numbers.max()}",
+            "Count columns from 0",
+        )
+    return np.unique(numbers % d)
+
+
+def _positions(wanted: NDArray[Any], names: ArrayLike | None) -> NDArray[np.int64]:
+    known = [] if names is None else list(np.asarray(names))
+    strange = [name for name in wanted if name not in known]
+    if strange:
+        raise InputError(
+            "categorical_features names columns of X",
+            f"X has no column {strange[0]!r}",
+            "Give names of a data frame's columns, or column numbers",
+        )
+    return np.array([known.index(name) for name in wanted], dtype=np.int64)
+
+
+def categories_of_features(
+    X: Any, own: NDArray[np.int64], n_categories: ArrayLike | None, schema: Schema | None
+) -> NDArray[np.int32]:
+    """Return the number of categories of every feature, 0 for a numeric one.
+
+    Features may be nominal for the tree (``own``), as codes, or nominal in the data that the
+    schema describes: a data frame's categorical columns, and those that a learner declares.
+    """
+    counts = count_categories(X, own, n_categories)
+    if schema is not None:
+        # What had other cells than 0 and 1 is coded, and so in one of the next two.
+        counts[schema.categorical] = 2
+        for column, values in (schema.categories | schema.decoders).items():
+            counts[column] = max(1, len(values))
+    return counts
+
+
+def count_categories(
+    X: Any, nominal: NDArray[np.int64], n_categories: ArrayLike | None
+) -> NDArray[np.int32]:
+    """Return the number of categories of every feature, 0 for a numeric one.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Clean rows.
+    nominal : ndarray
+        Numbers of the nominal columns.
+    n_categories : int or array-like of shape (len(nominal),), optional
+        The declared numbers; the codes up to the largest one if None.
+    """
+    counts = np.zeros(X.shape[1], dtype=np.int32)
+    if len(nominal) == 0:
+        return counts
+    part = X if len(nominal) == X.shape[1] else X[:, nominal]
+    cells = part.data if issparse(part) else part
+    known = cells[~np.isnan(cells)]
+    if np.any(known < 0) or np.any(known != np.floor(known)):
+        raise InputError(
+            "Nominal features hold category codes 0, 1, 2, …",
+            "there are negative or fractional cells among them",
+            "Encode them, for example with sklearn.preprocessing.OrdinalEncoder",
+        )
+    largest = _largest(part)
+    if n_categories is None:
+        counts[nominal] = np.maximum(largest + 1, 2)
+        return counts
+    counts[nominal] = np.asarray(n_categories)
+    if np.any(largest >= counts[nominal]):
+        wrong = int(np.flatnonzero(largest >= counts[nominal])[0])
+        raise InputError(
+            f"Feature {nominal[wrong]} declares {counts[nominal[wrong]]} categories",
+            f"it has the code {largest[wrong]}",
+            "Raise its n_categories",
+        )
+    return counts
+
+
+def _largest(part: Any) -> NDArray[np.int64]:
+    """Return the largest code of every column."""
+    if issparse(part):
+        columns = part.tocsc()
+        largest = np.zeros(part.shape[1])
+        held = np.flatnonzero(np.diff(columns.indptr))
+        codes = np.nan_to_num(columns.data)
+        largest[held] = np.maximum.reduceat(codes, columns.indptr[held]) if len(held) else 0
+    else:
+        largest = np.nan_to_num(part).max(axis=0)
+    return largest.astype(np.int64)
+
+
+class Cells(NamedTuple):
+    """The explicit cells of all columns, column by column."""
+
+    column: Ints
+    row: Ints
+    rank: NDArray[np.int32]
+
+
+class TreeData(NamedTuple):
+    """X, sorted and ranked by :func:`prepare_data`; shared by all trees and threads.
+
+    Compiled code takes it as it is, which is why it is a plain tuple of arrays.
+    """
+
+    n_rows: int
+    n_categories: NDArray[np.int32]  # of each feature; 0 for a numeric one
+    implicit: NDArray[np.int32]  # rank of the cells that are not stored
+    column_start: Ints  # cells of feature f: column_start[f] to column_start[f + 1]
+    cells: NDArray[np.uint64]  # rank << 32 | row, ascending in each numeric column
+    row_start: Ints
+    row_feature: NDArray[np.int32]  # ends with one that is not a feature, to look at safely
+    row_rank: NDArray[np.int32]
+    level_start: Ints  # distinct values of numeric feature f, ascending
+    levels: NDArray[np.float64]
+    stored: NDArray[np.uint64] = _ANY_CELL  # a bit per cell: is it explicit?
+    words: int = 0  # of them per row; 0 where they are no help
+
+    @property
+    def n_features(self) -> int:
+        return len(self.n_categories)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing."""
+        return not bool(np.any(self.row_rank == MISSING))
+
+    @property
+    def binary(self) -> bool:
+        """Whether every feature has two categories."""
+        return bool(np.all(self.n_categories == 2))
+
+
+def prepare_data(X: Any, n_categories: NDArray[np.int32]) -> TreeData:
+    """Sort and rank every column of a clean X, once for all trees.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Finite numbers or NaN; nominal columns hold codes 0, 1, …
+    n_categories : ndarray of shape (d,)
+        Number of categories of every nominal feature, 0 for a numeric one.
+    """
+    n, d = X.shape
+    nominal = np.flatnonzero(n_categories > 0)
+    numeric = np.flatnonzero(n_categories == 0)
+    implicit = np.full(d, NO_RANK, dtype=np.int32)
+    level_counts = np.zeros(d, dtype=np.int64)
+    coded = _nominal_cells(X, nominal, n_categories, implicit)
+    ranked, levels = _numeric_cells(X, numeric, implicit, level_counts)
+    cells = _by_column(coded, ranked)
+    column_start = offsets(np.bincount(cells.column, minlength=d))
+    by_row = csc_array((cells.rank, cells.row, column_start), shape=(n, d)).tocsr()
+    stored, words = _stored_bits(by_row)
+    return TreeData(
+        n_rows=n,
+        n_categories=n_categories.astype(np.int32),
+        implicit=implicit,
+        column_start=column_start,
+        cells=(cells.rank.astype(np.int64) << 32 | cells.row).astype(np.uint64),
+        row_start=by_row.indptr.astype(np.int64),
+        row_feature=np.append(by_row.indices, NO_RANK).astype(np.int32),
+        row_rank=np.append(by_row.data, NO_RANK).astype(np.int32),
+        level_start=offsets(level_counts),
+        levels=levels,
+        stored=stored,
+        words=words,
+    )
+
+
+def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
+    """Return one bit per cell and the words per row; no bits for dense or very large X."""
+    n, d = by_row.shape
+    words = (d + 63) // 64
+    if 2 * by_row.nnz > n * d or 8 * n * words > _MOST_BYTES_OF_BITS:
+        return _ANY_CELL, 0
+    # One word more, for a look behind the last row does no harm.
+    bits = np.zeros(n * words + 1, dtype=np.uint64)
+    row = np.repeat(np.arange(n), np.diff(by_row.indptr))
+    feature = by_row.indices.astype(np.uint64)
+    np.bitwise_or.at(
+        bits,
+        row * words + (feature >> np.uint64(6)).astype(np.int64),
+        ONE_BIT << (feature & IN_WORD),
+    )
+    return bits, words
+
+
+def _by_column(first: Cells, second: Cells) -> Cells:
+    if len(first.column) == 0 or len(second.column) == 0:
+        return first if len(first.column) else second
+    both = Cells(*(np.concatenate(pair) for pair in zip(first, second)))
+    order = np.argsort(both.column, kind="stable")
+    return Cells(both.column[order], both.row[order], both.rank[order])
+
+
+def _nominal_cells(
+    X: Any, columns: Ints, n_categories: NDArray[np.int32], implicit: NDArray[np.int32]
+) -> Cells:
+    """Return the explicit codes; implicit is 0 where X is sparse, else the commonest code."""
+    if issparse(X):
+        column, row, value = _stored(X, columns)
+        code = np.where(np.isnan(value), MISSING, value).astype(np.int32)
+        implicit[columns] = 0
+        return Cells(column, row, code)
+    values = X[:, columns].T
+    codes = np.where(np.isnan(values), MISSING, values).astype(np.int32)
+    implicit[columns] = _commonest(codes, n_categories[columns])
+    at, row = np.nonzero(codes != implicit[columns, None])
+    return Cells(columns[at], row, codes[at, row])
+
+
+def _commonest(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> Ints:
+    """Return the code that most rows of each column have, the lowest of equals."""
+    starts = offsets(n_categories.astype(np.int64))[: len(codes)]
+    # All columns are counted at once, each in a range of its own; a missing cell counts nowhere.
+    places = (codes + starts[:, None])[codes != MISSING]
+    counts = np.bincount(places, minlength=int(n_categories.sum()))
+    column = np.repeat(np.arange(len(codes)), n_categories)
+    order = np.lexsort((np.arange(len(counts)), -counts, column))
+    return order[starts] - starts
+
+
+def _numeric_cells(
+    X: Any, columns: Ints, implicit: NDArray[np.int32], level_counts: Ints
+) -> tuple[Cells, NDArray[np.float64]]:
+    """Return the ranks of all stored numbers in ascending order, and the distinct numbers."""
+    column, row, value = _sorted_sparse(X, columns) if issparse(X) else _sorted_dense(X, columns)
+    known = ~np.isnan(value)
+    fresh = np.empty(len(value), dtype=bool)
+    fresh[:1] = True
+    fresh[1:] = (value[1:] != value[:-1]) | (column[1:] != column[:-1])
+    fresh &= known
+    level_counts += np.bincount(column[fresh], minlength=len(level_counts))
+    rank = np.cumsum(fresh) - 1 - offsets(level_counts)[column]
+    rank = np.where(known, rank, MISSING).astype(np.int32)
+    levels = value[fresh]
+    stored = _hide_implicit(column, row, rank, fresh, X.shape[0], implicit)
+    return Cells(column[stored], row[stored], rank[stored]), levels
+
+
+def _hide_implicit(
+    column: Ints,
+    row: Ints,
+    rank: NDArray[np.int32],
+    fresh: NDArray[np.bool_],
+    n: int,
+    implicit: NDArray[np.int32],
+) -> NDArray[np.bool_]:
+    """Set every column's implicit rank; return which cells stay explicit.
+
+    A sparse column has a stand-in cell (row -1) for its zeros. In a dense one a value is
+    hidden if more than half of the rows have it, for only then is skipping it worth a pass.
+    """
+    stand_in = row < 0
+    implicit[column[stand_in]] = rank[stand_in]
+    first = np.flatnonzero(fresh)
+    # Missing cells lengthen a run by mistake; at most they hide a value a little too early.
+    run = np.diff(np.append(first, len(row)))
+    long = first[(2 * run > n) & ~stand_in[first]]
+    long = long[implicit[column[long]] == NO_RANK]
+    implicit[column[long]] = rank[long]
+    stored: NDArray[np.bool_] = rank != implicit[column]
+    return stored
+
+
+def _stored(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """Return columns, rows and values of the non-zeros of some columns of a sparse X."""
+    part = X.tocsc() if len(columns) == X.shape[1] else X[:, columns].tocsc()
+    column = np.repeat(columns, np.diff(part.indptr))
+    keep = part.data != 0
+    return (
+        column[keep],
+        part.indices[keep].astype(np.int64),
+        part.data[keep].astype(np.float64),
+    )
+
+
+def _sorted_sparse(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    column, row, value = _stored(X, columns)
+    with_zeros = columns[np.bincount(column, minlength=X.shape[1])[columns] < X.shape[0]]
+    column = np.concatenate([column, with_zeros])
+    row = np.concatenate([row, np.full(len(with_zeros), -1)])
+    value = np.concatenate([value, np.zeros(len(with_zeros))])
+    order = np.lexsort((value, column))
+    return column[order], row[order], value[order]
+
+
+def _sorted_dense(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    values = np.ascontiguousarray(X[:, columns].T, dtype=np.float64)
+    order = np.argsort(values, axis=1)
+    value = np.take_along_axis(values, order, axis=1)
+    return np.repeat(columns, X.shape[0]), order.ravel(), value.ravel()
+
+
+@inner_kernel
+def ranks_of(data: TreeData, rows: NDArray, feature: int) -> NDArray:
+    """Return the ranks of some rows in one feature."""
+    row_start, row_feature, row_rank = data.row_start, data.row_feature, data.row_rank
+    implicit, stored, words, ranks = (
+        data.implicit,
+        data.stored,
+        data.words,
+        np.empty(len(rows), np.int32),
+    )
+    for i in range(len(rows)):
+        ranks[i] = rank_of(
+            row_start, row_feature, row_rank, stored, words, implicit, rows[i], feature
+        )
+    return ranks
+
+
+@inner_kernel
+def rank_of(
+    row_start: NDArray,
+    row_feature: NDArray,
+    row_rank: NDArray,
+    stored: NDArray,
+    words: int,
+    implicit: NDArray,
+    row: int,
+    feature: int,
+) -> int:
+    """Return the rank of one cell, by binary search in its row.
+
+    The arrays of the data come one by one, and it looks into all of them whatever it finds: so
+    the compiler can drop the reference counting, which would cost more than the search.
+    """
+    low, end = row_start[row], row_start[row + 1]
+    high, usual = end, implicit[feature]
+    bits = stored[row * words + min(feature >> 6, words)]
+    if end - low == len(implicit):  # all cells are stored
+        low = high = low + feature
+    elif not (bits >> np.uint64(feature & 63)) & ONE_BIT:
+        low = high
+    while low < high:
+        middle = (low + high) >> 1
+        if row_feature[middle] < feature:
+            low = middle + 1
+        else:
+            high = middle
+    rank, is_stored = row_rank[low], row_feature[low] == feature
+    return rank if low < end and is_stored else usual
+
+
+@inner_kernel
+def popcount(x: np.uint64) -> np.uint64:
+    """Return the number of bits set; the compiler knows this pattern as one instruction."""
+    x = x - ((x >> ONE_BIT) & _PAIRS)
+    x = (x & _FOURS) + ((x >> _TWO) & _FOURS)
+    x = (x + (x >> _FOUR)) & _EIGHTS
+    return (x * _ONES) >> _TOP_BYTE
+
+
+@inner_kernel
+def list_bits(bits: NDArray, start: int, words: int, out: NDArray, at: int) -> int:
+    """Write the rows of the set ``bits[start:start + words]`` to ``out``; return where they end."""
+    for w in range(words):
+        x = bits[start + w]
+        while x != 0:
+            lowest = x & (~x + ONE_BIT)
+            out[at] = (w << 6) + np.int64(popcount(lowest - ONE_BIT))
+            at += 1
+            x ^= lowest
+    return at
