@@ -1,0 +1,63 @@
+"""The entry of the benchmarks: what it runs, keeps and compares."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+if not (ROOT / "benchmarks").is_dir():
+    pytest.skip("the benchmarks are not beside the tests", allow_module_level=True)
+
+
+def benchmarks(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def kept(path, commit, *lines):
+    path.write_text(json.dumps({"benchmark": "mlsol", "commit": commit, "output": list(lines)}))
+    return path
+
+
+def test_every_benchmark_is_listed_with_a_line():
+    listed = benchmarks("list").stdout.splitlines()
+    names = {path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py")}
+    assert {line.split()[0] for line in listed} == names
+    assert all(len(line.split()) > 3 for line in listed)
+
+
+def test_two_runs_are_compared_figure_by_figure(tmp_path):
+    before = kept(tmp_path / "a.json", "old", "yeast dense 2.0 1,000", "scene dense 4", "words")
+    after = kept(tmp_path / "b.json", "new", "yeast dense 1.0 1,500", "birds dense 3")
+    shown = benchmarks("compare", before, after).stdout.splitlines()
+    assert shown == [
+        "mlsol: old -> new",
+        "yeast dense: 2 -> 1 (0.50), 1000 -> 1500 (1.50)",
+        "birds dense: only in one of the two",
+    ]
+
+
+def test_a_run_is_kept_whole(tmp_path):
+    out = tmp_path / "kept.json"
+    done = benchmarks("run", "--out", out, "claims", "--help")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(out.read_text())
+    assert result["benchmark"] == "claims"
+    assert result["arguments"] == ["--help"]
+    assert result["exit_code"] == 0
+    assert "\n".join(result["output"]) in done.stdout
+    assert "numpy" in json.dumps(result["versions"])
+
+
+def test_a_name_that_is_none_is_refused():
+    done = benchmarks("run", "nothing")
+    assert done.returncode == 2
+    assert "mlsol" in done.stderr
