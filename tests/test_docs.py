@@ -1,8 +1,10 @@
 """Every python block of the README and the site runs; the reference lists every public name."""
 
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
 import pytest
@@ -28,15 +30,17 @@ def python_blocks(text):
 
 def run_page(path):
     """Run the blocks of a page in one namespace; tracebacks carry the page's line numbers."""
-    namespace = {"__name__": "__main__"}
+    page = ModuleType("page")  # a module, so that what a page defines can be pickled
+    sys.modules[page.__name__] = page
     for line, code in python_blocks(path.read_text(encoding="utf-8")):
-        exec(compile("\n" * line + code, str(path), "exec"), namespace)
+        exec(compile("\n" * line + code, str(path), "exec"), vars(page))
 
 
 def pages():
-    """The README and the written pages of the site that have something to run."""
+    """The README, CONTRIBUTING and the pages of the site that have something to run."""
     for path in [
         ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
         *(ROOT / "docs").glob("[!_]*/*.md"),
         *(ROOT / "docs").glob("*.md"),
     ]:
@@ -48,6 +52,7 @@ def pages():
 def test_page_runs(page, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)  # pages may write files
+    monkeypatch.delitem(sys.modules, "page", raising=False)
     run_page(ROOT / page)
 
 

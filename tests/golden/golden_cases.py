@@ -605,6 +605,7 @@ PACKAGES = [
 NOT_RESULTS = {
     *[
         "BaseMultiLabelSampler",
+        "Draw",
         "Explanation",
         "Resampled",
         "ResamplingPlan",

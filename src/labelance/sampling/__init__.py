@@ -2,6 +2,7 @@
 
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
+    Draw,
     Explanation,
     Resampled,
     ResamplingPlan,
@@ -32,6 +33,7 @@ __all__ = [
     "MLUL",
     "REMEDIAL",
     "BaseMultiLabelSampler",
+    "Draw",
     "Explanation",
     "FunctionSampler",
     "MLRkNNOS",
