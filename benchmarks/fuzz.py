@@ -46,8 +46,9 @@ MAX_MEMORY = 16_000_000
 # What a block of a file and the parser may take beside the result, once for a process.
 WORKING_MEMORY = 500_000_000
 SECONDS = 5.0
-# A child that says nothing for so long waits for something, or is in compiled code.
-SILENCE = 90.0
+# A child that says nothing for so long waits for something, or is in compiled code; a busy machine
+# keeps it waiting for minutes.
+SILENCE = 900.0
 
 WORDS = [
     b"", b"\n", b"\r\n", b",", b"{", b"}", b"'", b'"', b"\\", b"%", b"?", b":", b" ", b"\t", b"\0",
