@@ -125,7 +125,8 @@ class Worker:
         try:
             line = process.stdout.readline()
             if line.strip().isdigit():
-                return pickle.loads(process.stdout.read(int(line)))
+                # From our own child, over a pipe that what learners print does not reach.
+                return pickle.loads(process.stdout.read(int(line)))  # nosec B301
             words = line + process.stdout.read()
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):
             words = b""
@@ -234,7 +235,7 @@ def serve(orders: BinaryIO) -> None:
 def _listen(orders: BinaryIO, tasks: SimpleQueue[Any]) -> None:
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            tasks.put(pickle.load(orders))
+            tasks.put(pickle.load(orders))  # nosec B301: from our parent, over its pipe
     # The runner is gone: nobody wants the result, and its folds are somebody else's.
     if os.name == "posix":
         os.killpg(0, signal.SIGKILL)
