@@ -11,19 +11,9 @@ ROOT = Path(labelance.__file__).parent
 
 # Private modules that another package still imports. Only ever take lines away.
 PRIVATE_IMPORTS = {
-    ("labelance.ensemble._emls", "labelance.learners._thresholds"),
-    ("labelance.ensemble._label_thresholds", "labelance.learners._thresholds"),
-    ("labelance.ensemble._tuned", "labelance.learners._base"),
-    ("labelance.ensemble._tuned", "labelance.learners._thresholds"),
     ("labelance.report._gather", "labelance.study._presets"),
     ("labelance.report._ranking", "labelance.study.statistics._corrections"),
     ("labelance.study._design", "labelance.datasets.formats._labels"),
-    ("labelance.study._members", "labelance.ensemble._training_sets"),
-    ("labelance.study._members", "labelance.ensemble._tuned"),
-    ("labelance.study._members", "labelance.learners._base"),
-    ("labelance.study._probe", "labelance.ensemble._tuned"),
-    ("labelance.study._progress", "labelance.ensemble._tuned"),
-    ("labelance.study._training", "labelance.ensemble._training_sets"),
 }
 
 # Packages whose modules still import each other in a circle. Only ever take lines away.

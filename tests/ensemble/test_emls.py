@@ -18,8 +18,7 @@ from sklearn.utils import get_tags
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import EMLS, EMLSOL, LabelThresholds
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
-from labelance.learners import BinaryRelevance, MLkNN
-from labelance.learners._thresholds import GRID, best_thresholds
+from labelance.learners import GRID, BinaryRelevance, MLkNN, best_thresholds
 from labelance.metrics import label_scores, macro_f1
 from labelance.sampling import MLRUS, MLSMOTE, MLSOL, MLUL
 

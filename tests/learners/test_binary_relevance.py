@@ -13,8 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.learners import BinaryRelevance, C45Classifier
-from labelance.learners._clones import Constant
+from labelance.learners import BinaryRelevance, C45Classifier, Constant
 
 ESTIMATORS = [
     C45Classifier(),

@@ -10,13 +10,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.learners import ECC, ECCRU, C45Classifier
-from labelance.learners import _chain_trees as tree_chains
-from labelance.learners._chain_clones import fit_clone_chains
-from labelance.learners._chains import ChainPlan
-from labelance.learners._clones import CloneTrainer
-from labelance.learners._ecc import cardinality_threshold
-from labelance.learners._models import Rows
+from labelance.learners import (
+    ECC,
+    ECCRU,
+    C45Classifier,
+    ChainPlan,
+    CloneTrainer,
+    Rows,
+    cardinality_threshold,
+    fit_clone_chains,
+)
+from labelance.learners import _chains as tree_chains
 
 ESTIMATORS = [
     None,

@@ -11,14 +11,15 @@ from sklearn.ensemble import RandomForestClassifier
 from labelance.datasets import load_dataset
 from labelance.exceptions import InputError, MissingValuesError
 from labelance.learners import SOSHF
-from labelance.learners._soshf_classes import label_costs, two_classes
-from labelance.learners._soshf_split import (
+from labelance.learners._soshf_kernels import (
     Search,
     best_split,
     climb,
     hellinger,
+    label_costs,
     scan,
     soft_hellinger,
+    two_classes,
 )
 from labelance.metrics import label_scores, macro_auc_roc
 

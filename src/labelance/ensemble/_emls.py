@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, Source, make_source
-from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier, relevance
 from labelance.exceptions import InputError
-from labelance.learners._thresholds import Objective
+from labelance.learners import Objective, ThresholdSearch, TunedClassifier, relevance
+from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
 
 class EMLS(TunedClassifier):
@@ -194,3 +194,69 @@ class EMLS(TunedClassifier):
 def _fit_member(estimator: Any, source: Source, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     drawn = source.draw(rng)
     return clone(estimator).fit(drawn.X, drawn.Y), drawn.left_out
+
+
+def EMLSOL(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
+    """Return EMLS over MLSOL.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSOL, optional
+        One with other parameters than the defaults.
+    **options
+        Those of :class:`EMLS`.
+
+    Examples
+    --------
+    >>> from labelance.ensemble import EMLSOL
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> EMLSOL(DecisionTreeClassifier(), n_estimators=3).sampler
+    MLSOL()
+    """
+    return EMLS(estimator, sampler or MLSOL(), **options)
+
+
+def EMLSMOTE(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
+    """Return EMLS over MLSMOTE.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSMOTE, optional
+        One with other parameters than the defaults.
+    **options
+        Those of :class:`EMLS`.
+
+    Examples
+    --------
+    >>> from labelance.ensemble import EMLSMOTE
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> EMLSMOTE(DecisionTreeClassifier(), n_estimators=3).sampler
+    MLSMOTE()
+    """
+    return EMLS(estimator, sampler or MLSMOTE(), **options)
+
+
+def ERHwRSMT(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
+    """Return EMLS over RHwRSMT, that is REMEDIAL and then MLSMOTE.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : RHwRSMT, optional
+        One with other parameters than the defaults.
+    **options
+        Those of :class:`EMLS`.
+
+    Examples
+    --------
+    >>> from labelance.ensemble import ERHwRSMT
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> ERHwRSMT(DecisionTreeClassifier(), n_estimators=3).sampler
+    RHwRSMT()
+    """
+    return EMLS(estimator, sampler or RHwRSMT(), **options)

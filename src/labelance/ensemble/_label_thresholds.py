@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance.ensemble._tuned import ThresholdSearch, TunedClassifier, relevance
-from labelance.learners._thresholds import Objective
+from labelance.learners import Objective, ThresholdSearch, TunedClassifier, relevance
 
 
 class LabelThresholds(TunedClassifier):

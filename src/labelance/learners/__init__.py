@@ -1,17 +1,36 @@
-"""Learners for imbalanced data."""
+"""Learners for imbalanced multi-label data."""
 
+from labelance.learners._base import BaseMultiLabelClassifier, all_learners
 from labelance.learners._binary_relevance import BinaryRelevance
+from labelance.learners._chains import ChainPlan, fit_clone_chains
 from labelance.learners._clr import CalibratedLabelRanking
-from labelance.learners._cocoa import COCOA
-from labelance.learners._ecc import ECC
-from labelance.learners._eccru import ECCRU
-from labelance.learners._eccru3 import ECCRU2, ECCRU3
+from labelance.learners._cocoa import COCOA, draw_couples, split_couples
+from labelance.learners._ecc import ECC, cardinality_threshold
+from labelance.learners._eccru import ECCRU, ECCRU2, ECCRU3, open_labels_by_chain, share_chains
 from labelance.learners._label_powerset import LabelPowerset
-from labelance.learners._mlknn import MLkNN
-from labelance.learners._rakel import RAkEL
+from labelance.learners._mlknn import MLkNN, count_neighbors, count_rows
+from labelance.learners._rakel import RAkEL, draw_subsets
+from labelance.learners._reduction import (
+    CloneTrainer,
+    Constant,
+    Rows,
+    split_labelsets,
+    split_powerset,
+)
 from labelance.learners._soshf import SOSHF
+from labelance.learners._thresholds import (
+    CV_FOLDS,
+    GRID,
+    Objective,
+    ThresholdSearch,
+    TunedClassifier,
+    best_thresholds,
+    find_thresholds,
+    relevance,
+)
 from labelance.learners.tree import C45Classifier
 
+# What is not listed is for our own packages and tests: it takes clean data and checks nothing.
 __all__ = [
     "COCOA",
     "ECC",
@@ -19,10 +38,12 @@ __all__ = [
     "ECCRU2",
     "ECCRU3",
     "SOSHF",
+    "BaseMultiLabelClassifier",
     "BinaryRelevance",
     "C45Classifier",
     "CalibratedLabelRanking",
     "LabelPowerset",
     "MLkNN",
     "RAkEL",
+    "all_learners",
 ]

@@ -1,17 +1,23 @@
-"""The base of all multi-label learners: one validation, (n, q) scores, one decision rule each."""
+"""The bases of all multi-label learners: one validation, (n, q) scores, one decision rule each."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from inspect import isabstract
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._validation import Data, validate_data, validate_like
+from labelance._validation import CategoricalFeatures, Data, validate_data, validate_like
+from labelance.learners._reduction import Rows, Trainer, make_trainer
+from labelance.learners.tree import C45Classifier
 
 
 class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -116,3 +122,54 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+class LearnerWithEstimator(BaseMultiLabelClassifier):
+    """Base of learners with ``estimator``, ``categorical_features`` and ``n_jobs``."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "categorical_features": ["array-like", StrOptions({"auto"}), None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        categorical_features: CategoricalFeatures = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def _trainer(self, data: Data, X: Any) -> Trainer:
+        return make_trainer(self.estimator, Rows(data.X, X), self._schema)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
+
+
+def all_learners() -> dict[str, type[BaseMultiLabelClassifier]]:
+    """Return every public learner that can be made without arguments, by name.
+
+    Examples
+    --------
+    >>> from labelance.learners import all_learners
+    >>> "MLkNN" in all_learners()
+    True
+    """
+    from labelance import learners
+
+    public = {name: getattr(learners, name) for name in learners.__all__}
+    return {name: kind for name, kind in public.items() if _is_ready(kind)}
+
+
+def _is_ready(kind: object) -> bool:
+    is_learner = isinstance(kind, type) and issubclass(kind, BaseMultiLabelClassifier)
+    return is_learner and not isabstract(kind)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from labelance._validation import Data
-from labelance.learners._models import Rows
-from labelance.learners._problems import split_labels
-from labelance.learners._with_estimator import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._reduction import Rows, split_labels
 
 
 class BinaryRelevance(LearnerWithEstimator):

@@ -1,16 +1,30 @@
-"""Chains of classifiers: each learns one label from X and the labels before it."""
+"""Chains of classifiers: each link learns one label from X and the labels before it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
 
-from labelance.learners._models import Floats, Rows
+from labelance.learners._chain_kernels import Links, Walk, stack_links
+from labelance.learners._reduction import (
+    CloneModels,
+    CloneTrainer,
+    Floats,
+    Rows,
+    Trainer,
+    TreeModels,
+    TreeTrainer,
+)
+from labelance.learners.tree import C45Classifier, Forest, Problems, grow_forest, subset_problems
 
 Ints = NDArray[np.int64]
 ChainFeatures = Literal["true", "predicted"]
@@ -98,3 +112,310 @@ class Labels:
 def count_chains(label_lists: Sequence[Ints], q: int) -> Ints:
     """Return in how many chains every label is."""
     return np.bincount(np.concatenate(label_lists), minlength=q)
+
+
+_BOTH_CLASSES = sp.csr_array(np.eye(2))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CloneChains:
+    """Fitted clones, link by link."""
+
+    chains: list[Chain]
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.chains)
+
+    def __getitem__(self, c: int) -> Chain:
+        return self.chains[c]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} chains>"
+
+    def take(self, c: int) -> CloneChains:
+        """Return chain c alone."""
+        return CloneChains([self.chains[c]], self.n_labels)
+
+    def add_up(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
+        """Ask the chains in parallel, and add up in order, whatever ``n_jobs`` is."""
+        said = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_ask_chain)(chain, rows.clean, votes, self.n_labels) for chain in self.chains
+        )
+        total = np.zeros((rows.clean.shape[0], self.n_labels))
+        for part in said:
+            total += part
+        return total
+
+
+def fit_clone_chains(
+    trainer: CloneTrainer,
+    Y: sp.csr_array,
+    plans: list[ChainPlan],
+    *,
+    features: ChainFeatures,
+    n_jobs: int | None,
+) -> CloneChains:
+    """Fit the planned chains, several at a time.
+
+    Classifiers of others get X as numbers too, for the labels have to be appended to it.
+    """
+    chains = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_chain)(trainer.estimator, trainer.rows.clean, Y, plan, features)
+        for plan in plans
+    )
+    return CloneChains(chains, Y.shape[1])
+
+
+def _fit_chain(
+    estimator: Any, X: Any, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
+) -> Chain:
+    labels, models = Labels(Y), []
+    before = np.empty(Y.shape, dtype=np.int8)
+    for t, label in enumerate(plan.labels):
+        present, wide = labels[label], _append(X, before, plan.labels[:t])
+        rows = plan.draw_rows(present)
+        trainer = CloneTrainer(_declare(estimator, X.shape[1], t), Rows(wide, wide), clean=True)
+        link = trainer.fit(subset_problems([rows], [present[rows]], 2), rng=plan.rng)
+        before[:, label] = present if features == "true" else _decide(_ask(link[0], wide))
+        models.append(link[0])
+    return Chain(plan.labels, models)
+
+
+def _ask_chain(chain: Chain, X: Any, votes: bool, n_labels: int) -> Floats:
+    before = np.empty((X.shape[0], n_labels), dtype=np.int8)
+    said = np.zeros(before.shape)
+    for t, (label, model) in enumerate(zip(*chain)):
+        shares = _ask(model, _append(X, before, chain.labels[:t]))
+        before[:, label] = _decide(shares)
+        said[:, label] = before[:, label] if votes else shares[:, 1]
+    return said
+
+
+def _ask(model: Any, X: Any) -> Floats:
+    """Return the probabilities of absence and presence."""
+    alone = CloneModels([model], np.array([2], dtype=np.int32), clean=True)
+    return alone.aggregate(Rows(X, X), _BOTH_CLASSES)
+
+
+def _decide(shares: Floats) -> NDArray[np.bool_]:
+    """Decide for presence where it is at least as probable as absence."""
+    return shares[:, 1] >= shares[:, 0]
+
+
+def _append(X: Any, decided: NDArray[np.int8], labels: Ints) -> Any:
+    """Return X with what is decided about some labels as further columns, in their order."""
+    columns = decided[:, np.sort(labels)].astype(X.dtype)
+    if sp.issparse(X):
+        return sp.csr_array(sp.hstack([X, sp.csr_array(columns)], format="csr"))
+    return np.hstack([X, columns])
+
+
+def _declare(estimator: Any, d: int, t: int) -> Any:
+    """Tell C4.5 that the t columns behind the d of X are nominal."""
+    if not isinstance(estimator, C45Classifier):
+        return estimator
+    known = estimator.get_params()
+    columns = np.append(known["categorical_features"], np.arange(d, d + t)).astype(int)
+    counts = np.append(known["n_categories"], np.full(t, 2)).astype(int)
+    return clone(estimator).set_params(categorical_features=columns, n_categories=counts)
+
+
+_CELLS_PER_GROUP = 1 << 25  # of the rows and decisions of chains that grow side by side
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeChains:
+    """Chains of trees; link t of chain c is number ``start[c] + t``."""
+
+    forest: Forest
+    start: Ints
+    tree: Ints  # of every link
+    label: Ints  # of every link
+    n_features: int  # of X
+    n_labels: int
+    estimator: C45Classifier
+    names: tuple[str, ...] | None  # of the features of X, then of the labels
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, c: int) -> Chain:
+        first, last = self.start[c], self.start[c + 1]
+        return Chain(self.label[first:last], [self._model(k) for k in range(first, last)])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} chains of {self.estimator}>"
+
+    def _model(self, link: int) -> C45Classifier:
+        """Return the tree of a link as a classifier of its own."""
+        tree = self.forest.take(self.tree[link], self.tree[link] + 1)
+        return TreeModels(tree, self.estimator, self.names)[0]
+
+    def take(self, c: int) -> TreeChains:
+        """Return chain c alone."""
+        links = slice(self.start[c], self.start[c + 1])
+        start = self.start[c : c + 2] - self.start[c]
+        return replace(self, start=start, tree=self.tree[links], label=self.label[links])
+
+    def add_up(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
+        """Ask all links of all chains in one compiled pass through the rows."""
+        links = Links(self.tree, self.label, np.zeros_like(self.tree))
+        walk = Walk(self.forest, self.n_features)
+        total = np.zeros((rows.clean.shape[0], self.n_labels))
+        Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(walk.ask)(
+                block,
+                links,
+                np.empty((stop - start, self.n_labels), dtype=np.int8),
+                votes,
+                total[start:stop],
+            )
+            for start, stop, block in walk.blocks(rows.clean)
+        )
+        return total
+
+
+def fit_tree_chains(
+    trainer: TreeTrainer,
+    X: Any,
+    Y: sp.csr_array,
+    plans: list[ChainPlan],
+    *,
+    features: ChainFeatures,
+    label_names: tuple[str, ...],
+    n_jobs: int | None,
+) -> TreeChains:
+    """Grow the planned chains over one prepared X."""
+    groups = _groups(trainer, plans, Y.shape[1], effective_n_jobs(n_jobs))
+    grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_grow_group)(trainer, X, Labels(Y), [plans[c] for c in group], features)
+        for group in groups
+    )
+    start = np.concatenate([[0], np.cumsum([len(plan.labels) for plan in plans])])
+    links = [_links_in_order(start[group], np.diff(start)[group]) for group in groups]
+    tree = np.empty(start[-1], dtype=np.int64)
+    tree[np.concatenate(links)] = np.arange(start[-1])
+    return TreeChains(
+        forest=_join([forest for forests in grown for forest in forests]),
+        start=start,
+        tree=tree,
+        label=np.concatenate([plan.labels for plan in plans]),
+        n_features=X.shape[1],
+        n_labels=Y.shape[1],
+        estimator=trainer.estimator,
+        names=trainer.names and (*trainer.names, *label_names),
+    )
+
+
+def _groups(trainer: TreeTrainer, plans: list[ChainPlan], q: int, n_jobs: int) -> list[Ints]:
+    """Divide the chains into groups that fit into memory, at least one for every thread."""
+    cells = len(plans) * (len(trainer.data.cells) + trainer.data.n_rows * q)
+    n_groups = min(max(-(-cells // _CELLS_PER_GROUP), n_jobs), len(plans))
+    return [np.arange(g, len(plans), n_groups) for g in range(n_groups)]
+
+
+def _links_in_order(start: Ints, lengths: Ints) -> Ints:
+    """Return the numbers of the links of a group in the order in which they are grown."""
+    positions = range(int(lengths.max()))
+    return np.concatenate([start[lengths > position] + position for position in positions])
+
+
+def _grow_group(
+    trainer: TreeTrainer, X: Any, labels: Labels, plans: list[ChainPlan], features: ChainFeatures
+) -> list[Forest]:
+    """Grow chains side by side; return a forest for every position, with a tree per chain."""
+    lengths = np.array([len(plan.labels) for plan in plans])
+    # What the links of each chain hand on to those after them: a column for every label.
+    before = np.zeros((X.shape[0], len(plans) * len(labels)), dtype=np.int8)
+    forests = []
+    for position in range(lengths.max()):
+        active = np.flatnonzero(lengths > position)
+        label = np.array([plans[c].labels[position] for c in active])
+        known = np.column_stack([labels[j] for j in label])
+        rows = [plans[c].draw_rows(present) for c, present in zip(active, known.T)]
+        base = active * len(labels)
+        forest = _grow_links(trainer, rows, known, base, before, len(labels))
+        if features == "true":
+            before[:, base + label] = known
+        elif position + 1 < lengths.max():
+            _note_decisions(forest, X, Links(np.arange(len(active)), label, base), before)
+        forests.append(forest)
+    return forests
+
+
+def _grow_links(
+    trainer: TreeTrainer,
+    rows: list[Ints],
+    known: NDArray[np.int8],
+    base: Ints,
+    before: NDArray[np.int8],
+    n_labels: int,
+) -> Forest:
+    """Grow one tree for each list of rows, with their labels in the columns of ``known``."""
+    every, sizes = np.concatenate(rows), np.array([len(part) for part in rows])
+    link = np.repeat(np.arange(len(rows)), sizes)
+    data = stack_links(trainer.data, every, base[link], before, n_labels)
+    problems = Problems(
+        np.full(len(rows), 2, dtype=np.int32),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.arange(len(every), dtype=np.int32),
+        known[every, link].astype(np.int32),
+        False,
+    )
+    return grow_forest(data, problems, trainer.options)
+
+
+def _note_decisions(forest: Forest, X: Any, links: Links, before: NDArray[np.int8]) -> None:
+    """Write down what some links decide about every row."""
+    walk = Walk(forest, X.shape[1])
+    for start, stop, block in walk.blocks(X):
+        walk.ask(block, links, before[start:stop], False, np.empty((stop - start, 0)))
+
+
+def _join(forests: list[Forest]) -> Forest:
+    """Put forests over the same features together."""
+    parts = {field.name for field in fields(Forest)} - {"n_categories", "node_start"}
+    sizes = np.concatenate([forest.sizes for forest in forests])
+    return Forest(
+        n_categories=forests[0].n_categories,
+        node_start=np.concatenate([[0], np.cumsum(sizes)]),
+        **{name: np.concatenate([getattr(f, name) for f in forests]) for name in parts},
+    )
+
+
+def fit_chains(
+    trainer: Trainer,
+    X: Any,
+    Y: csr_array,
+    plans: list[ChainPlan],
+    *,
+    features: ChainFeatures,
+    label_names: tuple[Any, ...] | None,
+    n_jobs: int | None,
+) -> Chains:
+    """Fit the planned chains.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Of the rows of X.
+    X, Y : array or csr_array
+        Clean rows and labels.
+    plans : list of ChainPlan
+        What the chains learn.
+    features : {"true", "predicted"}
+        What links learn from behind X: the labels before theirs as they are, or as the links
+        before decide.
+    label_names : tuple or None
+        Names of the labels, for trees to print.
+    n_jobs : int or None
+        Chains fitted at a time; the result does not depend on it.
+    """
+    if isinstance(trainer, TreeTrainer):
+        names = tuple(map(str, label_names or (f"y{j}" for j in range(Y.shape[1]))))
+        return fit_tree_chains(
+            trainer, X, Y, plans, features=features, label_names=names, n_jobs=n_jobs
+        )
+    assert isinstance(trainer, CloneTrainer)
+    return fit_clone_chains(trainer, Y, plans, features=features, n_jobs=n_jobs)

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._validation import CategoricalFeatures, Data
-from labelance.learners._models import Rows
-from labelance.learners._problems import Split, split_against_virtual, split_pairs
-from labelance.learners._with_estimator import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._reduction import Rows, Split, split_against_virtual, split_pairs
 
 _ROWS_PER_BLOCK = 1 << 19  # of the pairwise problems that are in memory at a time
 

@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
-from labelance.learners._models import Rows
-from labelance.learners._problems import Split
-from labelance.learners._with_thresholds import LearnerWithThresholds, ThresholdSearch
+from labelance.learners._reduction import Rows, Split
+from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]

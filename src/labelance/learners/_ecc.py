@@ -11,10 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
-from labelance.learners._chains import ChainFeatures, ChainPlan, Ints
-from labelance.learners._fit_chains import fit_chains
-from labelance.learners._models import Floats, Rows
-from labelance.learners._with_estimator import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
+from labelance.learners._reduction import Floats, Rows
 
 SHARE_WITHOUT_BOOTSTRAP = 0.67
 

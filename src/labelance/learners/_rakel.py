@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
-from labelance.learners._models import Rows
-from labelance.learners._problems import split_labelsets, split_powerset
-from labelance.learners._with_estimator import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._reduction import Rows, split_labelsets, split_powerset
 
 
 class RAkEL(LearnerWithEstimator):

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance.ensemble import EMLS, LabelThresholds
-from labelance.ensemble._training_sets import TrainingSet
-from labelance.ensemble._tuned import find_thresholds, relevance
+from labelance.ensemble import EMLS, LabelThresholds, TrainingSet
 from labelance.exceptions import NothingToSampleError
-from labelance.learners._base import BaseMultiLabelClassifier
+from labelance.learners import BaseMultiLabelClassifier, find_thresholds, relevance
 from labelance.study._design import Learner, Method
 from labelance.study._folds import FoldData
 from labelance.study._measures import disagreement

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labelance.datasets import dataset_info
-from labelance.ensemble._tuned import relevance
 from labelance.exceptions import InputError, LabelanceError
+from labelance.learners import relevance
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._folds import StudyData, load
 from labelance.study._members import fit_member

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance.ensemble._tuned import CV_FOLDS
+from labelance.learners import CV_FOLDS
 from labelance.study._cells import Cell
 from labelance.study._study import Study
 

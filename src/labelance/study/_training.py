@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance.ensemble._training_sets import Source, TrainingSet, make_source
+from labelance.ensemble import Source, TrainingSet, make_source
 from labelance.exceptions import NothingToSampleError
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._design import Family
