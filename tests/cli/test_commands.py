@@ -278,3 +278,11 @@ def test_labels_that_only_look_like_numbers_are_names(call, songs, labels):
     code, _, err = call("describe", songs, f"--labels={labels}")
     assert code == 1
     assert "is a column" in err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", ["describe", "study run"])
+def test_a_name_too_long_for_a_file_is_no_file(call, command):
+    code, _, err = call(*command.split(), "a" * 5000)
+    assert code in (1, 2)
+    assert "Traceback" not in err
+    assert "OSError" not in err

@@ -59,7 +59,7 @@ def load(
     data: str, labels: str | None, protocol: Protocol = None, max_memory: str | None = None
 ) -> MultiLabelDataset:
     """Read a file, or load a dataset of the catalogue by name."""
-    if Path(data).is_file():
+    if os.path.isfile(data):  # no error for a name that is too long for a file
         if protocol:
             raise InputError(
                 "--protocol prepares datasets of the catalogue",

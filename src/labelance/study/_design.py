@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, asdict, dataclass
 from pathlib import Path
@@ -166,14 +167,15 @@ def content_of(source: DataSource) -> str | None:
     names = list(files_of(vars(source)).values())
     if source.path is not None and source.labels is None:
         beside = label_file_beside(Path(source.path))
-        names += [str(beside)] if beside.is_file() else []
+        names += [str(beside)] if os.path.isfile(beside) else []
     return _hash_files(names)
 
 
 def _hash_files(names: Iterable[str]) -> str | None:
     """Return a hash of what files say, or None if one is not there, or none is named."""
     paths = list(map(Path, names))
-    if not paths or not all(path.is_file() for path in paths):
+    # Not Path.is_file, which raises for a name that is longer than names may be.
+    if not paths or not all(map(os.path.isfile, paths)):
         return None
     return digest([hashlib.sha256(path.read_bytes()).hexdigest() for path in paths])
 

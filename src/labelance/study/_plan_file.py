@@ -57,7 +57,7 @@ def load_study(what: str | Path) -> Study:
     if str(what) in PRESETS:
         return PRESETS[str(what)]()
     path = Path(what)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise StudyError(
             f"A study is one of {', '.join(PRESETS)}, or a TOML file",
             f"{str(what)!r} is neither",
