@@ -37,7 +37,7 @@ import numpy as np
 
 from labelance.datasets import read_multilabel
 from labelance.datasets._rda import read_rda
-from labelance.datasets.formats._xml import read_label_names
+from labelance.datasets.formats._labels import read_label_names
 from labelance.exceptions import LabelanceError
 from labelance.study import import_results, load_study
 

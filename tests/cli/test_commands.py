@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from labelance import __version__
 from labelance.cli import main
-from labelance.cli._comparison import fit_methods
+from labelance.cli._demo import fit_methods
 from labelance.datasets import make_multilabel_imbalanced, read_multilabel
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from labelance.datasets import _recipes, dataset_info, fetch_dataset, list_datasets, load_dataset
-from labelance.datasets._download import git_blob_id
+from labelance.datasets import _download, dataset_info, fetch_dataset, list_datasets, load_dataset
+from labelance.datasets._download import convert_mldr, git_blob_id, join_arff
 from labelance.datasets._rda import Numbers, RObject, read_rda
-from labelance.datasets._recipes import convert_mldr, join_arff
 from labelance.exceptions import DataFileError
 
 HEADER = b"@relation r\n@attribute a numeric\n@attribute l {0,1}\n"
@@ -120,7 +119,7 @@ def test_the_registered_conversion_is_repeated_byte_for_byte(name, data_dir, mon
     labels = r_list({"index": RObject(Numbers(len(index), np.arange(len(index)), index), {})})
     frame = r_list(dict(zip([*data.feature_names, *data.label_names], columns)))
     whole = {"x": r_list({"dataset": frame, "labels": labels})}
-    monkeypatch.setattr(_recipes, "read_rda", lambda content, path: whole)
+    monkeypatch.setattr(_download, "read_rda", lambda content, path: whole)
     arff, xml = convert_mldr(info, b"")
     assert hashlib.sha256(arff).hexdigest() == info.sha256_arff
     assert hashlib.sha256(xml).hexdigest() == info.sha256_xml

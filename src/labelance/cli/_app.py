@@ -10,17 +10,11 @@ import typer
 from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance import __version__
-from labelance.cli import (
-    _convert,
-    _datasets,
-    _demo,
-    _describe,
-    _methods,
-    _resample,
-    _split,
-    _study,
-)
+from labelance.cli import _datasets, _study
 from labelance.cli._console import errors, fail
+from labelance.cli._demo import demo
+from labelance.cli._files import convert, describe, split
+from labelance.cli._resample import methods, resample
 from labelance.exceptions import LabelanceError
 
 _EXIT_CODES = (
@@ -38,12 +32,22 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo", epilog=_demo.EXAMPLE)(_demo.demo)
-app.command("describe", epilog=_describe.EXAMPLE)(_describe.describe)
-app.command("resample", epilog=_resample.EXAMPLE)(_resample.resample)
-app.command("methods", epilog=_methods.EXAMPLE)(_methods.methods)
-app.command("split", epilog=_split.EXAMPLE)(_split.split)
-app.command("convert", epilog=_convert.EXAMPLE)(_convert.convert)
+app.command("demo", epilog="Example: labelance demo --picture demo.png")(demo)
+app.command("describe", epilog="Example: labelance describe songs.csv --labels happy,sad,calm")(
+    describe
+)
+app.command(
+    "resample",
+    epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "
+    "-o more.arff",
+)(resample)
+app.command("methods", epilog="Example: labelance methods mlsol")(methods)
+app.command(
+    "split",
+    epilog="Example: labelance split yeast.arff --sizes 0.6,0.2,0.2 "
+    "-o train.npz,valid.npz,test.npz",
+)(split)
+app.command("convert", epilog="Example: labelance convert yeast.arff.gz yeast.npz")(convert)
 app.add_typer(_datasets.app, name="datasets")
 app.add_typer(_study.app, name="study")
 

@@ -1,16 +1,17 @@
-"""``labelance resample``: any sampler on any file."""
+"""``labelance resample`` and ``labelance methods``: any sampler on any file."""
 
 from __future__ import annotations
 
 import json as json_text
 from dataclasses import replace
+from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import labelance
-from labelance.cli._console import console, errors, print_json
+from labelance.cli._console import console, errors, print_json, print_table
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -25,10 +26,7 @@ from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
-
-EXAMPLE = (
-    "Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 -o more.arff"
-)
+    from labelance.sampling import SamplerTraits
 
 
 def resample(
@@ -149,3 +147,50 @@ def _report(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def methods(
+    name: Annotated[
+        str | None, typer.Argument(help="One sampler, to read all about it.", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the samplers and what each does to the rows; or tell all about one of them."""
+    if name is not None:
+        _print_one(name)
+        return
+    rows = [_row(name, kind) for name, kind in sorted(labelance.sampling.all_samplers().items())]
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        "Samplers",
+        ("method", "rows", "what it is"),
+        [(row["method"], row["rows"], row["summary"]) for row in rows],
+        left=3,
+    )
+
+
+def _print_one(name: str) -> None:
+    known = {key.lower(): kind for key, kind in labelance.sampling.all_samplers().items()}
+    if name.lower() not in known:
+        raise InputError(
+            "methods takes the name of a sampler",
+            f"there is none called {name!r}",
+            f"Choose from: {', '.join(sorted(known))}",
+        )
+    print(getdoc(known[name.lower()]))
+
+
+def _row(name: str, kind: Any) -> dict[str, Any]:
+    return {
+        "method": name,
+        "rows": _verbs(kind().traits),
+        "summary": (getdoc(kind) or "").partition("\n")[0],
+        "parameters": sorted(kind._get_param_names()),
+    }
+
+
+def _verbs(traits: SamplerTraits) -> str:
+    verbs = [verb for verb in ("adds", "deletes", "edits") if getattr(traits, verb)]
+    return ", ".join(verbs)

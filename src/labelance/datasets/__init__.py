@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from labelance.datasets._protocol import drop_rare_labels as drop_rare_labels
     from labelance.datasets._protocol import keep_frequent_features as keep_frequent_features
     from labelance.datasets._registry import DatasetInfo as DatasetInfo
-    from labelance.datasets.formats._read import read_multilabel as read_multilabel
-    from labelance.datasets.formats._write import write_multilabel as write_multilabel
+    from labelance.datasets.formats._read_write import read_multilabel as read_multilabel
+    from labelance.datasets.formats._read_write import write_multilabel as write_multilabel
     from labelance.datasets.synthetic._figures import Figure2 as Figure2
     from labelance.datasets.synthetic._figures import make_figure1 as make_figure1
     from labelance.datasets.synthetic._figures import make_figure2 as make_figure2
@@ -46,8 +46,8 @@ _NAMES = {
     "list_datasets": "labelance.datasets._catalogue",
     "load_dataset": "labelance.datasets._catalogue",
     "verify_dataset": "labelance.datasets._catalogue",
-    "read_multilabel": "labelance.datasets.formats._read",
-    "write_multilabel": "labelance.datasets.formats._write",
+    "read_multilabel": "labelance.datasets.formats._read_write",
+    "write_multilabel": "labelance.datasets.formats._read_write",
     "Figure2": "labelance.datasets.synthetic._figures",
     "make_figure1": "labelance.datasets.synthetic._figures",
     "make_figure2": "labelance.datasets.synthetic._figures",

@@ -194,7 +194,9 @@ def load_dataset(
     >>> load_dataset("yeast", protocol="paper")  # doctest: +SKIP
     MultiLabelDataset('yeast', 2417 samples, 103 features, 14 labels)
     """
-    from labelance.datasets.formats._read import read_multilabel  # needs numba; the rest does not
+    from labelance.datasets.formats._read_write import (
+        read_multilabel,  # needs numba; the rest does not
+    )
 
     info = find_entry(name)
     files = _find_files(info, data_home)
@@ -242,8 +244,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     if here is not None:
         return here
     # Most calls end above, and need none of the network's machinery.
-    from labelance.datasets._download import download
-    from labelance.datasets._recipes import make_files
+    from labelance.datasets._download import download, make_files
 
     folder = get_data_home(data_home)
     contents = [download(source, folder, by_hand=_by_hand(info, folder)) for source in info.sources]

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.datasets.formats._memory import BYTES_PER_NAME, LEAST, TIMES
+from labelance.datasets.formats._text_file import BYTES_PER_NAME, LEAST, TIMES
 from labelance.exceptions import DataFileError
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {

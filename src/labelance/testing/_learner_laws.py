@@ -22,10 +22,10 @@ from labelance.exceptions import ConstantLabelWarning, LabelFormatError
 from labelance.metrics import get_joint_scorer
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL, SamplerTraits
-from labelance.testing import _sklearn_laws
+from labelance.testing._compatibility_laws import check_clones_and_set_params as check_parameters
+from labelance.testing._compatibility_laws import check_learns_from_hostile_data
 from labelance.testing._data import sampler_data
-from labelance.testing._hostile_laws import check_learns_from_hostile_data
-from labelance.testing._input_laws import assert_refused
+from labelance.testing._sampler_laws import assert_refused
 
 _SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
 
@@ -199,7 +199,7 @@ def check_refit_forgets(learner: Any) -> None:
 
 def check_clones_and_set_params(learner: Any) -> None:
     """``__init__`` stores its arguments unchanged and does nothing else; parameters round-trip."""
-    _sklearn_laws.check_clones_and_set_params(learner, SamplerTraits())
+    check_parameters(learner, SamplerTraits())
 
 
 def check_pickles(learner: Any) -> None:

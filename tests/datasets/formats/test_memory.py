@@ -12,7 +12,7 @@ import pytest
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
 from labelance.datasets._rda import read_rda
-from labelance.datasets.formats._memory import LEAST, find_budget, parse_amount, show_amount
+from labelance.datasets.formats._text_file import LEAST, find_budget, parse_amount, show_amount
 from labelance.exceptions import DataFileError, InputError
 
 # Reads every file named with at most 100 MB, in a process that can have little more than that.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets.formats import _bytes
+from labelance.datasets.formats import _text_file
 from labelance.datasets.formats._labels import _matches
 from labelance.exceptions import DataFileError, InputError
 
@@ -68,8 +68,8 @@ def test_a_last_line_needs_no_end(music):
 @pytest.mark.parametrize("size", [2, 3, 7, 64])
 def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
     data = read_multilabel(music)
-    monkeypatch.setattr(_bytes, "READ_SIZE", size)
-    monkeypatch.setattr(_bytes.TextFile._pieces, "__kwdefaults__", {"size": size})
+    monkeypatch.setattr(_text_file, "READ_SIZE", size)
+    monkeypatch.setattr(_text_file.TextFile._pieces, "__kwdefaults__", {"size": size})
     assert read_multilabel(music).same_as(data)
     zipped = music.with_suffix(".arff.gz")
     zipped.write_bytes(gzip.compress(MUSIC.encode(), mtime=0))
@@ -239,9 +239,9 @@ def test_text_that_a_sparse_row_leaves_out_is_empty(tmp_path):
 
 
 def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
-    from labelance.datasets.formats import _values
+    from labelance.datasets.formats import _tokenizer
 
-    monkeypatch.setattr(_values, "MOST_WORDS", 3)
+    monkeypatch.setattr(_tokenizer, "MOST_WORDS", 3)
     path = tmp_path / "a.csv"
     words = [f"w{i % 7}" for i in range(50)]
     path.write_text("word,l\n" + "".join(f"{word},1\n" for word in words))

@@ -1,7 +1,7 @@
-"""Where the cells of ARFF rows begin and end, dense and sparse, compiled.
+"""ARFF rows, dense and sparse: where their cells begin and end, compiled, and what can be wrong.
 
 Both kernels go through a block of whole lines, note the bounds of every cell, and stop at the
-first mistake. What the cells mean is the matter of `_values`.
+first mistake. What the cells mean is the matter of `_tokenizer`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelance._utils import kernel
-from labelance.datasets.formats._cells import (
+from labelance.datasets.formats._tokenizer import (
     CELLS,
     COLUMN,
     ESCAPED,
@@ -27,8 +27,8 @@ from labelance.datasets.formats._cells import (
     Longs,
     make_room,
     most_dense_rows,
+    parse_digits,
 )
-from labelance.datasets.formats._numbers import parse_digits
 
 # Mistakes in a row. UNCLOSED is also a mark, and differs from the other marks.
 TOO_FEW, TOO_MANY, EMPTY, WEIGHT, WRONG_KIND = range(11, 16)
@@ -239,3 +239,75 @@ def _fail(tally: Longs, mistake: int, column: int, start: int, stop: int) -> int
     """Note the mistake and where it is."""
     tally[MISTAKE], tally[COLUMN], tally[START], tally[STOP] = mistake, column, start, stop
     return FAILED
+
+
+# Mistakes in the values of a row, beside those in its form.
+NOT_A_NUMBER, UNKNOWN_VALUE = 101, 102
+
+MISTAKES: dict[int, tuple[str, str, str]] = {
+    TOO_FEW: (
+        "A row has {width} values, one for every attribute",
+        "this one has {column}",
+        "Add the values that are missing, ? where they are unknown",
+    ),
+    TOO_MANY: (
+        "A row has {width} values, one for every attribute",
+        "this one has more",
+        "Remove what is too much, and quote values with commas or spaces",
+    ),
+    EMPTY: (
+        "There is a value before every comma",
+        "the value of {name!r} is empty",
+        "Write ? for a missing value",
+    ),
+    UNCLOSED: (
+        "A quoted value ends on its line",
+        "the value of {name!r} does not",
+        "Close the quote",
+    ),
+    OPEN_ROW: (
+        "A sparse row ends with a brace",
+        "this one does not",
+        "Check that the file is whole, and close the row with }}",
+    ),
+    NOT_A_NUMBER: (
+        "{name!r} is numeric",
+        "its value is {token!r}",
+        "Write a number or ?, or declare the attribute nominal",
+    ),
+    UNKNOWN_VALUE: (
+        "The value of {name!r} is one that its attribute line declares",
+        "it is {token!r}",
+        "Declare this value, or correct it",
+    ),
+    WEIGHT: (
+        "Rows have no weights",
+        "this one is followed by {token!r}, as a weight is",
+        "Remove the weights; samples all count the same here",
+    ),
+    WRONG_KIND: (
+        "Rows are all dense or all sparse, as the first one is",
+        "there is {token!r}",
+        "Write all rows in the same way",
+    ),
+    BAD_INDEX: (
+        "A cell of a sparse row is the number of a column, from 0 to {width} less one, and a value",
+        "there is {token!r}",
+        "Correct the cell",
+    ),
+    NO_VALUE: (
+        "A cell of a sparse row is the number of a column and a value",
+        "column {column} has no value",
+        "Write the value, ? where it is unknown",
+    ),
+    UNORDERED: (
+        "The columns of a sparse row increase",
+        "column {column} comes too late or twice",
+        "Sort the cells of the row",
+    ),
+    TRAILING: (
+        "Cells are parted by commas and a row ends with its line",
+        "there is {token!r}",
+        "Correct the row, and quote values with spaces",
+    ),
+}

@@ -1,22 +1,210 @@
-"""Which columns of a table are labels, and which of their values means that a row has the label."""
+"""Label columns: the table of a file, which of its columns are labels, and Mulan's label files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress, count
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
-from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._table import Table
-from labelance.datasets.formats._xml import read_label_names
+from labelance.datasets._dataset import Categories, MultiLabelDataset, is_sparse
+from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError
+
+
+def refuse_repeated_names(
+    file: TextFile, names: Sequence[str], lines: Sequence[int] | None = None
+) -> None:
+    """Raise if two columns have one name; with ``lines``, say where the second is."""
+    if len(set(names)) == len(names):
+        return
+    name = Counter(names).most_common(1)[0][0]
+    second = names.index(name, names.index(name) + 1)
+    raise file.error(
+        None if lines is None else lines[second],
+        "Every column has its own name",
+        f"{name!r} comes twice",
+        "Rename one of them",
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """All columns of a file.
+
+    ``cells`` is an ndarray or csr_array of numbers and codes; ``lines`` has the line of every
+    row, so that a bad label can be pointed at, and is None where a file has no lines.
+    ``labels`` are the label columns that the file itself names, if it does.
+    """
+
+    file: TextFile
+    names: tuple[str, ...]
+    categories: Categories
+    cells: Any
+    lines: NDArray[np.int64] | None
+    name: str = ""
+    labels: tuple[int, ...] | None = None
+
+    def line(self, row: int) -> int | None:
+        """Line of the file that row ``row`` came from."""
+        return None if self.lines is None else int(self.lines[row])
+
+    def take(self, columns: NDArray[np.intp]) -> Table:
+        """Return the table of some columns."""
+        position = {int(j): i for i, j in enumerate(columns)}
+        labels = self.labels
+        return replace(
+            self,
+            names=tuple(self.names[j] for j in columns),
+            categories=tuple(self.categories[j] for j in columns),
+            cells=self.cells[:, columns],
+            labels=labels and tuple(position[j] for j in labels if j in position),
+        )
+
+    def sort_categories(self, columns: Iterable[int]) -> Table:
+        """Return the table with the values of some nominal columns in alphabetical order.
+
+        Values that were learned from the rows come in the order of the rows, which says nothing.
+        """
+        categories, cells = list(self.categories), self.cells
+        by_column = cells.tocsc() if is_sparse(cells) else cells
+        for j in columns:
+            values = categories[j] or ()
+            categories[j] = tuple(sorted(values))
+            rank = np.argsort(np.argsort(np.array(values, dtype=object)))
+            column = (
+                by_column.data[by_column.indptr[j] : by_column.indptr[j + 1]]
+                if is_sparse(cells)
+                else by_column[:, j]
+            )
+            here = ~np.isnan(column)
+            column[here] = rank[column[here].astype(np.intp)]
+        cells = by_column.tocsr() if is_sparse(cells) else by_column
+        return replace(self, categories=tuple(categories), cells=cells)
+
+
+# What the parser and the names may take for a byte of text, and how deep labels may be nested.
+MEMORY_PER_BYTE = 16
+MOST_LEVELS = 1000
+
+NAMESPACE = "http://mulan.sourceforge.net/labels"
+
+
+def read_label_names(path: Path, *, max_memory: int | None = None) -> tuple[str, ...]:
+    """Read the names of all labels of a Mulan label file, nested ones included."""
+    file, names = TextFile(path, max_memory=find_budget(path, max_memory)), list[str]()
+    parser, memory = _make_parser(file, names), 0
+    try:
+        for block in file.blocks():
+            memory += MEMORY_PER_BYTE * len(block)
+            file.require(memory, what="the label file")
+            parser.Parse(block, False)
+        parser.Parse(b"", True)
+    except DataFileError:
+        raise
+    except (LookupError, ValueError) as problem:
+        raise file.error(
+            1,
+            "The label file is in an encoding that can be read",
+            f"it says another ({problem})",
+            'Save it as UTF-8, with encoding="utf-8" in its first line',
+        ) from problem
+    except expat.ExpatError as problem:
+        raise file.error(
+            problem.lineno,
+            "The label file is well-formed XML",
+            f"it is not ({expat.errors.messages[problem.code]})",
+            "Correct it, or name the labels with labels=[…]",
+        ) from problem
+    return _distinct(file, names)
+
+
+def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
+    """Make a parser that collects names and refuses all that could expand or open files."""
+    parser = expat.ParserCreate()
+    level = 0
+
+    def refuse(*_: object) -> NoReturn:
+        raise file.error(
+            parser.CurrentLineNumber,
+            "A label file is plain XML",
+            "it has a document type or declares entities",
+            "Remove the DOCTYPE; nothing was expanded",
+        )
+
+    def leave(tag: str) -> None:
+        nonlocal level
+        level -= 1
+
+    def collect(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > MOST_LEVELS:
+            raise file.error(
+                parser.CurrentLineNumber,
+                f"Labels are nested in at most {MOST_LEVELS} levels",
+                "there are more",
+                "Close the elements, or name the labels with labels=[…]",
+            )
+        if tag.rpartition(":")[2] != "label":
+            return
+        if "name" not in attributes:
+            raise file.error(
+                parser.CurrentLineNumber,
+                "Every label has a name",
+                "this one has none",
+                'Write <label name="…"/>',
+            )
+        names.append(attributes["name"])
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler = collect
+    parser.EndElementHandler = leave
+    return parser
+
+
+def label_file_bytes(label_names: Sequence[str]) -> bytes:
+    """Write label names as Mulan does."""
+    for name in label_names:
+        if any((ord(c) < 32 and c not in "\t\n\r") or c in "\ufffe\uffff" for c in name):
+            raise InputError(
+                "A label file holds names that XML can hold",
+                f"the label {name!r} has a control character",
+                "Rename the label, or write label_file=False",
+            )
+    # Line breaks and tabs in a name would be read as spaces unless they are written as numbers.
+    escapes = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+    rows = [f"<label name={quoteattr(name, escapes)}></label>" for name in label_names]
+    head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
+    return "\n".join([*head, *rows, "</labels>", ""]).encode()
+
+
+def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
+    if not names:
+        raise file.error(
+            None,
+            "The label file names the labels",
+            "it has no <label> element",
+            "Give the label file of Mulan, or name the labels with labels=[…]",
+        )
+    repeated, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise file.error(
+            None, "Every label is named once", f"{repeated!r} comes twice", "Remove one"
+        )
+    return tuple(names)
+
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
 

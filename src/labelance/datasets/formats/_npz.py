@@ -13,8 +13,12 @@ from scipy.sparse import csr_array
 
 from labelance._arrays import check_compressed
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
-from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._memory import BYTES_PER_NAME, BYTES_PER_NUMBER, json_memory
+from labelance.datasets.formats._text_file import (
+    BYTES_PER_NAME,
+    BYTES_PER_NUMBER,
+    TextFile,
+    json_memory,
+)
 from labelance.exceptions import DataFileError
 
 VERSION = 1

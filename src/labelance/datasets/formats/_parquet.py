@@ -11,9 +11,13 @@ from scipy.sparse import csr_array
 
 from labelance._utils import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
-from labelance.datasets.formats._bytes import TextFile
-from labelance.datasets.formats._memory import BYTES_PER_NAME, BYTES_PER_NUMBER, json_memory
-from labelance.datasets.formats._table import Table, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, refuse_repeated_names
+from labelance.datasets.formats._text_file import (
+    BYTES_PER_NAME,
+    BYTES_PER_NUMBER,
+    TextFile,
+    json_memory,
+)
 from labelance.exceptions import DataFileError, InputError
 
 METADATA_KEY = b"labelance"

@@ -1,4 +1,4 @@
-"""``labelance split``: parts in which every label keeps its share."""
+"""``labelance describe``, ``convert`` and ``split``: what one can do with a data file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import print_json, print_table
+from labelance.cli._console import console, print_json, print_table
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -21,7 +21,70 @@ from labelance.cli._data import (
 )
 from labelance.exceptions import InputError
 
-EXAMPLE = "Example: labelance split yeast.arff --sizes 0.6,0.2,0.2 -o train.npz,valid.npz,test.npz"
+
+def describe(
+    data: DataArgument,
+    labels: LabelsOption = None,
+    protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
+    k: Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")] = 5,
+    scale: Annotated[
+        Literal["range", "standard"] | None,
+        typer.Option(help="Divide features by their range or standard deviation first."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how imbalanced multi-label data are, over all and label by label.
+
+    Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
+    rare and outlier cells among each label's minority.
+    """
+    dataset = load(data, labels, protocol, max_memory)
+    result = labelance.profile(
+        dataset.X,
+        dataset.Y,
+        k=k or None,
+        scale=scale,
+        categorical_features=dataset.categorical_features,
+        missing="distance",
+        label_names=dataset.label_names,
+    )
+    if json:
+        print_json({"data": data, **result.to_dict()})
+    else:
+        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
+
+
+OutArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OUT", help="Where to write; its ending says the format.", show_default=False
+    ),
+]
+
+
+def convert(
+    data: DataArgument,
+    out: OutArgument,
+    labels: LabelsOption = None,
+    protocol: ProtocolOption = None,
+    max_memory: MaxMemoryOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Convert a data file to another format.
+
+    ARFF, Parquet and NPZ keep everything; CSV has no declared categories, and LibSVM has no
+    names and is sparse.
+    """
+    check_free(out, force)
+    dataset = load(data, labels, protocol, max_memory)
+    labelance.datasets.write_multilabel(dataset, out, overwrite=force)
+    console.print(
+        f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, "
+        f"{dataset.n_labels} labels",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def split(

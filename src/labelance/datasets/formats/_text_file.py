@@ -1,20 +1,86 @@
-"""Whole lines of a file, block by block: gunzip, count bytes and lines, refuse what is not text.
+"""Text files: lines block by block, gzipped or not, within a budget of memory; cells as text.
 
-A parser that works on blocks of bytes needs no more memory than a block and what it builds.
+A parser that works on blocks of bytes needs no more memory than a block and what it builds. A
+file of some kilobytes can stand for gigabytes, by compression or by what it declares, so every
+reader adds up what its result will take and asks before it takes it.
 """
 
 from __future__ import annotations
 
 import codecs
+import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from labelance.datasets.formats._memory import LEAST, show_amount
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.exceptions import DataFileError, InputError
+
+# Unless told, so much in any case, and so many times the size of the file.
+LEAST = 1 << 30
+TIMES = 100
+VARIABLE = "LABELANCE_MAX_MEMORY"
+
+# A short Python string and its place in a tuple.
+BYTES_PER_NAME = 64
+BYTES_PER_NUMBER = 8
+
+_AMOUNT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:([kmgtp])(i?)b?|b)?\s*", re.A | re.I)
+_UNITS = "kmgtp"
+
+
+def find_budget(path: Path, max_memory: int | str | None = None) -> int:
+    """Return how many bytes the data of a file may take."""
+    if max_memory is None:
+        max_memory = os.environ.get(VARIABLE)
+    if max_memory is not None:
+        return parse_amount(max_memory)
+    try:
+        return max(LEAST, TIMES * path.stat().st_size)
+    except OSError:
+        return LEAST  # whoever opens the file says what is wrong with it
+
+
+def parse_amount(amount: int | str) -> int:
+    """Return a number of bytes, such as 4000000000 for ``"4GB"``.
+
+    Examples
+    --------
+    >>> from labelance.datasets.formats._text_file import parse_amount
+    >>> parse_amount("4GB"), parse_amount("1.5 GiB"), parse_amount(1024)
+    (4000000000, 1610612736, 1024)
+    """
+    if not isinstance(amount, str) and not isinstance(amount, bool) and int(amount) > 0:
+        return int(amount)
+    match = _AMOUNT.fullmatch(str(amount)) if isinstance(amount, str) else None
+    if match is None or not float(match[1]):
+        raise InputError(
+            "max_memory is a number of bytes, or an amount such as '4GB' or '512MiB'",
+            f"max_memory={amount!r}",
+            "Give it like this, or leave it out",
+        )
+    power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+def show_amount(amount: int) -> str:
+    """Write a number of bytes for people: ``4.1 GB``."""
+    power = min((len(str(amount)) - 1) // 3, len(_UNITS))
+    return f"{amount / 1000**power:.3g} {_UNITS[power - 1].upper() if power else ''}B"
+
+
+def json_memory(text: bytes) -> int:
+    """Bound what the values of a JSON text take: each follows a comma or opens something."""
+    return len(text) + BYTES_PER_NAME * sum(map(text.count, (b",", b"[", b"{")))
+
 
 GZIP_MAGIC = b"\x1f\x8b"
 READ_SIZE = 1 << 18
@@ -236,3 +302,61 @@ def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:
         inside ^= text.count(quote, before, cut) % 2 == 1
         cut = before
     return cut
+
+
+Words = NDArray[np.object_]
+
+# Rows are written in blocks of about this many cells.
+BLOCK_CELLS = 1 << 20
+
+
+def number_texts(values: NDArray[np.float64], *, missing: str, infinity: str) -> list[str]:
+    """Write numbers with as few digits as give the same double back, in one go."""
+    if not values.size:
+        return []
+    text = repr(values.tolist())[1:-1] + ","
+    text = text.replace(".0,", ",").replace("nan", missing).replace("inf", infinity)
+    return text[:-1].split(", ")
+
+
+def row_blocks(data: MultiLabelDataset) -> Iterator[slice]:
+    """Yield slices of rows that have about BLOCK_CELLS cells, zeros counted."""
+    size = max(BLOCK_CELLS // max(data.n_features + data.n_labels, 1), 1)
+    for start in range(0, data.n_samples, size):
+        yield slice(start, start + size)
+
+
+class CellWriter:
+    """The cells of a dataset, features then labels, as text."""
+
+    def __init__(
+        self, data: MultiLabelDataset, quote: Callable[[str], str], *, missing: str, infinity: str
+    ) -> None:
+        self.data, self.missing, self.infinity = data, missing, infinity
+        lists = [values or () for values in data.categories] + [()] * data.n_labels
+        self.nominal = np.concatenate([data.categorical_features, np.zeros(data.n_labels, bool)])
+        self.first = np.cumsum([0, *map(len, lists)])
+        self.words: Words = np.array([quote(v) for values in lists for v in values] + [""], object)
+
+    def dense_rows(self) -> Iterator[list[list[str]]]:
+        """Yield blocks of rows, each row the texts of all its cells."""
+        width = self.data.n_features + self.data.n_labels
+        for rows in row_blocks(self.data):
+            X: Any = self.data.X[rows]
+            X = X.toarray() if is_sparse(X) else X
+            table = np.hstack([X, self.data.Y[rows].toarray()])
+            columns = np.tile(np.arange(width), len(table))
+            yield self._texts(table.reshape(-1), columns).reshape(table.shape).tolist()
+
+    def sparse_rows(self) -> Iterator[tuple[csr_array, Words]]:
+        """Yield blocks of rows as a CSR and the texts of what it stores."""
+        for rows in row_blocks(self.data):
+            block = hstack([self.data.X[rows], self.data.Y[rows]], format="csr")
+            yield block, self._texts(block.data, block.indices)
+
+    def _texts(self, values: NDArray[np.float64], columns: NDArray[Any]) -> Words:
+        numbers = number_texts(values, missing=self.missing, infinity=self.infinity)
+        texts: Words = np.array(numbers, dtype=object)
+        named = self.nominal[columns] & ~np.isnan(values)
+        texts[named] = self.words[self.first[columns[named]] + values[named].astype(np.intp)]
+        return texts

@@ -1,0 +1,345 @@
+"""Read and write files of multi-label data in any format."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, get_args
+
+import numpy as np
+
+from labelance._utils import replace_when_done
+from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
+from labelance.datasets.formats._csv import read_csv, write_csv
+from labelance.datasets.formats._labels import (
+    Labels,
+    Table,
+    label_file_beside,
+    label_file_bytes,
+    read_label_names,
+    split_labels,
+)
+from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
+from labelance.datasets.formats._npz import read_npz, write_npz
+from labelance.datasets.formats._parquet import read_parquet, write_parquet
+from labelance.datasets.formats._text_file import TextFile, find_budget
+from labelance.exceptions import DataFileError, InputError
+
+Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_SUFFIXES: dict[str, Format] = {
+    ".arff": "arff",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".svm": "libsvm",
+    ".txt": "libsvm",
+    ".npz": "npz",
+}
+
+
+_BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
+
+
+def find_format(path: Path, format: str | None) -> Format:
+    """Return the format that is named, or the one that the file name ends with."""
+    zipped = path.suffix.lower() == ".gz"
+    inner = path.with_suffix("") if zipped else path
+    found = _SUFFIXES.get(inner.suffix.lower()) if format is None else _BY_NAME.get(format)
+    if zipped and found in ("parquet", "npz"):
+        raise InputError(
+            "Parquet and NPZ are compressed by themselves",
+            f"{path.name!r} would be gzipped",
+            "Take .gz off the name",
+        )
+    if found is None:
+        raise InputError(
+            f"A file is of one of the formats {', '.join(FORMATS)}",
+            f"format={format!r}" if format else f"{path.name!r} ends otherwise",
+            "Name the format, such as format='csv', or use an ending such as .arff or .csv.gz",
+        )
+    return found
+
+
+# What reads a format, and the options of `read_multilabel` that it takes.
+_TABLE = frozenset({"labels", "present"})
+_READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
+    "arff": (read_arff, _TABLE | {"text"}),
+    "csv": (read_csv, _TABLE | {"separator", "categorical"}),
+    "tsv": (partial(read_csv, separator="\t"), _TABLE | {"categorical"}),
+    "parquet": (read_parquet, _TABLE),
+    "libsvm": (
+        read_libsvm,
+        frozenset({"first_feature", "first_label", "n_features", "n_labels"}),
+    ),
+    "npz": (read_npz, frozenset()),
+}
+
+
+def read_multilabel(
+    path: str | PathLike[str],
+    *,
+    labels: Labels = None,
+    format: Format | None = None,
+    present: str | Collection[str] | None = None,
+    text: TextPolicy | None = None,
+    separator: str | None = None,
+    categorical: Sequence[str] | None = None,
+    first_feature: Literal[0, 1] | None = None,
+    first_label: Literal[0, 1] | None = None,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    encoding: str = "utf-8",
+    max_memory: int | str | None = None,
+) -> MultiLabelDataset:
+    r"""Read multi-label data from a file: ARFF, CSV, TSV, Parquet, LibSVM text or NPZ.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or gzipped. Its ending tells the format.
+    labels : int, str, path-like or sequence of str, optional
+        Which columns are labels: their names, in any order; a name with ``*`` for any
+        characters (``"TAG_*"``); a number, from the front or, if negative, from the end
+        (``-14``: the last 14 columns); or an XML label file as Mulan has. If left out, the label
+        file of the same name beside ``path`` (``yeast.xml`` for ``yeast.arff.gz``) is used, or
+        else what the file says itself, as MEKA's does by ``-C`` in the relation name. LibSVM and
+        NPZ files always say it themselves.
+    format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional
+        The format, where the ending does not tell.
+    present : str or collection of str, optional
+        The values of label columns that mean that a row has the label; 1, true, yes and the
+        like unless given.
+    text : {"error", "nominal", "drop"}, default="error"
+        What to do with string and date attributes of ARFF: refuse them, make every distinct
+        text a category, or leave the column out.
+    separator : str, default=","
+        What stands between the cells of a CSV file.
+    categorical : sequence of str, optional
+        Columns of a CSV or TSV file that are nominal even if they hold numbers only.
+    first_feature, first_label : {0, 1}, optional
+        The number of the first feature and label in LibSVM text. Labels count from 0 unless
+        told. Features count from 0 if the file begins with a line ``n d q`` or has a feature 0,
+        else from 1.
+    n_features, n_labels : int, optional
+        How many there are in LibSVM text that does not begin with a line ``n d q``; as many as
+        are used unless told.
+    encoding : str, default="utf-8"
+        The encoding of a text file.
+    max_memory : int or str, optional
+        The most memory that the data, names included, may take, in bytes or as ``"4GB"``: a guard
+        against small files made to fill the memory. A gzipped file may not unzip to more, either.
+        Unless given, what the environment variable ``LABELANCE_MAX_MEMORY`` says, or else 1 GiB or
+        100 times the size of the file, whichever is more.
+
+    Returns
+    -------
+    MultiLabelDataset
+        Features and labels in the order of the file. Rows that are sparse in the file are
+        sparse in X.
+
+    Raises
+    ------
+    DataFileError
+        The file is broken; the message names the file, the line and what to do.
+
+    Notes
+    -----
+    Dense text formats give a dense X. In CSV an unquoted cell that is empty, ``?``, ``NA``,
+    ``NaN`` or ``null`` is missing; columns with any other word in them are nominal, their values
+    in alphabetical order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelance.datasets import read_multilabel
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "songs.csv"
+    ...     _ = file.write_text("beat,key,is_sad,is_calm\n120,C,0,1\n90.5,a,1,1\n")
+    ...     songs = read_multilabel(file, labels="is_*")
+    >>> songs
+    MultiLabelDataset('', 2 samples, 2 features (1 nominal), 2 labels)
+    >>> songs.categories
+    (None, ('C', 'a'))
+    """
+    kind = find_format(Path(path), format)
+    given = {
+        "labels": labels,
+        "present": present,
+        "text": text,
+        "separator": separator,
+        "categorical": categorical,
+        "first_feature": first_feature,
+        "first_label": first_label,
+        "n_features": n_features,
+        "n_labels": n_labels,
+    }
+    read, takes = _READERS[kind]
+    options = {name: value for name, value in given.items() if value is not None}
+    _check_options(options, takes, kind)
+    budget = find_budget(Path(path), max_memory)
+    file = TextFile(Path(path), encoding=encoding, max_memory=budget)
+    found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
+    return found if isinstance(found, MultiLabelDataset) else split_labels(found, labels, present)
+
+
+def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -> None:
+    for name in options:
+        if name not in takes:
+            raise InputError(
+                f"The options of a file of format {kind} are {', '.join(sorted(takes)) or 'none'}",
+                f"{name} was given",
+                "Leave it out, or name the format if the ending misleads",
+            )
+
+
+_WRITERS: dict[Format, Callable[[MultiLabelDataset, BinaryIO], None]] = {
+    "arff": write_arff,
+    "csv": write_csv,
+    "tsv": partial(write_csv, separator="\t"),
+    "parquet": write_parquet,
+    "libsvm": write_libsvm,
+    "npz": write_npz,
+}
+
+# Formats that need a file beside them to say which columns are labels.
+_WITH_LABEL_FILE = ("arff", "csv", "tsv")
+
+
+def write_multilabel(
+    data: MultiLabelDataset | tuple[Any, Any],
+    path: str | PathLike[str],
+    *,
+    format: Format | None = None,
+    overwrite: bool = False,
+    label_file: bool = True,
+) -> Path:
+    """Write multi-label data to a file that `read_multilabel`, and others, can read.
+
+    Parameters
+    ----------
+    data : MultiLabelDataset or tuple
+        A dataset, or X and Y as arrays, sparse matrices or data frames.
+    path : str or path-like
+        Where to write. The ending tells the format; with ``.gz`` after it the file is gzipped.
+    format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional
+        The format, where the ending does not tell.
+    overwrite : bool, default=False
+        Write over files that exist.
+    label_file : bool, default=True
+        Beside ARFF, CSV and TSV also write an XML file with the names of the labels, as Mulan
+        needs it and as `read_multilabel` finds it.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Notes
+    -----
+    Files are written under a temporary name and renamed when they are whole. Numbers are
+    written with as many digits as it takes to read the same ones back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+    >>> data = MultiLabelDataset([[0.1, 2.0], [1.5, 3.0]], [[1, 0], [1, 1]], name="tiny")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_multilabel(data, Path(folder) / "tiny.arff.gz")
+    ...     sorted(file.name for file in Path(folder).iterdir())
+    ...     read_multilabel(file).same_as(data)
+    ['tiny.arff.gz', 'tiny.xml']
+    True
+    """
+    path = Path(path)
+    kind = find_format(path, format)
+    dataset = data if isinstance(data, MultiLabelDataset) else MultiLabelDataset.from_data(*data)
+    _check(dataset, kind)
+    beside = label_file_beside(path) if label_file and kind in _WITH_LABEL_FILE else None
+    if beside is not None and _names_same_labels(beside, dataset.label_names):
+        beside = None
+    if not overwrite:
+        _refuse_existing([path] if beside is None else [path, beside])
+    try:
+        with replace_when_done(path) as temporary:
+            _write(_WRITERS[kind], dataset, temporary, gzipped=path.suffix.lower() == ".gz")
+            if beside is not None:
+                with replace_when_done(beside) as other:
+                    other.write_bytes(label_file_bytes(dataset.label_names))
+    except UnicodeEncodeError as problem:
+        raise InputError(
+            "Names and values are text that UTF-8 can hold",
+            f"{problem.object!r} is not",
+            "Rename it",
+        ) from problem
+    return path
+
+
+def _write(
+    write: Callable[[MultiLabelDataset, BinaryIO], None],
+    data: MultiLabelDataset,
+    path: Path,
+    *,
+    gzipped: bool,
+) -> None:
+    with path.open("wb") as out:
+        if not gzipped:
+            return write(data, out)
+        # Neither name nor time goes in, so that the same data gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6) as zipped:
+            return write(data, zipped)  # type: ignore[arg-type]
+
+
+def _check(data: MultiLabelDataset, kind: Format) -> None:
+    """Refuse what no reader could tell apart: two columns of one name, codes of no value."""
+    name, times = Counter((*data.feature_names, *data.label_names)).most_common(1)[0]
+    if times > 1 and kind not in ("npz", "libsvm"):
+        raise InputError(
+            "Every column of a file has its own name",
+            f"{name!r} is the name of {times} of them",
+            "Rename the features or the labels, or write NPZ",
+        )
+    X: Any = data.X
+    columns = X.indices if is_sparse(X) else np.arange(data.n_features)
+    values = X.data if is_sparse(X) else X
+    counts = np.array([np.inf if c is None else len(c) for c in data.categories])[columns]
+    code = (0 <= values) & (values < counts) & (np.trunc(values) == values)
+    wrong = np.isfinite(counts) & ~code & ~np.isnan(values)
+    if wrong.any():
+        raise InputError(
+            "A nominal feature holds codes 0, 1, … of its categories",
+            "X has other values in one",
+            "Correct X or categories",
+        )
+
+
+def _names_same_labels(path: Path, names: tuple[str, ...]) -> bool:
+    """Tell whether a label file is there already and names these labels."""
+    if not path.is_file():
+        return False
+    try:
+        return set(read_label_names(path)) == set(names)
+    except DataFileError:
+        return False
+
+
+def _refuse_existing(paths: list[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise InputError(
+                "Files that exist are kept", f"{path} exists", "Give another name or overwrite=True"
+            )
