@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from labelance import study as study
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
+    from labelance.ensemble import EMLS as EMLS
+    from labelance.ensemble import EMLSMOTE as EMLSMOTE
+    from labelance.ensemble import EMLSOL as EMLSOL
+    from labelance.ensemble import ERHwRSMT as ERHwRSMT
     from labelance.imbalance import profile as profile
     from labelance.sampling import MLSOL as MLSOL
 
@@ -49,6 +53,10 @@ _ROOMS = (
 
 # Names that a user meets first, and the room each lives in.
 _NAMES = {
+    "EMLS": "labelance.ensemble",
+    "EMLSMOTE": "labelance.ensemble",
+    "EMLSOL": "labelance.ensemble",
+    "ERHwRSMT": "labelance.ensemble",
     "MLSOL": "labelance.sampling",
     "profile": "labelance.imbalance",
     "show_versions": "labelance._versions",

@@ -127,7 +127,7 @@ def test_oob_without_rows_left_out_is_refused(data):
 @pytest.mark.parametrize("threshold_data", ["train", "cv"])
 def test_every_way_to_find_thresholds(data, threshold, threshold_data):
     X, Y = data
-    model = EMLSOL(TREE, threshold=threshold, threshold_data=threshold_data, random_state=0)
+    model = EMLSOL(TREE, objective=threshold, threshold_data=threshold_data, random_state=0)
     model.fit(X, Y)
     if threshold is None:
         assert (model.thresholds_ == 0.5).all()
@@ -189,7 +189,7 @@ def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
     Y, scores = sp.csr_array(np.array([[1], [0]])), np.array([[0.0], [0.9]])
     with pytest.warns(UndefinedLabelWarning):
         assert best_thresholds(Y, scores, search="grid")[0] == 0.5
-    assert best_thresholds(Y, scores, search="grid", grid_mulan=True)[0] == 0
+    assert best_thresholds(Y, scores, search="grid", variant="mulan")[0] == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
@@ -211,7 +211,7 @@ def test_a_classifier_of_one_label_is_pointed_to_binary_relevance(data):
 def test_margins_become_scores_with_the_same_decision(data):
     X, Y = data
     margins = OneVsRestClassifier(LinearSVC(random_state=0))
-    model = EMLS(margins, None, n_estimators=1, threshold=None).fit(X, Y)
+    model = EMLS(margins, None, n_estimators=1, objective=None).fit(X, Y)
     scores = model.predict_proba(X)
     assert ((scores >= 0) & (scores <= 1)).all()
     assert_array_equal(model.predict(X), model.estimators_[0].predict(X))

@@ -162,14 +162,12 @@ VARIANTS = {
     "MLeNN by Jaccard": lambda new: new(label_distance="jaccard", threshold=0.5),
     "REMEDIAL without empty rows": lambda new: new(drop_empty=True),
     "BinaryRelevance over a classifier": lambda new: new(GaussianNB()),
-    "COCOA as the authors' program": lambda new: new(threshold_search="grid_mulan", strict=True),
+    "COCOA as the authors' program": lambda new: new(threshold_search="grid", variant="mulan"),
     "ECC by votes": lambda new: new(
         use_votes=True, threshold="cardinality", chain_features="predicted"
     ),
     "ECC over a classifier": lambda new: new(GaussianNB()),
-    "ECCRU3 as the authors' program": lambda new: new(
-        bootstrap_seed="shared", threshold_search="grid_mulan"
-    ),
+    "ECCRU3 as the authors' program": lambda new: new(threshold_search="grid", variant="mulan"),
     "ECCRU3 on true labels": lambda new: new(chain_features="true", threshold_search="grid"),
     "C45Classifier unpruned": lambda new: new(prune=False),
     "C45Classifier without raising": lambda new: new(
@@ -177,14 +175,14 @@ VARIANTS = {
     ),
     "C45Classifier with weighted classes": lambda new: new(class_weight="balanced"),
     "CalibratedLabelRanking soft": lambda new: new(soft=True),
-    "CalibratedLabelRanking as the authors' program": lambda new: new(silent_after_empty=True),
+    "CalibratedLabelRanking as the authors' program": lambda new: new(variant="mulan"),
     "LabelPowerset by the winner": lambda new: new(proba="winner"),
     "MLkNN scaled": lambda new: new(5, 0.5, scale="standard"),
-    "RAkEL of pairs": lambda new: new(labelset_size=2, n_models=4),
-    "EMLS on bags": lambda new: new(LabelPowerset(), MLSOL(), bootstrap=True, threshold="gmean"),
+    "RAkEL of pairs": lambda new: new(labelset_size=2, n_estimators=4),
+    "EMLS on bags": lambda new: new(LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean"),
     "EMLS with bags beside": lambda new: new(BinaryRelevance(), MLSOL(), bootstrap="beside"),
     "EMLS as the authors' program": lambda new: new(
-        BinaryRelevance(), MLSOL(), threshold_search="grid_mulan"
+        BinaryRelevance(), MLSOL(), threshold_search="grid", variant="mulan"
     ),
     "LabelThresholds on the training rows": lambda new: new(MLkNN(), threshold_data="train"),
 }

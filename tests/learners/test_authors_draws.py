@@ -112,7 +112,7 @@ class TheirECCRU3(ECCRU3):
 @pytest.mark.parametrize(("name", "n_folds"), [("flags", 10), ("emotions", 10), ("genbase", 2)])
 def test_eccru3(name, n_folds, authors_folds):
     for fold in authors_folds(name, "ECCRU3")[:n_folds]:
-        learner = TheirECCRU3(fold.estimator, threshold_search="grid_mulan")
+        learner = TheirECCRU3(fold.estimator, threshold_search="grid", variant="mulan")
         assert_equal_figures(fold, fit_in_their_order(fold, learner))
 
 
@@ -142,7 +142,7 @@ def test_cocoa(name, authors_folds, monkeypatch):
     monkeypatch.setattr(cocoa, "draw_couples", their_couples)
     monkeypatch.setattr(cocoa, "_draw_balanced", their_rows)
     for fold in authors_folds(name, "COCOA"):
-        learner = COCOA(fold.estimator, strict=True, threshold_search="grid_mulan")
+        learner = COCOA(fold.estimator, threshold_search="grid", variant="mulan")
         assert_equal_figures(fold, fit_in_their_order(fold, learner))
 
 

@@ -88,7 +88,9 @@ def test_a_classifier_without_probabilities_decides(small):
 def test_constant_labels_are_never_fitted(small):
     X, Y, new = small
     learner = BinaryRelevance(DecisionTreeClassifier()).fit(X, Y)
-    assert [isinstance(model, Constant) for model in learner.models_] == [False] * 4 + [True] * 2
+    assert [isinstance(model, Constant) for model in learner.estimators_] == [False] * 4 + [
+        True
+    ] * 2
     for estimator in (None, DecisionTreeClassifier()):
         scores = BinaryRelevance(estimator).fit(X, Y).predict_proba(new)
         assert np.all(scores[:, 4] == 0)
@@ -128,7 +130,7 @@ def test_categories_of_a_frame_are_nominal_and_all_declared():
     np.testing.assert_array_equal(framed.predict_proba(nominal_frame(new, 5)), expected)
     told = BinaryRelevance(tree).fit(codes, Y)
     np.testing.assert_array_equal(told.predict_proba(new), expected)
-    assert "word = w1" in framed.models_[0].export_text()
+    assert "word = w1" in framed.estimators_[0].export_text()
 
 
 def test_nominal_numbers_of_an_array_may_be_any_numbers():
@@ -159,7 +161,7 @@ class Spy(ClassifierMixin, BaseEstimator):
 def test_other_estimators_get_the_rows_as_they_came(kind, small):
     X, Y, new = small
     learner = BinaryRelevance(Spy()).fit(kind(X), Y)
-    assert learner.models_[0].kind_ is type(kind(X))
+    assert learner.estimators_[0].kind_ is type(kind(X))
     learner.predict(kind(new))
 
 

@@ -60,7 +60,7 @@ def test_every_model_gives_one_vote(soft, small):
     X, Y, new = small
     learner = CalibratedLabelRanking(soft=soft).fit(X, Y)
     votes = learner._votes(new, new)
-    n_models = sum(len(models) for models in learner.models_)
+    n_models = sum(len(models) for models in learner.estimators_)
     assert n_models == Y.shape[1] + len(learner.pairs_)
     np.testing.assert_allclose(votes.sum(axis=1), n_models, rtol=1e-12)
 
@@ -80,7 +80,7 @@ def test_pairs_without_rows_do_not_vote(estimator, slip, small):
     """The second label equals the fourth, so that one pair in the middle has no row."""
     X, Y, new = small
     Y = Y[:, [0, 1, 2, 1]]
-    learner = CalibratedLabelRanking(estimator, silent_after_empty=slip).fit(X, Y)
+    learner = CalibratedLabelRanking(estimator, variant="mulan" if slip else "paper").fit(X, Y)
     votes = votes_by_hand(estimator, X, Y, new, silent_after_empty=slip)
     np.testing.assert_array_equal(learner.predict_proba(new) * 4, votes[:, :-1])
     pairs = [[0, 1], [0, 2], [0, 3], [1, 2]] + ([] if slip else [[2, 3]])
@@ -103,7 +103,7 @@ def test_blocks_threads_and_containers_do_not_matter(estimator, small, monkeypat
     with parallel_config(backend="threading"):
         learner = CalibratedLabelRanking(estimator, n_jobs=2).fit(sp.csc_array(X), sp.csr_array(Y))
         scores = learner.predict_proba(sp.csr_array(new))
-    assert len(learner.models_) > 3
+    assert len(learner.estimators_) > 3
     if not isinstance(estimator, RidgeClassifier):  # it solves sparse systems in another way
         np.testing.assert_array_equal(scores, expected)
     np.testing.assert_array_equal(
@@ -119,7 +119,7 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
 @pytest.mark.parametrize("name", ["flags", "emotions", "genbase"])
 def test_equals_the_authors_program_in_every_fold(name, authors_folds):
     for fold in authors_folds(name, "CLR"):
-        learner = fold.fit(CalibratedLabelRanking(fold.estimator, silent_after_empty=True))
+        learner = fold.fit(CalibratedLabelRanking(fold.estimator, variant="mulan"))
         new = fold.dataset.X[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)

@@ -84,7 +84,7 @@ def scores_by_loops(learner, X, Y, new, seed):
         if len(np.unique(classes)) == 1:
             scores[:, p // members] += classes[0] == label_class
             continue
-        model = clone(learner.models_[p]).fit(X[rows], classes)
+        model = clone(learner.estimators_[p]).fit(X[rows], classes)
         if label_class in model.classes_:
             at = model.classes_.tolist().index(label_class)
             scores[:, p // members] += model.predict_proba(new)[:, at]
@@ -102,28 +102,31 @@ def test_equals_the_definition(estimator, n_couples, small):
     assert expected.max() <= 1
 
 
-@pytest.mark.parametrize("search", ["exact", "grid", "grid_mulan"])
-def test_thresholds_maximise_f_on_all_training_rows(search, small):
+@pytest.mark.parametrize(
+    ("search", "variant"), [("exact", "paper"), ("grid", "paper"), ("grid", "mulan")]
+)
+def test_thresholds_maximise_f_on_all_training_rows(search, variant, small):
     X, Y, new = small
-    learner = COCOA(threshold_search=search, random_state=0).fit(X, Y)
+    options = {"threshold_search": search, "variant": variant, "random_state": 0}
+    learner = COCOA(**options).fit(X, Y)
     found = best_thresholds(
         clean(Y[:, :4]),
         learner.predict_proba(X)[:, :4],
-        search=search.split("_")[0],
-        grid_mulan=search == "grid_mulan",
+        search=search,
+        variant=variant,
     )
     np.testing.assert_array_equal(learner.thresholds_[:4], found)
-    scores = learner.predict_proba(new)
+    scores = learner.set_params(variant="paper").predict_proba(new)
     np.testing.assert_array_equal(learner.predict(new), scores >= learner.thresholds_)
-    learner.set_params(strict=True)
+    learner.set_params(variant="mulan")
     np.testing.assert_array_equal(learner.predict(new), scores > learner.thresholds_)
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
 @pytest.mark.parametrize("estimator", [None, SKLEARN_TREE, RidgeClassifier()], ids=str)
-def test_constant_labels_are_predicted_as_they_were(estimator, strict, small):
+def test_constant_labels_are_predicted_as_they_were(estimator, variant, small):
     X, Y, new = small
-    learner = COCOA(estimator, strict=strict, random_state=0).fit(X, sp.csr_array(Y))
+    learner = COCOA(estimator, variant=variant, random_state=0).fit(X, sp.csr_array(Y))
     scores, predicted = learner.predict_proba(new), learner.predict(new)
     assert sp.issparse(predicted)
     assert np.all(scores[:, 4:] == [0, 1])
@@ -165,7 +168,7 @@ def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):
     for at, fold in enumerate(authors_folds(name, "COCOA")):
         new = fold.dataset.X[fold.test]
         for seed in range(n_seeds):
-            options = {"strict": True, "threshold_search": "grid_mulan", "random_state": seed}
+            options = {"threshold_search": "grid", "variant": "mulan", "random_state": seed}
             learner = fold.fit(COCOA(fold.estimator, **options))
             figures = fold.measure(learner.predict(new), learner.predict_proba(new))
             differences[seed, at] = figures - fold.figures

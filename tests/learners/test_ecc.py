@@ -49,9 +49,9 @@ def drawn(monkeypatch):
 def scores_by_loops(learner, drawn, X, Y, new, votes=False):
     """The definition: all links fitted again, with the labels before as nominal features."""
     d, total, voters = X.shape[1], np.zeros((len(new), Y.shape[1])), np.zeros(Y.shape[1])
-    for chain, link_rows in zip(learner.chains_, drawn.values()):
+    for chain, link_rows in zip(learner.estimators_, drawn.values()):
         before, asked = np.empty(Y.shape), np.empty(total.shape)
-        for t, (label, model, rows) in enumerate(zip(chain.labels, chain.models, link_rows)):
+        for t, (label, model, rows) in enumerate(zip(chain.labels, chain.estimators, link_rows)):
             earlier = np.sort(chain.labels[:t])
             wide, new_wide = np.hstack([X, before[:, earlier]]), np.hstack([new, asked[:, earlier]])
             ask = fit_link(model, wide[rows], Y[rows, label], learner.categorical_features, d, t)
@@ -85,7 +85,7 @@ def fit_link(model, X, y, nominal, d, t):
 @pytest.mark.parametrize("features", ["true", "predicted"])
 def test_equals_the_definition(estimator, kind, features, small, drawn):
     X, Y, new = small
-    learner = kind(estimator, n_chains=3, chain_features=features, random_state=1).fit(X, Y)
+    learner = kind(estimator, n_estimators=3, chain_features=features, random_state=1).fit(X, Y)
     expected = scores_by_loops(learner, drawn, X, Y, new)
     np.testing.assert_allclose(learner.predict_proba(new), expected, rtol=0, atol=1e-12)
     assert np.all(learner.predict_proba(new)[:, 4:] == [0, 1])
@@ -95,7 +95,7 @@ def test_equals_the_definition(estimator, kind, features, small, drawn):
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(min_samples_leaf=3)], ids=str)
 def test_votes_are_decisions(estimator, small, drawn):
     X, Y, new = small
-    learner = ECC(estimator, n_chains=3, use_votes=True, random_state=1).fit(X, Y)
+    learner = ECC(estimator, n_estimators=3, use_votes=True, random_state=1).fit(X, Y)
     expected = scores_by_loops(learner, drawn, X, Y, new, votes=True)
     np.testing.assert_allclose(learner.predict_proba(new), expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(learner.predict(new), expected >= 0.5)
@@ -107,7 +107,7 @@ def test_nominal_and_missing_values_reach_the_trees(kind, container, small, draw
     X, Y, new = (part.astype(float) for part in small)
     X[:, 2], new[:, 2] = np.floor(X[:, 2]), np.floor(new[:, 2])
     X[::7, 1], X[::9, 2], new[::5, 0], new[::4, 2] = np.nan, np.nan, np.nan, np.nan
-    learner = kind(n_chains=3, categorical_features=[2], random_state=2)
+    learner = kind(n_estimators=3, categorical_features=[2], random_state=2)
     learner.fit(container(X), Y)
     expected = scores_by_loops(learner, drawn, X, Y.astype(int), new)
     np.testing.assert_allclose(learner.predict_proba(container(new)), expected, rtol=0, atol=1e-12)
@@ -130,7 +130,7 @@ def test_one_chain_equals_scikit_learns(small):
 @pytest.mark.parametrize("kind", [ECC, ECCRU])
 def test_containers_and_threads_agree(estimator, kind, small):
     X, Y, new = small
-    options = {"n_chains": 3, "random_state": 3}
+    options = {"n_estimators": 3, "random_state": 3}
     expected = kind(estimator, **options).fit(X, Y).predict_proba(new)
     for rows, labels in [(sp.csr_array, sp.csc_array), (pd.DataFrame, pd.DataFrame)]:
         with parallel_config(backend="threading"):  # starting processes takes seconds
@@ -148,12 +148,12 @@ def test_chains_that_do_not_fit_into_memory_grow_in_groups(small, monkeypatch):
 
 def test_rows_are_drawn_with_or_without_replacement(small, drawn):
     X, Y, _ = small
-    ECC(n_chains=2, random_state=0).fit(X, Y)
+    ECC(n_estimators=2, random_state=0).fit(X, Y)
     for rows in drawn.values():
         assert len(rows[0]) == 90
         assert len(np.unique(rows[0])) < 90
     drawn.clear()
-    ECC(n_chains=2, bootstrap=False, random_state=0).fit(X, Y)
+    ECC(n_estimators=2, bootstrap=False, random_state=0).fit(X, Y)
     for rows in drawn.values():
         assert len(rows[0]) == len(np.unique(rows[0])) == 60
 
@@ -162,10 +162,10 @@ def test_links_are_classifiers_that_name_the_labels_before(small):
     X, Y, _ = small
     frame, labels = pd.DataFrame(X, columns=list("abcde")), pd.DataFrame(Y[:, [0, 0, 0]])
     labels.columns = ["red", "green", "blue"]
-    learner = ECC(n_chains=1, random_state=0).fit(frame, labels)
-    first, second, third = learner.chains_[0].labels
+    learner = ECC(n_estimators=1, random_state=0).fit(frame, labels)
+    first, second, third = learner.estimators_[0].labels
     assert {first, second, third} == {0, 1, 2}
-    model = learner.chains_[0].models[1]
+    model = learner.estimators_[0].estimators[1]
     assert model.feature_names_in_.tolist() == [*"abcde", *labels.columns]
     assert model.export_text().startswith(f"{labels.columns[first]} = 0: 0")
 
@@ -185,10 +185,10 @@ def test_cardinality_predicts_about_as_many_labels_as_there_are():
     learner = ECC(threshold="cardinality", random_state=0).fit(X, Y)
     assert abs(learner.predict(new).sum() / Y.sum() - 1) < 0.15
     assert ECC(random_state=0).fit(X, Y).predict(new).sum() < 0.7 * Y.sum()
-    alone = ECC(n_chains=1, threshold="cardinality", random_state=0).fit(X[:1], Y[:1])
+    alone = ECC(n_estimators=1, threshold="cardinality", random_state=0).fit(X[:1], Y[:1])
     np.testing.assert_array_equal(alone.predict(X[:1]), Y[:1])  # no row is left out
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(ECC(n_chains=3, random_state=0), "sure")
+    pass_scikit_learn_checks(ECC(n_estimators=3, random_state=0), "sure")

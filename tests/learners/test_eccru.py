@@ -55,7 +55,7 @@ def test_open_labels_are_nested_and_counted(wanted):
 @pytest.mark.parametrize("kind", [ECCRU, ECCRU2, ECCRU3])
 def test_labels_are_in_as_many_chains_as_they_want(kind, small):
     X, Y, _ = small
-    learner = kind(n_chains=4, theta_max=3) if kind is not ECCRU else kind(n_chains=4)
+    learner = kind(n_estimators=4, theta_max=3) if kind is not ECCRU else kind(n_estimators=4)
     learner.set_params(random_state=0).fit(X, Y)
     minority = np.minimum(Y.sum(axis=0), 90 - Y.sum(axis=0))
     wanted = {
@@ -63,10 +63,12 @@ def test_labels_are_in_as_many_chains_as_they_want(kind, small):
         ECCRU2: share_chains(minority, 4, 0, 3),
         ECCRU3: share_chains(minority, 4, 0.5, 3),
     }[kind]
-    np.testing.assert_array_equal(learner.chain_counts_, np.minimum(wanted, len(learner.chains_)))
-    for t, chain in enumerate(learner.chains_, start=1):
+    np.testing.assert_array_equal(
+        learner.chain_counts_, np.minimum(wanted, len(learner.estimators_))
+    )
+    for t, chain in enumerate(learner.estimators_, start=1):
         assert sorted(chain.labels.tolist()) == np.flatnonzero(wanted >= t).tolist()
-        assert len(chain.models) == len(chain.labels)
+        assert len(chain.estimators) == len(chain.labels)
 
 
 @settings(max_examples=50)
@@ -97,8 +99,8 @@ def test_every_majority_row_is_equally_likely():
     assert np.all(abs(counts[4:] - 1000) < 5 * np.sqrt(2000 * 0.25))
 
 
-@pytest.mark.parametrize("seed", ["fresh", "shared"])
-def test_bootstraps(seed, small, monkeypatch):
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+def test_bootstraps(variant, small, monkeypatch):
     X, Y, _ = small
     bags, create = [], ChainPlan.__init__
 
@@ -107,18 +109,18 @@ def test_bootstraps(seed, small, monkeypatch):
         create(plan, labels, bag, *args, **kwargs)
 
     monkeypatch.setattr(ChainPlan, "__init__", noted)
-    ECCRU(n_chains=5, bootstrap_seed=seed, random_state=0).fit(X, Y)
+    ECCRU(n_estimators=5, variant=variant, random_state=0).fit(X, Y)
     counts = np.array([np.bincount(bag, minlength=90) for bag in bags])
     assert len(np.unique(counts, axis=0)) == 5  # other rows every time
     patterns = np.unique(np.sort(counts, axis=1), axis=0)
-    assert (len(patterns) == 1) == (seed == "shared")
+    assert (len(patterns) == 1) == (variant == "mulan")
 
 
 @pytest.mark.parametrize("kind", [ECCRU, ECCRU2, ECCRU3])
 def test_one_label_has_chains_of_one_link(kind, small):
     X, Y, new = small
     learner = kind(random_state=0).fit(X, Y[:, :1])
-    assert len(learner.chains_) == 10
+    assert len(learner.estimators_) == 10
     assert learner.predict_proba(new).shape == (40, 1)
 
 
@@ -129,16 +131,19 @@ def test_constant_labels_alone(small):
     assert np.all(learner.predict(new).toarray() == [0, 1])
 
 
-@pytest.mark.parametrize("search", ["exact", "grid", "grid_mulan"])
+@pytest.mark.parametrize(
+    ("search", "variant"), [("exact", "paper"), ("grid", "paper"), ("grid", "mulan")]
+)
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(min_samples_leaf=3)], ids=str)
-def test_thresholds_maximise_f_on_all_training_rows(search, estimator, small):
+def test_thresholds_maximise_f_on_all_training_rows(search, variant, estimator, small):
     X, Y, new = small
-    learner = ECCRU3(estimator, n_chains=2, threshold_search=search, random_state=0).fit(X, Y)
+    options = {"threshold_search": search, "variant": variant, "random_state": 0}
+    learner = ECCRU3(estimator, n_estimators=2, **options).fit(X, Y)
     found = best_thresholds(
         sp.csr_array(Y[:, :4].astype(np.int8)),
         learner.predict_proba(X)[:, :4],
-        search=search.split("_")[0],
-        grid_mulan=search == "grid_mulan",
+        search=search,
+        variant=variant,
     )
     np.testing.assert_array_equal(learner.thresholds_[:4], found)
     expected = learner.predict_proba(new) >= learner.thresholds_
@@ -147,7 +152,7 @@ def test_thresholds_maximise_f_on_all_training_rows(search, estimator, small):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(ECCRU3(n_chains=3, random_state=0), "own_rule", "sure")
+    pass_scikit_learn_checks(ECCRU3(n_estimators=3, random_state=0), "own_rule", "sure")
 
 
 @pytest.mark.data
@@ -163,8 +168,8 @@ def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):
         for seed in range(n_seeds):
             learner = ECCRU3(
                 fold.estimator,
-                bootstrap_seed="shared",
-                threshold_search="grid_mulan",
+                variant="mulan",
+                threshold_search="grid",
                 random_state=seed,
             )
             fold.fit(learner)

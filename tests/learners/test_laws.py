@@ -12,9 +12,9 @@ LEARNERS = [
     *(kind() for kind in all_learners().values()),
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
     EMLS(BinaryRelevance(), MLSOL()),
-    EMLS(MLkNN(k=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
+    EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
     LabelThresholds(BinaryRelevance()),
-    LabelThresholds(MLkNN(k=3), threshold="gmean", threshold_data="train"),
+    LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
 ]
 
 

@@ -23,7 +23,7 @@ def test_worked_example():
     with_label, without = count_rows(labels, e, 3)
     assert with_label.tolist() == [[0, 1, 2, 0]]
     assert without.tolist() == [[2, 2, 0, 1]]
-    learner = MLkNN(k=3).fit(X, Y)
+    learner = MLkNN(n_neighbors=3).fit(X, Y)
     assert learner.prior_.tolist() == [0.4]
     scores = learner.predict_proba([[0.4], [2.6], [5.2]]).ravel()
     np.testing.assert_allclose(scores, [0.72, 4 / 11, 2 / 9], rtol=1e-12)
@@ -92,23 +92,23 @@ def test_labels_without_examples_stay_rare_and_frequent(small):
 
 def test_a_neighborhood_found_before_saves_the_search(small, monkeypatch):
     X, Y, new = small
-    expected = MLkNN(k=4).fit(X, Y).predict_proba(new)
+    expected = MLkNN(n_neighbors=4).fit(X, Y).predict_proba(new)
     around = find_neighbors(X, 7)
     with monkeypatch.context() as patch:
         patch.setattr("labelance.learners._mlknn.search_neighbors", None)
-        learner = MLkNN(k=4).fit(X, Y, neighborhood=around)
+        learner = MLkNN(n_neighbors=4).fit(X, Y, neighborhood=around)
     np.testing.assert_array_equal(learner.predict_proba(new), expected)
     with pytest.raises(InputError, match="7 neighbors of 90 rows"):
-        MLkNN(k=8).fit(X, Y, neighborhood=around)
+        MLkNN(n_neighbors=8).fit(X, Y, neighborhood=around)
     with pytest.raises(InputError, match="X has 30 rows"):
-        MLkNN(k=4).fit(X[:30], Y[:30], neighborhood=around)
+        MLkNN(n_neighbors=4).fit(X[:30], Y[:30], neighborhood=around)
 
 
 def test_as_many_neighbors_as_there_are_other_rows(small):
     X, Y, _ = small
-    MLkNN(k=9).fit(X[:10], Y[:10])
+    MLkNN(n_neighbors=9).fit(X[:10], Y[:10])
     with pytest.raises(TooFewRowsError, match="at most 9"):
-        MLkNN(k=10).fit(X[:10], Y[:10])
+        MLkNN(n_neighbors=10).fit(X[:10], Y[:10])
 
 
 def test_missing_values_are_refused_or_measured(small):
@@ -128,9 +128,9 @@ def test_missing_values_are_refused_or_measured(small):
 
 def test_a_new_category_differs_from_all_others():
     frame = pd.DataFrame({"word": pd.Categorical(list("aabb")), "number": [0.0, 5, 1, 6]})
-    learner = MLkNN(k=1).fit(frame, [[1, 0], [0, 0], [0, 1], [0, 0]])
+    learner = MLkNN(n_neighbors=1).fit(frame, [[1, 0], [0, 0], [0, 1], [0, 0]])
     new = pd.DataFrame({"word": pd.Categorical(["c", "b"]), "number": [0.2, 0.2]})
-    alone = MLkNN(k=1).fit(frame[["number"]], [[1, 0], [0, 0], [0, 1], [0, 0]])
+    alone = MLkNN(n_neighbors=1).fit(frame[["number"]], [[1, 0], [0, 0], [0, 1], [0, 0]])
     np.testing.assert_array_equal(
         learner.predict_proba(new)[0], alone.predict_proba(new[["number"]])[0]
     )
@@ -138,7 +138,7 @@ def test_a_new_category_differs_from_all_others():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(MLkNN(k=3), "few_rows")  # there are checks with ten rows
+    pass_scikit_learn_checks(MLkNN(n_neighbors=3), "few_rows")  # there are checks with ten rows
 
 
 @pytest.mark.data

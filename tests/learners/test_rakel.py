@@ -70,10 +70,10 @@ def test_the_problem_of_a_set_is_the_label_powerset_of_its_labels(seed, k, densi
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scores_are_shares_of_label_powersets(estimator, small):
     X, Y, new = small
-    learner = RAkEL(estimator, n_models=7, random_state=1).fit(X, Y)
+    learner = RAkEL(estimator, n_estimators=7, random_state=1).fit(X, Y)
     votes, voters = np.zeros((len(new), Y.shape[1])), np.zeros(Y.shape[1])
     for p, labels in enumerate(learner.subsets_):
-        alone = LabelPowerset(learner.models_[p]).fit(X, Y[:, labels])
+        alone = LabelPowerset(learner.estimators_[p]).fit(X, Y[:, labels])
         votes[:, labels] += alone.predict(new)
         voters[labels] += 1
     np.testing.assert_allclose(learner.predict_proba(new), votes / np.maximum(voters, 1))
@@ -82,7 +82,7 @@ def test_scores_are_shares_of_label_powersets(estimator, small):
 
 def test_votes_are_whole_and_a_label_in_no_set_has_none(small):
     X, Y, new = small
-    learner = RAkEL(n_models=1, random_state=0).fit(X, Y)
+    learner = RAkEL(n_estimators=1, random_state=0).fit(X, Y)
     outside = np.setdiff1d(np.arange(Y.shape[1]), learner.subsets_)
     assert np.all(learner.predict_proba(new)[:, outside] == 0)
     learner = RAkEL(random_state=0).fit(X, Y)
@@ -103,7 +103,7 @@ def test_few_labels_make_one_label_powerset(q, small):
 
 def test_more_sets_than_there_are_come_once_each(small):
     X, Y, _ = small
-    learner = RAkEL(n_models=10**6, random_state=0).fit(X, Y[:, :4])
+    learner = RAkEL(n_estimators=10**6, random_state=0).fit(X, Y[:, :4])
     assert learner.subsets_.tolist() == [list(s) for s in combinations(range(4), 3)]
 
 
@@ -125,7 +125,7 @@ def test_the_seed_decides_everything(small):
         scores = two.predict_proba(new)
     np.testing.assert_array_equal(one.subsets_, two.subsets_)
     np.testing.assert_array_equal(one.predict_proba(new), scores)
-    assert len({model.random_state for model in one.models_.models}) == len(one.models_)
+    assert len({model.random_state for model in one.estimators_.models}) == len(one.estimators_)
     other = RAkEL(tree, random_state=6).fit(X, Y)
     assert not np.array_equal(one.subsets_, other.subsets_)
 
@@ -134,7 +134,7 @@ def test_sets_too_large_to_number_are_refused():
     rng = np.random.default_rng(0)
     Y = rng.integers(0, 2, (5, 80))
     with pytest.raises(InputError, match="Take smaller subsets"):
-        RAkEL(labelset_size=70, n_models=3).fit(np.eye(5), Y)
+        RAkEL(labelset_size=70, n_estimators=3).fit(np.eye(5), Y)
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):
@@ -166,8 +166,8 @@ def scores_by_coin(learner, X, rng):
     """The learner's scores if a coin decides between equally probable labelsets."""
     slots = learner._vote_matrix.shape[0]
     every = sp.csr_array(sp.eye_array(slots))
-    P = learner.models_.aggregate(Rows(X, X), every)
-    start = np.cumsum(learner.models_.n_classes)[:-1]
+    P = learner.estimators_.aggregate(Rows(X, X), every)
+    start = np.cumsum(learner.estimators_.n_classes)[:-1]
     decisions = []
     for part in np.split(P, start, axis=1):
         lot = rng.random(part.shape) * (part >= part.max(axis=1, keepdims=True) - 1e-12)

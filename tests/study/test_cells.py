@@ -43,7 +43,7 @@ def by_hand(study, task, fold, learner, method):
             built,
             sampler,
             n_estimators=method.n_estimators,
-            threshold=method.threshold,
+            objective=method.threshold,
             threshold_search=method.threshold_search,
             bootstrap=method.bootstrap,
             random_state=stream,

@@ -32,8 +32,8 @@ def test_the_program_has_other_rules_than_the_paper():
     assert paper.hash != mulan.hash
     assert mulan.method("MLSOL").sampler.params["rare_rule"] == "mulan"
     assert mulan.method("EMLSOL").threshold_search == "grid_mulan"
-    assert mulan.learner("COCOA").component.params["strict"] is True
-    assert mulan.learner("ECCRU3").component.params["bootstrap_seed"] == "shared"
+    assert mulan.learner("COCOA").component.params["variant"] == "mulan"
+    assert mulan.learner("ECCRU3").component.params["variant"] == "mulan"
 
 
 def test_a_file_of_ones_own(tmp_path):

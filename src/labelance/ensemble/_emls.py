@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, Source, make_source
 from labelance.exceptions import InputError
-from labelance.learners import Objective, ThresholdSearch, TunedClassifier, relevance
+from labelance.learners import Objective, ThresholdSearch, TunedClassifier, Variant, relevance
 from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
 
@@ -34,11 +34,10 @@ class EMLS(TunedClassifier):
         plain bagging.
     n_estimators : int, default=5
         The number M of members.
-    threshold : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
+    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
         What the thresholds maximise; None keeps 0.5.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+    threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
-        "grid_mulan" follows their program where no value of the grid is any good.
     threshold_data : {"train", "oob", "cv"}, default="train"
         Whose scores the thresholds are found on: the training rows, as in the paper; rows
         that members left out (with ``bootstrap=True`` or samplers that delete rows);
@@ -47,6 +46,9 @@ class EMLS(TunedClassifier):
         Draw the rows of every member with replacement: before sampling (True), or "beside" the
         rows that the sampler adds to all of them, which keeps one plan for all members. On real
         data the latter was the best of the three; see the user guide.
+    variant : {"paper", "mulan"}, default="paper"
+        What a label keeps for which no value of the grid is any good: 0.5, with a warning, or
+        0 as in the program of the paper's authors.
     random_state : int, RandomState, Generator or None, default=None
         One stream a member; the same int gives the same ensemble for any ``n_jobs``. The
         learners themselves are clones with the seed that ``estimator`` has.
@@ -75,9 +77,9 @@ class EMLS(TunedClassifier):
     >>> from labelance.ensemble import EMLS
     >>> from labelance.sampling import MLSOL
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> model = EMLS(tree, MLSOL(), random_state=0).fit(X, Y)
+    >>> model = EMLS(tree, MLSOL(), random_state=0).fit(X, y)
     >>> len(model.estimators_), model.predict_proba(X).shape
     (5, (200, 10))
     """
@@ -98,27 +100,37 @@ class EMLS(TunedClassifier):
         sampler: Any = None,
         *,
         n_estimators: int = 5,
-        threshold: Objective | None = "f1",
+        objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
         threshold_data: str = "train",
         bootstrap: BootstrapKind = False,
+        variant: Variant = "paper",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
         self.n_estimators = n_estimators
-        self.threshold = threshold
+        self.objective = objective
         self.threshold_search = threshold_search
         self.threshold_data = threshold_data
         self.bootstrap = bootstrap
+        self.variant = variant
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    _own_sampler: ClassVar[Any] = None  # makes the sampler of an ensemble with a name
+
+    def _sampler(self) -> Any:
+        """Return the sampler that members draw from, or None."""
+        if self.sampler is None and self._own_sampler is not None:
+            return self._own_sampler()
+        return self.sampler
 
     def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
         self._refuse_oob_without_rows_left_out()
         self._refuse_bags_beside_other_changes()
-        source = make_source(self.sampler, X, Y, bootstrap=self.bootstrap)
+        source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap)
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(self.estimator, source, stream)
             for stream in rng.spawn(self.n_estimators)
@@ -158,18 +170,19 @@ class EMLS(TunedClassifier):
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
         return clone(self).set_params(
-            threshold=None, threshold_data="train", random_state=random_state
+            objective=None, threshold_data="train", random_state=random_state
         )
 
     def _needs_rows_left_out(self) -> bool:
-        return self.threshold_data == "oob" and self.threshold is not None
+        return self.threshold_data == "oob" and self.objective is not None
 
     def _refuse_bags_beside_other_changes(self) -> None:
-        traits = getattr(self.sampler, "traits", None)
+        sampler = self._sampler()
+        traits = getattr(sampler, "traits", None)
         if self.bootstrap == "beside" and not (traits and traits.only_adds):
             raise InputError(
                 'bootstrap="beside" lays bags of rows beside those that a sampler adds',
-                f"{self.sampler} is not a sampler of ours that only adds rows",
+                f"{sampler} is not a sampler of ours that only adds rows",
                 "Use bootstrap=True, or a sampler such as MLSOL",
             )
         if self.bootstrap == "beside" and self._needs_rows_left_out():
@@ -180,13 +193,14 @@ class EMLS(TunedClassifier):
             )
 
     def _refuse_oob_without_rows_left_out(self) -> None:
-        traits = getattr(self.sampler, "traits", None)
+        sampler = self._sampler()
+        traits = getattr(sampler, "traits", None)
         # What a foreign sampler leaves out shows only after its draws.
-        deletes = traits.deletes if traits else self.sampler is not None
+        deletes = traits.deletes if traits else sampler is not None
         if self.threshold_data == "oob" and not (self.bootstrap or deletes):
             raise InputError(
                 'threshold_data="oob" needs members that leave rows out',
-                f"bootstrap is False and {self.sampler} keeps all rows",
+                f"bootstrap is False and {sampler} keeps all rows",
                 'Set bootstrap=True, or use threshold_data="cv"',
             )
 
@@ -196,8 +210,8 @@ def _fit_member(estimator: Any, source: Source, rng: np.random.Generator) -> tup
     return clone(estimator).fit(drawn.X, drawn.Y), drawn.left_out
 
 
-def EMLSOL(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
-    """Return EMLS over MLSOL.
+class EMLSOL(EMLS):
+    """EMLS over MLSOL: the ensemble that the paper proposes.
 
     Parameters
     ----------
@@ -205,21 +219,36 @@ def EMLSOL(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
         Any multi-label classifier that gives scores.
     sampler : MLSOL, optional
         One with other parameters than the defaults.
-    **options
-        Those of :class:`EMLS`.
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+        As in :class:`EMLS`.
+    random_state, n_jobs
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, thresholds_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
 
     Examples
     --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.ensemble import EMLSOL
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> EMLSOL(DecisionTreeClassifier(), n_estimators=3).sampler
-    MLSOL()
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> EMLSOL(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
     """
-    return EMLS(estimator, sampler or MLSOL(), **options)
+
+    _own_sampler = MLSOL
 
 
-def EMLSMOTE(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
-    """Return EMLS over MLSMOTE.
+class EMLSMOTE(EMLS):
+    """EMLS over MLSMOTE.
 
     Parameters
     ----------
@@ -227,21 +256,36 @@ def EMLSMOTE(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
         Any multi-label classifier that gives scores.
     sampler : MLSMOTE, optional
         One with other parameters than the defaults.
-    **options
-        Those of :class:`EMLS`.
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+        As in :class:`EMLS`.
+    random_state, n_jobs
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, thresholds_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
 
     Examples
     --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.ensemble import EMLSMOTE
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> EMLSMOTE(DecisionTreeClassifier(), n_estimators=3).sampler
-    MLSMOTE()
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> EMLSMOTE(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
     """
-    return EMLS(estimator, sampler or MLSMOTE(), **options)
+
+    _own_sampler = MLSMOTE
 
 
-def ERHwRSMT(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
-    """Return EMLS over RHwRSMT, that is REMEDIAL and then MLSMOTE.
+class ERHwRSMT(EMLS):
+    """EMLS over RHwRSMT, that is REMEDIAL and then MLSMOTE.
 
     Parameters
     ----------
@@ -249,14 +293,29 @@ def ERHwRSMT(estimator: Any, *, sampler: Any = None, **options: Any) -> EMLS:
         Any multi-label classifier that gives scores.
     sampler : RHwRSMT, optional
         One with other parameters than the defaults.
-    **options
-        Those of :class:`EMLS`.
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+        As in :class:`EMLS`.
+    random_state, n_jobs
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, thresholds_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
 
     Examples
     --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.ensemble import ERHwRSMT
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> ERHwRSMT(DecisionTreeClassifier(), n_estimators=3).sampler
-    RHwRSMT()
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> ERHwRSMT(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
     """
-    return EMLS(estimator, sampler or RHwRSMT(), **options)
+
+    _own_sampler = RHwRSMT

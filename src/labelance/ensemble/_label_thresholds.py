@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance.learners import Objective, ThresholdSearch, TunedClassifier, relevance
+from labelance.learners import Objective, ThresholdSearch, TunedClassifier, Variant, relevance
 
 
 class LabelThresholds(TunedClassifier):
@@ -21,14 +21,16 @@ class LabelThresholds(TunedClassifier):
     ----------
     estimator : classifier
         Any multi-label classifier with ``predict_proba`` or ``decision_function``.
-    threshold : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
+    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
         What the thresholds maximise; None keeps 0.5.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
-        Try every distinct score, or 0.05, 0.10, … 0.95. "grid_mulan" follows the authors'
-        program where no value of the grid is any good.
+    threshold_search : {"exact", "grid"}, default="exact"
+        Try every distinct score, or 0.05, 0.10, … 0.95.
     threshold_data : {"train", "cv"}, default="cv"
         Find thresholds on the scores of the training rows, which are optimistic, or on
         out-of-fold scores of 3 stratified folds.
+    variant : {"paper", "mulan"}, default="paper"
+        What a label keeps for which no value of the grid is any good: 0.5, with a warning, or
+        0 as in the program of the paper's authors.
     random_state : int, RandomState, Generator or None, default=None
         For the folds.
 
@@ -48,8 +50,8 @@ class LabelThresholds(TunedClassifier):
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.ensemble import LabelThresholds
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
-    >>> model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, Y)
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, y)
     >>> model.predict(X).shape
     (200, 10)
     """
@@ -64,22 +66,24 @@ class LabelThresholds(TunedClassifier):
         self,
         estimator: Any,
         *,
-        threshold: Objective | None = "f1",
+        objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
         threshold_data: str = "cv",
+        variant: Variant = "paper",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.threshold = threshold
+        self.objective = objective
         self.threshold_search = threshold_search
         self.threshold_data = threshold_data
+        self.variant = variant
         self.random_state = random_state
 
     def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
         self.estimator_ = clone(self.estimator).fit(X, Y)
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
-        return clone(self).set_params(threshold=None, random_state=random_state)
+        return clone(self).set_params(objective=None, random_state=random_state)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return relevance(self.estimator_, X)

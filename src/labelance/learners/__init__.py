@@ -24,8 +24,8 @@ from labelance.learners._thresholds import (
     Objective,
     ThresholdSearch,
     TunedClassifier,
+    Variant,
     best_thresholds,
-    find_thresholds,
     relevance,
 )
 from labelance.learners.tree import C45Classifier

@@ -31,14 +31,14 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, Y: Any) -> BaseMultiLabelClassifier:
+    def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             The features. NaN is passed on to estimators that take it.
-        Y : array, sparse matrix or data frame of shape (n, q)
+        y : array, sparse matrix or data frame of shape (n, q)
             The labels, 0 or 1.
 
         Returns
@@ -48,14 +48,14 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         """
         data = validate_data(
             X,
-            Y,
+            y,
             who=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
         )
         sklearn_validate_data(self, X, skip_check_array=True)
         self._schema = data.features.schema()
-        self._sparse_labels = sp.issparse(Y)
+        self._sparse_labels = sp.issparse(y)
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
@@ -88,7 +88,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
         Returns
         -------
-        Y : ndarray or csr_array of shape (n, q)
+        y : ndarray or csr_array of shape (n, q)
             Sparse if the labels were sparse in ``fit``.
         """
         clean = self._open(X)

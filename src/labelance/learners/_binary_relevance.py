@@ -27,12 +27,12 @@ class BinaryRelevance(LearnerWithEstimator):
 
     Attributes
     ----------
-    models_ : sequence of classifiers
+    estimators_ : sequence of classifiers
         The fitted classifier of every label.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -47,7 +47,7 @@ class BinaryRelevance(LearnerWithEstimator):
     -----
     The score of a label is the probability of its presence, and the label is predicted from
     0.5 on. A label that all training rows agree on is predicted like that. scikit-learn's
-    ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse Y and such
+    ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse y and such
     labels, and returns probabilities as a list.
 
     References
@@ -59,20 +59,20 @@ class BinaryRelevance(LearnerWithEstimator):
     --------
     >>> from labelance.learners import BinaryRelevance
     >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
-    >>> Y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
-    >>> learner = BinaryRelevance().fit(X, Y)
+    >>> y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    >>> learner = BinaryRelevance().fit(X, y)
     >>> learner.predict([[1.5], [5.5]])
     array([[0, 1],
            [1, 0]])
-    >>> print(learner.models_[0].export_text())
+    >>> print(learner.estimators_[0].export_text())
     x0 <= 2: 0 (3)
     x0 > 2: 1 (5)
     """
 
     def _fit(self, data: Data, X: Any) -> None:
         split = split_labels(data.Y)
-        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self.models_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
+        return self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)

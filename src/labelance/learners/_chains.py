@@ -34,11 +34,11 @@ class Chain(NamedTuple):
     """A fitted chain: labels in the order of its links, and the classifier of each link.
 
     The classifier of a link takes the features of X and behind them the labels before its own,
-    in the order of Y. A tree of C4.5 takes all labels, but asks only for those.
+    in the order of y. A tree of C4.5 takes all labels, but asks only for those.
     """
 
     labels: Ints
-    models: list[Any]
+    estimators: list[Any]
 
 
 class Chains(Protocol):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
@@ -33,10 +34,10 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         are grown together.
     soft : bool, default=False
         Give probabilities to both sides instead of one vote to the more probable.
-    silent_after_empty : bool, default=False
-        Let no pair vote that comes after the first pair without a row, in the order (0, 1),
-        (0, 2), … (1, 2), … This is a slip of the program of the paper's authors, here to
-        compare with its results.
+    variant : {"paper", "mulan"}, default="paper"
+        "mulan" lets no pair vote that comes after the first pair without a row, in the order
+        (0, 1), (0, 2), … (1, 2), … This is a slip of the program of the paper's authors, here
+        to compare with its results.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get X as it is.
@@ -45,14 +46,14 @@ class CalibratedLabelRanking(LearnerWithEstimator):
 
     Attributes
     ----------
-    models_ : list of sequences of classifiers
+    estimators_ : list of sequences of classifiers
         The classifiers of the labels, then those of the pairs, in blocks.
     pairs_ : ndarray of shape (n_pairs, 2)
         The pairs that have a classifier.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -78,8 +79,8 @@ class CalibratedLabelRanking(LearnerWithEstimator):
     --------
     >>> from labelance.learners import CalibratedLabelRanking
     >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
-    >>> Y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
-    >>> learner = CalibratedLabelRanking().fit(X, Y)
+    >>> y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    >>> learner = CalibratedLabelRanking().fit(X, y)
     >>> learner.predict_proba([[1.5], [5.5]])
     array([[0., 1.],
            [1., 0.]])
@@ -88,7 +89,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "soft": ["boolean"],
-        "silent_after_empty": ["boolean"],
+        "variant": [StrOptions({"paper", "mulan"})],
     }
 
     def __init__(
@@ -96,20 +97,20 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         estimator: Any = None,
         *,
         soft: bool = False,
-        silent_after_empty: bool = False,
+        variant: Literal["paper", "mulan"] = "paper",
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
         self.soft = soft
-        self.silent_after_empty = silent_after_empty
+        self.variant = variant
 
     def _fit(self, data: Data, X: Any) -> None:
         trainer = self._trainer(data, X)
-        self.models_, self._vote_matrices = [], []
+        self.estimators_, self._vote_matrices = [], []
         first, second, sizes = self._pairs(data.Y)
         for split in _splits(data.Y, first, second, sizes):
-            self.models_.append(trainer.fit(split.problems, n_jobs=self.n_jobs))
+            self.estimators_.append(trainer.fit(split.problems, n_jobs=self.n_jobs))
             self._vote_matrices.append(split.votes)
         self.pairs_ = np.stack([first, second], axis=1)
 
@@ -118,7 +119,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         first, second = np.triu_indices(Y.shape[1], k=1)
         sizes = _disagreements(Y)[first, second]
         voting = sizes > 0
-        if self.silent_after_empty:
+        if self.variant == "mulan":
             voting = np.logical_and.accumulate(voting)
         return first[voting], second[voting], sizes[voting]
 
@@ -126,7 +127,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         """Return the votes of every label, and in the last column those of the virtual label."""
         rows = Rows(clean, X)
         total = np.zeros((clean.shape[0], self.n_labels_ + 1))
-        for models, votes in zip(self.models_, self._vote_matrices):
+        for models, votes in zip(self.estimators_, self._vote_matrices):
             total += models.aggregate(
                 rows, votes, hard=not self.soft, ties="last", n_jobs=self.n_jobs
             )

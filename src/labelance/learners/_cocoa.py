@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._reduction import Rows, Split
-from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch
+from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
@@ -35,13 +35,12 @@ class COCOA(LearnerWithThresholds):
         trees are grown together.
     n_couples : int, default=10
         Number K of other labels that every label is coupled with; at most all others.
-    strict : bool, default=False
-        Predict a label where its score is larger than the threshold, not where it is equal,
-        though the threshold was found for equal ones too: as the program of the paper's
-        authors does.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+    threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
-        "grid_mulan" follows it also where no value of the grid is any good.
+    variant : {"paper", "mulan"}, default="paper"
+        "mulan" follows the program of the paper's authors: it predicts a label where its score
+        is larger than the threshold, not where it is equal, though the threshold was found
+        for equal ones too; and where no value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get X as it is.
@@ -54,7 +53,7 @@ class COCOA(LearnerWithThresholds):
     ----------
     couples_ : ndarray of shape (n_labels, K)
         The labels that every label is coupled with.
-    models_ : sequence of classifiers
+    estimators_ : sequence of classifiers
         K + 1 for every label: of its presence, then of its couples.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this: the threshold with the largest
@@ -62,7 +61,7 @@ class COCOA(LearnerWithThresholds):
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -77,9 +76,9 @@ class COCOA(LearnerWithThresholds):
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.learners import COCOA
-    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
-    >>> learner = COCOA(n_couples=3, random_state=0).fit(X, Y)
-    >>> learner.couples_.shape, len(learner.models_)
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> learner = COCOA(n_couples=3, random_state=0).fit(X, y)
+    >>> learner.couples_.shape, len(learner.estimators_)
     ((10, 3), 40)
     >>> learner.predict(X).shape
     (200, 10)
@@ -88,7 +87,6 @@ class COCOA(LearnerWithThresholds):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithThresholds._parameter_constraints,
         "n_couples": [Interval(Integral, 0, None, closed="left")],
-        "strict": ["boolean"],
     }
 
     def __init__(
@@ -96,8 +94,8 @@ class COCOA(LearnerWithThresholds):
         estimator: Any = None,
         *,
         n_couples: int = 10,
-        strict: bool = False,
         threshold_search: ThresholdSearch = "exact",
+        variant: Variant = "paper",
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
@@ -105,27 +103,27 @@ class COCOA(LearnerWithThresholds):
         super().__init__(
             estimator,
             threshold_search=threshold_search,
+            variant=variant,
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
         )
         self.n_couples = n_couples
-        self.strict = strict
 
     def _fit(self, data: Data, X: Any) -> None:
         rng = as_generator(self.random_state)
         self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
         split = split_couples(data.Y, self.couples_, rng)
-        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
+        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
         self._vote_matrix = split.votes
         self._find_thresholds(data, X)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.models_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
+        total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
         return total / (self.couples_.shape[1] + 1)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
-        if not self.strict:
+        if self.variant == "paper":
             return super()._predict(clean, X)
         return (self._scores(clean, X) > self.thresholds_).astype(np.int64)
 

@@ -30,7 +30,7 @@ class ECC(LearnerWithEstimator):
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees of all chains
         are grown side by side.
-    n_chains : int, default=10
+    n_estimators : int, default=10
         Number of chains.
     bootstrap : bool, default=True
         Draw the rows of every chain with replacement, as many as there are; else 67% of them
@@ -54,16 +54,16 @@ class ECC(LearnerWithEstimator):
 
     Attributes
     ----------
-    chains_ : sequence of chains
+    estimators_ : sequence of chains
         Each has ``labels``, in the order of its links, and ``models``, the classifiers of the
         links. Their features are those of X and behind them the labels before, in the order
-        of Y; trees of C4.5 take all labels, but ask only for those.
+        of y; trees of C4.5 take all labels, but ask only for those.
     threshold_ : float
         A label is predicted where its score is at least this.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -75,7 +75,7 @@ class ECC(LearnerWithEstimator):
 
     Notes
     -----
-    scikit-learn's ``ClassifierChain`` is one such chain, but refuses sparse Y and labels that
+    scikit-learn's ``ClassifierChain`` is one such chain, but refuses sparse y and labels that
     all rows agree on, and knows no nominal features. The authors of the method choose the
     threshold by cardinality on the rows to be predicted; rows that chains left out serve as
     well, and keep the prediction of a row from depending on the other rows.
@@ -89,9 +89,9 @@ class ECC(LearnerWithEstimator):
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from labelance.learners import ECC
-    >>> X, Y = make_multilabel_classification(n_classes=4, random_state=0)
-    >>> learner = ECC(random_state=0).fit(X, Y)
-    >>> len(learner.chains_), sorted(learner.chains_[0].labels.tolist())
+    >>> X, y = make_multilabel_classification(n_classes=4, random_state=0)
+    >>> learner = ECC(random_state=0).fit(X, y)
+    >>> len(learner.estimators_), sorted(learner.estimators_[0].labels.tolist())
     (10, [0, 1, 2, 3])
     >>> learner.predict_proba(X).shape
     (100, 4)
@@ -99,7 +99,7 @@ class ECC(LearnerWithEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
         "chain_features": [StrOptions({"true", "predicted"})],
         "use_votes": ["boolean"],
@@ -111,7 +111,7 @@ class ECC(LearnerWithEstimator):
         self,
         estimator: Any = None,
         *,
-        n_chains: int = 10,
+        n_estimators: int = 10,
         bootstrap: bool = True,
         chain_features: ChainFeatures = "true",
         use_votes: bool = False,
@@ -121,7 +121,7 @@ class ECC(LearnerWithEstimator):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
-        self.n_chains = n_chains
+        self.n_estimators = n_estimators
         self.bootstrap = bootstrap
         self.chain_features = chain_features
         self.use_votes = use_votes
@@ -132,9 +132,9 @@ class ECC(LearnerWithEstimator):
         rng, n = as_generator(self.random_state), data.n_samples
         plans = [
             ChainPlan(stream.permutation(self.n_labels_), self._draw_bag(n, stream), stream, False)
-            for stream in rng.spawn(self.n_chains)
+            for stream in rng.spawn(self.n_estimators)
         ]
-        self.chains_ = fit_chains(
+        self.estimators_ = fit_chains(
             self._trainer(data, X),
             data.X,
             data.Y,
@@ -160,7 +160,7 @@ class ECC(LearnerWithEstimator):
         for c, bag in enumerate(bags):
             left_out = np.setdiff1d(np.arange(n), bag)
             if len(left_out):
-                total[left_out] += self._ask(self.chains_.take(c), rows.take(left_out))
+                total[left_out] += self._ask(self.estimators_.take(c), rows.take(left_out))
                 voters[left_out] += 1
         scored = np.flatnonzero(voters)
         if len(scored) == 0:
@@ -171,7 +171,7 @@ class ECC(LearnerWithEstimator):
         return chains.add_up(rows, votes=self.use_votes, n_jobs=self.n_jobs)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self._ask(self.chains_, Rows(clean, X)) / len(self.chains_)
+        return self._ask(self.estimators_, Rows(clean, X)) / len(self.estimators_)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return (self._scores(clean, X) >= self.threshold_).astype(np.int64)

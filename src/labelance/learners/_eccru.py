@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
 from labelance.learners._reduction import Rows
-from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch
+from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
 
 
 class ECCRU(LearnerWithThresholds):
@@ -28,17 +28,17 @@ class ECCRU(LearnerWithThresholds):
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees of all chains
         are grown side by side.
-    n_chains : int, default=10
+    n_estimators : int, default=10
         Number c of chains.
     chain_features : {"predicted", "true"}, default="predicted"
         Let links learn from the labels before theirs as the links before them decide, or as
         they are.
-    bootstrap_seed : {"fresh", "shared"}, default="fresh"
-        Draw every bootstrap anew; or once, as places in lists of the rows that are shuffled
-        anew, which is what the program of the paper's authors does.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+    threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
-        "grid_mulan" follows it also where no value of the grid is any good.
+    variant : {"paper", "mulan"}, default="paper"
+        "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
+        places in lists of the rows that are shuffled anew for every chain; and where no
+        value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get their codes as numbers.
@@ -49,10 +49,10 @@ class ECCRU(LearnerWithThresholds):
 
     Attributes
     ----------
-    chains_ : sequence of chains
+    estimators_ : sequence of chains
         Each has ``labels``, in the order of its links, and ``models``, the classifiers of the
         links. Their features are those of X and behind them the labels before, in the order
-        of Y; trees of C4.5 take all labels, but ask only for those.
+        of y; trees of C4.5 take all labels, but ask only for those.
     chain_counts_ : ndarray of shape (n_labels,)
         In how many chains every label is.
     thresholds_ : ndarray of shape (n_labels,)
@@ -61,7 +61,7 @@ class ECCRU(LearnerWithThresholds):
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -81,8 +81,8 @@ class ECCRU(LearnerWithThresholds):
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.learners import ECCRU
-    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
-    >>> learner = ECCRU(n_chains=4, random_state=0).fit(X, Y)
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> learner = ECCRU(n_estimators=4, random_state=0).fit(X, y)
     >>> learner.chain_counts_
     array([4, 4, 4, 4, 4, 4, 4, 4, 4, 4])
     >>> learner.predict(X).shape
@@ -91,19 +91,18 @@ class ECCRU(LearnerWithThresholds):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithThresholds._parameter_constraints,
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "chain_features": [StrOptions({"true", "predicted"})],
-        "bootstrap_seed": [StrOptions({"fresh", "shared"})],
     }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        n_chains: int = 10,
+        n_estimators: int = 10,
         chain_features: ChainFeatures = "predicted",
-        bootstrap_seed: Literal["fresh", "shared"] = "fresh",
         threshold_search: ThresholdSearch = "exact",
+        variant: Variant = "paper",
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
@@ -111,13 +110,13 @@ class ECCRU(LearnerWithThresholds):
         super().__init__(
             estimator,
             threshold_search=threshold_search,
+            variant=variant,
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        self.n_chains = n_chains
+        self.n_estimators = n_estimators
         self.chain_features = chain_features
-        self.bootstrap_seed = bootstrap_seed
 
     def _fit(self, data: Data, X: Any) -> None:
         n, rng = data.n_samples, as_generator(self.random_state)
@@ -125,7 +124,7 @@ class ECCRU(LearnerWithThresholds):
         wanted = self._wanted_chains(np.minimum(ones, n - ones))
         plans = self._plan_chains(open_labels_by_chain(wanted), n, rng)
         self.chain_counts_ = count_chains([plan.labels for plan in plans], self.n_labels_)
-        self.chains_ = fit_chains(
+        self.estimators_ = fit_chains(
             self._trainer(data, X),
             data.X,
             data.Y,
@@ -138,20 +137,20 @@ class ECCRU(LearnerWithThresholds):
 
     def _wanted_chains(self, minority: Ints) -> Ints:
         """Return the number of chains that every label is to be in, by its minority rows."""
-        return np.full(len(minority), self.n_chains)
+        return np.full(len(minority), self.n_estimators)
 
     def _plan_chains(self, labels: list[Ints], n: int, rng: np.random.Generator) -> list[ChainPlan]:
         places = rng.integers(n, size=n)
         plans = []
         for some, stream in zip(labels, rng.spawn(len(labels))):
             order = stream.permutation(some)
-            fresh = self.bootstrap_seed == "fresh"
-            bag = stream.integers(n, size=n) if fresh else stream.permutation(n)[places]
+            shared = self.variant == "mulan"
+            bag = stream.permutation(n)[places] if shared else stream.integers(n, size=n)
             plans.append(ChainPlan(order, bag, stream, balanced=True))
         return plans
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.chains_.add_up(Rows(clean, X), votes=False, n_jobs=self.n_jobs)
+        total = self.estimators_.add_up(Rows(clean, X), votes=False, n_jobs=self.n_jobs)
         return total / self.chain_counts_
 
 
@@ -174,26 +173,26 @@ class ECCRU2(ECCRU):
 
     Balanced samples of a rare label are small, so that chains are cheap and see few of the
     majority rows. With m the rows of the minority class of a label, the label is in
-    ``n_chains`` * mean m / m chains: each label learns from about as many rows in all.
+    ``n_estimators`` * mean m / m chains: each label learns from about as many rows in all.
 
     Parameters
     ----------
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees of all chains
         are grown side by side.
-    n_chains : int, default=10
+    n_estimators : int, default=10
         Number c of chains of a label with as many minority rows as the mean.
     theta_max : float, default=10
-        At most ``theta_max * n_chains`` chains have a label.
+        At most ``theta_max * n_estimators`` chains have a label.
     chain_features : {"predicted", "true"}, default="predicted"
         Let links learn from the labels before theirs as the links before them decide, or as
         they are.
-    bootstrap_seed : {"fresh", "shared"}, default="fresh"
-        Draw every bootstrap anew; or once, as places in lists of the rows that are shuffled
-        anew, which is what the program of the paper's authors does.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+    threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
-        "grid_mulan" follows it also where no value of the grid is any good.
+    variant : {"paper", "mulan"}, default="paper"
+        "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
+        places in lists of the rows that are shuffled anew for every chain; and where no
+        value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get their codes as numbers.
@@ -204,9 +203,11 @@ class ECCRU2(ECCRU):
 
     Attributes
     ----------
-    chains_, chain_counts_, thresholds_, n_labels_, label_names_, n_features_in_, feature_names_in_
+    estimators_, chain_counts_, thresholds_
         As in :class:`ECCRU`. Chain t is over the labels that want at least t chains; when only
         one label is left, no more chains are made, so that it may get fewer than it wants.
+    n_labels_, label_names_, n_features_in_, feature_names_in_
+        As in :class:`ECCRU`.
 
     References
     ----------
@@ -217,9 +218,9 @@ class ECCRU2(ECCRU):
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.learners import ECCRU2
-    >>> X, Y = make_multilabel_imbalanced(200, 5, n_labels=4, random_state=0)
-    >>> learner = ECCRU2(random_state=0).fit(X, Y)
-    >>> learner.chain_counts_.max() == len(learner.chains_)
+    >>> X, y = make_multilabel_imbalanced(200, 5, n_labels=4, random_state=0)
+    >>> learner = ECCRU2(random_state=0).fit(X, y)
+    >>> learner.chain_counts_.max() == len(learner.estimators_)
     np.True_
     """
 
@@ -232,21 +233,21 @@ class ECCRU2(ECCRU):
         self,
         estimator: Any = None,
         *,
-        n_chains: int = 10,
+        n_estimators: int = 10,
         theta_max: float = 10,
         chain_features: ChainFeatures = "predicted",
-        bootstrap_seed: Literal["fresh", "shared"] = "fresh",
         threshold_search: ThresholdSearch = "exact",
+        variant: Variant = "paper",
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             estimator,
-            n_chains=n_chains,
+            n_estimators=n_estimators,
             chain_features=chain_features,
-            bootstrap_seed=bootstrap_seed,
             threshold_search=threshold_search,
+            variant=variant,
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -254,7 +255,7 @@ class ECCRU2(ECCRU):
         self.theta_max = theta_max
 
     def _wanted_chains(self, minority: Ints) -> Ints:
-        return share_chains(minority, self.n_chains, 0, self.theta_max)
+        return share_chains(minority, self.n_estimators, 0, self.theta_max)
 
 
 class ECCRU3(ECCRU2):
@@ -265,21 +266,21 @@ class ECCRU3(ECCRU2):
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees of all chains
         are grown side by side.
-    n_chains : int, default=10
+    n_estimators : int, default=10
         Number c of chains of a label with as many minority rows as the mean.
     theta_max : float, default=10
-        At most ``theta_max * n_chains`` chains have a label.
+        At most ``theta_max * n_estimators`` chains have a label.
     theta_min : float, default=0.5
-        At least ``theta_min * n_chains`` chains have a label.
+        At least ``theta_min * n_estimators`` chains have a label.
     chain_features : {"predicted", "true"}, default="predicted"
         Let links learn from the labels before theirs as the links before them decide, or as
         they are.
-    bootstrap_seed : {"fresh", "shared"}, default="fresh"
-        Draw every bootstrap anew; or once, as places in lists of the rows that are shuffled
-        anew, which is what the program of the paper's authors does.
-    threshold_search : {"exact", "grid", "grid_mulan"}, default="exact"
+    threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
-        "grid_mulan" follows it also where no value of the grid is any good.
+    variant : {"paper", "mulan"}, default="paper"
+        "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
+        places in lists of the rows that are shuffled anew for every chain; and where no
+        value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get their codes as numbers.
@@ -290,8 +291,10 @@ class ECCRU3(ECCRU2):
 
     Attributes
     ----------
-    chains_, chain_counts_, thresholds_, n_labels_, label_names_, n_features_in_, feature_names_in_
+    estimators_, chain_counts_, thresholds_
         As in :class:`ECCRU2`.
+    n_labels_, label_names_, n_features_in_, feature_names_in_
+        As in :class:`ECCRU`.
 
     References
     ----------
@@ -302,8 +305,8 @@ class ECCRU3(ECCRU2):
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.learners import ECCRU3
-    >>> X, Y = make_multilabel_imbalanced(200, 5, n_labels=4, random_state=0)
-    >>> learner = ECCRU3(random_state=0).fit(X, Y)
+    >>> X, y = make_multilabel_imbalanced(200, 5, n_labels=4, random_state=0)
+    >>> learner = ECCRU3(random_state=0).fit(X, y)
     >>> learner.chain_counts_.min() >= 5
     np.True_
     """
@@ -317,23 +320,23 @@ class ECCRU3(ECCRU2):
         self,
         estimator: Any = None,
         *,
-        n_chains: int = 10,
+        n_estimators: int = 10,
         theta_max: float = 10,
         theta_min: float = 0.5,
         chain_features: ChainFeatures = "predicted",
-        bootstrap_seed: Literal["fresh", "shared"] = "fresh",
         threshold_search: ThresholdSearch = "exact",
+        variant: Variant = "paper",
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             estimator,
-            n_chains=n_chains,
+            n_estimators=n_estimators,
             theta_max=theta_max,
             chain_features=chain_features,
-            bootstrap_seed=bootstrap_seed,
             threshold_search=threshold_search,
+            variant=variant,
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -341,7 +344,7 @@ class ECCRU3(ECCRU2):
         self.theta_min = theta_min
 
     def _wanted_chains(self, minority: Ints) -> Ints:
-        return share_chains(minority, self.n_chains, self.theta_min, self.theta_max)
+        return share_chains(minority, self.n_estimators, self.theta_min, self.theta_max)
 
 
 def share_chains(minority: Ints, c: int, theta_min: float, theta_max: float) -> Ints:

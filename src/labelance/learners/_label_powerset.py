@@ -35,12 +35,12 @@ class LabelPowerset(LearnerWithEstimator):
     ----------
     labelsets_ : csr_array of shape (n_labelsets, n_labels)
         The classes, in the order of bit strings (the first label leads).
-    models_ : sequence of classifiers
+    estimators_ : sequence of classifiers
         The one fitted classifier; class c is labelset c.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -64,8 +64,8 @@ class LabelPowerset(LearnerWithEstimator):
     --------
     >>> from labelance.learners import LabelPowerset
     >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
-    >>> Y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
-    >>> learner = LabelPowerset().fit(X, Y)
+    >>> y = [[0, 1], [0, 1], [0, 1], [1, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    >>> learner = LabelPowerset().fit(X, y)
     >>> learner.labelsets_.toarray()
     array([[0, 1],
            [1, 0],
@@ -93,14 +93,14 @@ class LabelPowerset(LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any) -> None:
         split = split_powerset(data.Y)
-        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
         self.labelsets_ = split.votes.astype(np.int8)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows = Rows(clean, X)
         if self.proba == "marginal":
-            return self.models_.aggregate(rows, self._vote_matrix, n_jobs=self.n_jobs)
+            return self.estimators_.aggregate(rows, self._vote_matrix, n_jobs=self.n_jobs)
         n, m = clean.shape[0], len(self._vote_matrix.indptr) - 1
         step = max(1, _CELLS_PER_BLOCK // m)
         blocks = [np.arange(a, min(n, a + step)) for a in range(0, n, step)]
@@ -108,13 +108,13 @@ class LabelPowerset(LearnerWithEstimator):
 
     def _winner_scores(self, rows: Rows) -> np.ndarray:
         every_class = sp.csr_array(sp.eye_array(self._vote_matrix.shape[0]))
-        best = self.models_.aggregate(rows, every_class, n_jobs=self.n_jobs).max(
+        best = self.estimators_.aggregate(rows, every_class, n_jobs=self.n_jobs).max(
             axis=1, keepdims=True
         )
         return np.where(self._winners(rows) > 0, best, 1 - best)
 
     def _winners(self, rows: Rows) -> np.ndarray:
-        return self.models_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
+        return self.estimators_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return self._winners(Rows(clean, X)).astype(np.int64)

@@ -34,10 +34,10 @@ class MLkNN(BaseMultiLabelClassifier):
 
     Parameters
     ----------
-    k : int, default=10
-        Number of neighbors.
-    s : float, default=1
-        Smoothing: every outcome is counted this often before the data.
+    n_neighbors : int, default=10
+        Number k of neighbors.
+    smoothing : float, default=1
+        Laplace smoothing: every outcome is counted this often before the data.
     metric : str or callable, default="euclidean"
         "euclidean", "cosine", or another metric of scikit-learn.
     scale : {None, "range", "standard"}, default=None
@@ -60,7 +60,7 @@ class MLkNN(BaseMultiLabelClassifier):
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -83,16 +83,16 @@ class MLkNN(BaseMultiLabelClassifier):
     --------
     >>> from labelance.learners import MLkNN
     >>> X = [[0], [1], [2], [3], [4], [5], [6], [7]]
-    >>> Y = [[1], [1], [0], [1], [0], [0], [0], [0]]
-    >>> MLkNN(k=3).fit(X, Y).predict_proba([[0.4], [2.6], [5.2]]).round(4)
+    >>> y = [[1], [1], [0], [1], [0], [0], [0], [0]]
+    >>> MLkNN(n_neighbors=3).fit(X, y).predict_proba([[0.4], [2.6], [5.2]]).round(4)
     array([[0.72  ],
            [0.3636],
            [0.2222]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "k": [Interval(Integral, 1, None, closed="left")],
-        "s": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
         "metric": [str, callable],
         "scale": [StrOptions({"range", "standard"}), None],
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
@@ -102,8 +102,8 @@ class MLkNN(BaseMultiLabelClassifier):
 
     def __init__(
         self,
-        k: int = 10,
-        s: float = 1,
+        n_neighbors: int = 10,
+        smoothing: float = 1,
         *,
         metric: Metric = "euclidean",
         scale: Scale = None,
@@ -111,49 +111,51 @@ class MLkNN(BaseMultiLabelClassifier):
         missing: Literal["error", "distance"] = "error",
         n_jobs: int | None = None,
     ) -> None:
-        self.k = k
-        self.s = s
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
         self.missing = missing
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:
+    def fit(self, X: Any, y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:
         """Count the labels of the neighbors of every row.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             The features.
-        Y : array, sparse matrix or data frame of shape (n, q)
+        y : array, sparse matrix or data frame of shape (n, q)
             The labels, 0 or 1.
         neighborhood : Neighborhood, optional
-            At least k neighbors of the rows of X found before, with the same metric, scale and
-            ``categorical_features``, to save the search.
+            Neighbors of the rows of X found before, at least ``n_neighbors``, with the same
+            metric, scale and ``categorical_features``, to save the search.
 
         Returns
         -------
         self : object
             The fitted learner.
         """
-        super().fit(X, Y)
+        super().fit(X, y)
         rows = self._rows
         if neighborhood is None:
-            neighborhood = search_neighbors(rows, self.k, self._feature_metric, n_jobs=self.n_jobs)
-        elif neighborhood.n_rows != rows.shape[0] or neighborhood.k < self.k:
+            neighborhood = search_neighbors(
+                rows, self.n_neighbors, self._feature_metric, n_jobs=self.n_jobs
+            )
+        elif neighborhood.n_rows != rows.shape[0] or neighborhood.k < self.n_neighbors:
             raise InputError(
-                f"MLkNN takes a neighborhood of {self.k} neighbors of every row of X",
+                f"MLkNN takes a neighborhood of {self.n_neighbors} neighbors of every row of X",
                 f"it has {neighborhood.k} neighbors of {neighborhood.n_rows} rows, and X has "
                 f"{rows.shape[0]} rows",
                 "Make it with find_neighbors(X, k, …), or leave it out",
             )
-        self._count(neighborhood.truncate(self.k))
+        self._count(neighborhood.truncate(self.n_neighbors))
         return self
 
     def _fit(self, data: Data, X: Any) -> None:
         self._refuse_missing(data.X, X)
-        check_n_neighbors(self.k, data.n_samples, who="MLkNN")
+        check_n_neighbors(self.n_neighbors, data.n_samples, who="MLkNN", name="n_neighbors")
         self._feature_metric = FeatureMetric.learn(
             data.X,
             metric=self.metric,
@@ -166,15 +168,17 @@ class MLkNN(BaseMultiLabelClassifier):
     def _count(self, around: Neighborhood) -> None:
         """Set the prior and posterior probabilities."""
         counts = count_neighbors(around, self._labels)
-        with_label, without = count_rows(self._labels, counts, self.k)
-        self.prior_ = (self.s + with_label.sum(axis=1)) / (2 * self.s + self._labels.shape[0])
+        with_label, without = count_rows(self._labels, counts, self.n_neighbors)
+        s, n = self.smoothing, self._labels.shape[0]
+        self.prior_ = (s + with_label.sum(axis=1)) / (2 * s + n)
         present = self.prior_[:, None] * self._smooth(with_label)
         absent = (1 - self.prior_)[:, None] * self._smooth(without)
         self.posterior_ = present / (present + absent)
 
     def _smooth(self, counts: Floats) -> Floats:
         """Return the probability of every e from how often it was seen."""
-        return (self.s + counts) / (self.s * (self.k + 1) + counts.sum(axis=1, keepdims=True))
+        s, k = self.smoothing, self.n_neighbors
+        return (s + counts) / (s * (k + 1) + counts.sum(axis=1, keepdims=True))
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         self._refuse_missing(clean, X)
@@ -182,7 +186,7 @@ class MLkNN(BaseMultiLabelClassifier):
         if sp.issparse(rows) != sp.issparse(queries):
             rows, queries = sp.csr_array(rows), sp.csr_array(queries)
         around = search_neighbors(
-            rows, self.k, self._feature_metric, queries=queries, n_jobs=self.n_jobs
+            rows, self.n_neighbors, self._feature_metric, queries=queries, n_jobs=self.n_jobs
         )
         counts = count_neighbors(around, self._labels)
         scores = np.tile(self.posterior_[:, 0], (clean.shape[0], 1))

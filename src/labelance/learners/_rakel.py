@@ -27,7 +27,7 @@ class RAkEL(LearnerWithEstimator):
         trees for all sets are grown together.
     labelset_size : int, default=3
         Number of labels k in every set.
-    n_models : int, default=None
+    n_estimators : int, default=None
         Number of sets, all different and so at most as many as there are; None is twice the
         number of labels.
     categorical_features : None, mask, column numbers or names, default=None
@@ -40,14 +40,14 @@ class RAkEL(LearnerWithEstimator):
 
     Attributes
     ----------
-    subsets_ : ndarray of shape (n_models, labelset_size)
+    subsets_ : ndarray of shape (n_estimators, labelset_size)
         The labels of every set.
-    models_ : sequence of classifiers
+    estimators_ : sequence of classifiers
         The label powerset of every set.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -72,8 +72,8 @@ class RAkEL(LearnerWithEstimator):
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from labelance.learners import RAkEL
-    >>> X, Y = make_multilabel_classification(n_classes=6, random_state=0)
-    >>> learner = RAkEL(random_state=0).fit(X, Y)
+    >>> X, y = make_multilabel_classification(n_classes=6, random_state=0)
+    >>> learner = RAkEL(random_state=0).fit(X, y)
     >>> learner.subsets_.shape
     (12, 3)
     >>> learner.predict(X[:2])
@@ -84,7 +84,7 @@ class RAkEL(LearnerWithEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "labelset_size": [Interval(Integral, 1, None, closed="left")],
-        "n_models": [Interval(Integral, 1, None, closed="left"), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -93,14 +93,14 @@ class RAkEL(LearnerWithEstimator):
         estimator: Any = None,
         *,
         labelset_size: int = 3,
-        n_models: int | None = None,
+        n_estimators: int | None = None,
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
         self.labelset_size = labelset_size
-        self.n_models = n_models
+        self.n_estimators = n_estimators
         self.random_state = random_state
 
     def _fit(self, data: Data, X: Any) -> None:
@@ -109,17 +109,17 @@ class RAkEL(LearnerWithEstimator):
             self.subsets_ = np.arange(q)[None, :]
             split = split_powerset(data.Y)
         else:
-            n_models = 2 * q if self.n_models is None else self.n_models
-            self.subsets_ = draw_subsets(q, self.labelset_size, n_models, rng)
+            n_estimators = 2 * q if self.n_estimators is None else self.n_estimators
+            self.subsets_ = draw_subsets(q, self.labelset_size, n_estimators, rng)
             split = split_labelsets(data.Y, self.subsets_)
-        self.models_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
+        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
         models_with = np.bincount(self.subsets_.ravel(), minlength=q)
         self._voters = np.maximum(models_with, 1)
         self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows = Rows(clean, X)
-        votes = self.models_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
+        votes = self.estimators_.aggregate(rows, self._vote_matrix, hard=True, n_jobs=self.n_jobs)
         return votes / self._voters
 
 

@@ -301,7 +301,7 @@ class SOSHF(BaseMultiLabelClassifier):
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
-        Their names, where Y is a data frame.
+        Their names, where y is a data frame.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -342,8 +342,8 @@ class SOSHF(BaseMultiLabelClassifier):
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
     >>> from labelance.learners import SOSHF
-    >>> X, Y = make_multilabel_imbalanced(200, random_state=0)
-    >>> forest = SOSHF(n_estimators=5, random_state=0).fit(X, Y)
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> forest = SOSHF(n_estimators=5, random_state=0).fit(X, y)
     >>> forest.predict_proba(X).shape
     (200, 10)
     """

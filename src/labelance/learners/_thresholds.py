@@ -21,7 +21,8 @@ from labelance.metrics import label_scores
 from labelance.model_selection import IterativeStratifiedKFold
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
-Search = Literal["exact", "grid"]
+ThresholdSearch = Literal["exact", "grid"]
+Variant = Literal["paper", "mulan"]
 
 # The authors' program adds 0.05 again and again; the odd last digits of the sums matter,
 # since shares of votes such as 0.15 or 0.8 fall on the grid.
@@ -33,8 +34,8 @@ def best_thresholds(
     scores: np.ndarray,
     *,
     objective: Objective = "f1",
-    search: Search = "exact",
-    grid_mulan: bool = False,
+    search: ThresholdSearch = "exact",
+    variant: Variant = "paper",
 ) -> np.ndarray:
     """Return for every label the threshold t that does best with ``score >= t``.
 
@@ -49,9 +50,9 @@ def best_thresholds(
     search : {"exact", "grid"}
         Try every distinct score, or the 19 values 0.05, 0.10, … 0.95. Among equals, exact
         takes the largest threshold and the grid the smallest.
-    grid_mulan : bool
-        Where nothing on the grid is better than 0, keep 0, which predicts the label
-        everywhere, as the authors' program does; else 0.5, with a warning.
+    variant : {"paper", "mulan"}
+        Where nothing on the grid is better than 0, keep 0.5, with a warning; or 0, which
+        predicts the label everywhere, as the authors' program does.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def best_thresholds(
     positive[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
     if search == "exact":
         return _exact(positive, scores, objective)
-    return _on_grid(positive, scores, objective, grid_mulan)
+    return _on_grid(positive, scores, objective, variant)
 
 
 def _exact(positive: np.ndarray, scores: np.ndarray, objective: Objective) -> np.ndarray:
@@ -83,7 +84,7 @@ def _exact(positive: np.ndarray, scores: np.ndarray, objective: Objective) -> np
 
 
 def _on_grid(
-    positive: np.ndarray, scores: np.ndarray, objective: Objective, grid_mulan: bool
+    positive: np.ndarray, scores: np.ndarray, objective: Objective, variant: Variant
 ) -> np.ndarray:
     """Try the values of the grid, from the smallest up."""
     n_positive = positive.sum(axis=0)
@@ -96,8 +97,8 @@ def _on_grid(
     thresholds = GRID[np.argmax(table, axis=0)]
     hopeless = table.max(axis=0) <= 0
     if hopeless.any():
-        thresholds[hopeless] = 0.0 if grid_mulan else 0.5
-        if not grid_mulan:
+        thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
+        if variant == "paper":
             warnings.warn(
                 f"No threshold finds a true positive of {hopeless.sum()} labels; they keep 0.5.",
                 UndefinedLabelWarning,
@@ -124,9 +125,6 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.ones(part.shape), where=whole > 0)
 
 
-ThresholdSearch = Literal["exact", "grid", "grid_mulan"]
-
-
 class LearnerWithThresholds(LearnerWithEstimator):
     """Base of learners that predict a label where its score reaches ``thresholds_``.
 
@@ -135,7 +133,8 @@ class LearnerWithThresholds(LearnerWithEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
-        "threshold_search": [StrOptions({"exact", "grid", "grid_mulan"})],
+        "threshold_search": [StrOptions({"exact", "grid"})],
+        "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -144,12 +143,14 @@ class LearnerWithThresholds(LearnerWithEstimator):
         estimator: Any = None,
         *,
         threshold_search: ThresholdSearch = "exact",
+        variant: Variant = "paper",
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
         self.threshold_search = threshold_search
+        self.variant = variant
         self.random_state = random_state
 
     def _find_thresholds(self, data: Data, X: Any) -> None:
@@ -157,8 +158,8 @@ class LearnerWithThresholds(LearnerWithEstimator):
         self.thresholds_ = best_thresholds(
             data.Y,
             self._scores(data.X, X),
-            search="exact" if self.threshold_search == "exact" else "grid",
-            grid_mulan=self.threshold_search == "grid_mulan",
+            search=self.threshold_search,
+            variant=self.variant,
         )
         # A label that all rows agree on has score 0 or 1 everywhere, whatever the row.
         counts = np.bincount(data.Y.indices, minlength=data.Y.shape[1])
@@ -177,30 +178,19 @@ def relevance(estimator: Any, X: Any) -> np.ndarray:
     return scores if hasattr(estimator, "predict_proba") else expit(scores)
 
 
-def find_thresholds(
-    Y: sp.csr_array, scores: np.ndarray, threshold: Objective, search: ThresholdSearch
-) -> np.ndarray:
-    """Return the best threshold of every label, by the options of a tuned classifier."""
-    return best_thresholds(
-        Y,
-        scores,
-        objective=threshold,
-        search="exact" if search == "exact" else "grid",
-        grid_mulan=search == "grid_mulan",
-    )
-
-
 class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
-    """Base of learners with ``threshold``, ``threshold_search`` and ``threshold_data``."""
+    """Base of learners with ``objective``, ``threshold_search`` and ``threshold_data``."""
 
-    threshold: Objective | None
+    objective: Objective | None
     threshold_search: ThresholdSearch
+    variant: Variant
     threshold_data: str
     random_state: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [StrOptions({"f1", "gmean", "balanced_accuracy"}), None],
-        "threshold_search": [StrOptions({"exact", "grid", "grid_mulan"})],
+        "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), None],
+        "threshold_search": [StrOptions({"exact", "grid"})],
+        "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -213,10 +203,14 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         Y = data.labels.container.native
         self._fit_model(X, Y, rng)
         self.thresholds_ = np.full(self.n_labels_, 0.5)
-        if self.threshold is not None:
+        if self.objective is not None:
             rows, scores = self._tuning_scores(data, X, Y, rng)
-            self.thresholds_ = find_thresholds(
-                data.Y[rows], scores, self.threshold, self.threshold_search
+            self.thresholds_ = best_thresholds(
+                data.Y[rows],
+                scores,
+                objective=self.objective,
+                search=self.threshold_search,
+                variant=self.variant,
             )
 
     def _refuse_single_label_estimator(self) -> None:
@@ -230,7 +224,7 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
             )
 
     def _refuse_fewer_rows_than_folds(self, n: int) -> None:
-        if self.threshold is not None and self.threshold_data == "cv" and n < CV_FOLDS:
+        if self.objective is not None and self.threshold_data == "cv" and n < CV_FOLDS:
             raise TooFewRowsError(
                 f'threshold_data="cv" needs a row for each of {CV_FOLDS} folds',
                 f"n_samples={n}",

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from labelance.ensemble import EMLS, LabelThresholds, TrainingSet
 from labelance.exceptions import NothingToSampleError
-from labelance.learners import BaseMultiLabelClassifier, find_thresholds, relevance
+from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
 from labelance.study._design import Learner, Method
 from labelance.study._folds import FoldData
 from labelance.study._measures import disagreement
@@ -79,11 +79,11 @@ class Members:
         scores = _mean(self.scores[:m])
         if method.threshold is not None:
             with finding.spent():
-                thresholds = find_thresholds(
+                thresholds = best_thresholds(
                     self.fold.Y,
                     _mean(self.train_scores[:m]),
-                    method.threshold,
-                    method.threshold_search,
+                    objective=method.threshold,
+                    **_threshold_rule(method),
                 )
             predicted = (scores >= thresholds).astype(np.int8)
             finding += total(self.tuning[:m])
@@ -107,9 +107,11 @@ def judge_alone(
 ) -> Verdict:
     """Fit a method whose thresholds need models of their own, through the public ensemble."""
     built = build_learner(learner, fold.nominal, balanced=method.balanced, seed=seed)
+    rule = _threshold_rule(method)
     options: dict[str, Any] = {
-        "threshold": method.threshold,
-        "threshold_search": method.threshold_search,
+        "objective": method.threshold,
+        "threshold_search": rule["search"],
+        "variant": rule["variant"],
         "threshold_data": method.threshold_data,
         "random_state": stream,
     }
@@ -135,6 +137,12 @@ def judge_alone(
         scores = model.predict_proba(fold.X_test)
     predicted = (scores >= model.thresholds_).astype(np.int8)
     return Verdict(scores, predicted, None, fitting, predicting, None, float("nan"))
+
+
+def _threshold_rule(method: Method) -> dict[str, Any]:
+    """Return how a method looks for thresholds, in the words of learners."""
+    search, _, program = method.threshold_search.partition("_")
+    return {"search": search, "variant": program or "paper"}
 
 
 def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:

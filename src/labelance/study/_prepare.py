@@ -33,7 +33,7 @@ def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]]
 
     One that was told other nominal features than the dataset has lives in another space.
     """
-    k = getattr(estimator, "k_neighbors", getattr(estimator, "k", None))
+    k = getattr(estimator, "k_neighbors", getattr(estimator, "n_neighbors", None))
     names = ("metric", "scale", "missing")
     if not isinstance(k, Integral) or not all(hasattr(estimator, name) for name in names):
         return None

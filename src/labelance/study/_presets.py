@@ -38,21 +38,15 @@ _MLSMOTE = {
 
 def paper_learners(*, mulan: bool = False) -> tuple[Learner, ...]:
     """Return the paper's six learners; ``mulan`` keeps every rule of the authors' program."""
-    search = "grid_mulan" if mulan else "grid"
-    cocoa = {"threshold_search": search, "random_state": 1}
-    eccru = {"threshold_search": search, "random_state": 1}
-    clr = {}
-    if mulan:
-        cocoa["strict"] = True
-        eccru["bootstrap_seed"] = "shared"
-        clr["silent_after_empty"] = True
+    variant = {"variant": "mulan"} if mulan else {}
+    tuned = {"threshold_search": "grid", "random_state": 1, **variant}
     return (
         Learner("BR", Component("BinaryRelevance")),
-        Learner("MLkNN", Component("MLkNN", {"k": 10, "s": 1, "scale": "range"})),
-        Learner("CLR", Component("CalibratedLabelRanking", clr)),
+        Learner("MLkNN", Component("MLkNN", {"n_neighbors": 10, "smoothing": 1, "scale": "range"})),
+        Learner("CLR", Component("CalibratedLabelRanking", variant)),
         Learner("RAkEL", Component("RAkEL", {"labelset_size": 3, "random_state": 0})),
-        Learner("COCOA", Component("COCOA", {"n_couples": 10, **cocoa})),
-        Learner("ECCRU3", Component("ECCRU3", {"n_chains": 10, **eccru})),
+        Learner("COCOA", Component("COCOA", {"n_couples": 10, **tuned})),
+        Learner("ECCRU3", Component("ECCRU3", {"n_estimators": 10, **tuned})),
     )
 
 

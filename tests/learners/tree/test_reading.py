@@ -170,8 +170,8 @@ def test_categorical_columns_are_nominal(frame):
     assert_array_equal(tree.apply(X), by_codes.apply(codes))
     assert "color = blue" in tree.export_text()
     whole = BinaryRelevance().fit(X, y[:, None].astype(int))
-    assert whole.models_[0].export_text() == C45Classifier().fit(X, y.astype(int)).export_text()
-    assert_array_equal(whole.models_[0].predict(X), whole.predict(X)[:, 0])
+    assert whole.estimators_[0].export_text() == C45Classifier().fit(X, y.astype(int)).export_text()
+    assert_array_equal(whole.estimators_[0].predict(X), whole.predict(X)[:, 0])
 
 
 def test_categories_are_known_by_their_words_not_their_codes():
