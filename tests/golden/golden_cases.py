@@ -21,7 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from labelance import datasets, imbalance, metrics, model_selection, neighbors
 from labelance.exceptions import InputError, LabelanceError, LabelanceWarning
 from labelance.learners import BinaryRelevance, LabelPowerset, MLkNN
-from labelance.sampling import MLROS, MLSOL, MLUL, REMEDIAL, sample_weights
+from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, REMEDIAL, RHwRSMT, sample_weights
 
 # ------------------------------------------------------------------------------------------- data
 
@@ -129,13 +129,14 @@ def first_rows_without_labels(X, Y):
 # Arguments of what cannot be made without, or would take long; None leaves a name out.
 OPTIONS = {
     "BaseMultiLabelSampler": None,
+    "BaseMultiLabelClassifier": None,
     "FunctionSampler": lambda new: new(first_rows_without_labels),
     "SamplerSequence": lambda new: new([REMEDIAL(), MLSOL(), MLUL()]),
     "SOSHF": lambda new: new(4),
     "EMLS": lambda new: new(BinaryRelevance(), MLROS()),
-    "EMLSOL": lambda new: new(MLkNN()),
-    "EMLSMOTE": lambda new: new(BinaryRelevance()),
-    "ERHwRSMT": lambda new: new(BinaryRelevance()),
+    "EMLSOL": lambda new: new(MLkNN(), MLSOL()),  # so that it can be told of the data
+    "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE()),
+    "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT()),
     "LabelThresholds": lambda new: new(BinaryRelevance()),
 }
 
@@ -601,6 +602,7 @@ PACKAGES = [
 
 # Public names whose results are those of others: values that functions return, bases, lists.
 NOT_RESULTS = {
+    *["BaseMultiLabelClassifier", "all_learners"],
     *[
         "BaseMultiLabelSampler",
         "Draw",
