@@ -20,7 +20,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from labelance.study import Component, DataSource, Learner, Study, load_study
+from labelance.study import (
+    Component,
+    DataSource,
+    Learner,
+    Study,
+    load_study,
+    read_results,
+    run_study,
+)
 
 MEASURES = {"macro_f1": "F", "macro_auc_roc": "AUC_nanmean", "macro_auc_pr": "AUCPR"}
 KEYS = ["learner", "method", "repeat", "fold"]
@@ -61,8 +69,8 @@ def ours(folder: Path, name: str, table: pd.DataFrame, seeds: int, store: Path, 
     frames = []
     for seed in range(seeds):
         study = study_for(folder, name, table, seed)
-        study.run(store, n_jobs=jobs)
-        frames.append(study.results(store))
+        run_study(study, store, n_jobs=jobs)
+        frames.append(read_results(study, store))
     return pd.concat(frames)
 
 

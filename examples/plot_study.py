@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from labelance.report import plot_critical_difference
-from labelance.study import Method, load_study
+from labelance.study import Method, load_study, read_results, run_study
 from labelance.study.statistics import compare
 
 quick = load_study("quick")
@@ -27,8 +27,8 @@ study = replace(quick, name="mine", methods=(*chosen, bagging)).only(learners=["
 
 with tempfile.TemporaryDirectory() as folder:
     store = Path(folder) / "results.db"
-    outcome = study.run(store, executor="serial")
-    results = study.results(store)
+    outcome = run_study(study, store, executor="serial")
+    results = read_results(study, store)
 print(f"{outcome.done} cells done, {outcome.failed} failed")
 
 # %%

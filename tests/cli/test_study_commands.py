@@ -14,7 +14,7 @@ from labelance.cli import main
 from labelance.cli._study_watch import n_workers, span
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.study import Store, list_presets, load_study
-from labelance.study._cells import Task
+from labelance.study._design import Task
 
 COMMANDS = ["run", "status", "presets", "show", "export", "merge", "verify", "report"]
 PLAN = """

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from labelance.report import write_report
-from labelance.study import load_study
+from labelance.study import load_study, read_results, run_study
 
 METHODS = ["Default", "MLSMOTE", "RHwRSMT", "MLSOL", "EMLSMOTE", "ERHwRSMT", "EMLSOL"]
 MEASURES = {"F-measure": "macro_f1", "AUC-ROC": "macro_auc_roc", "AUCPR": "macro_auc_pr"}
@@ -16,9 +16,9 @@ MEASURES = {"F-measure": "macro_f1", "AUC-ROC": "macro_auc_roc", "AUCPR": "macro
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory):
     study, store = load_study("quick"), tmp_path_factory.mktemp("quick") / "quick.db"
-    outcome = study.run(store, n_jobs=2)
+    outcome = run_study(study, store, n_jobs=2)
     assert (outcome.done, outcome.failed) == (len(study.cells()), 0)
-    return study.results(store)
+    return read_results(study, store)
 
 
 @pytest.fixture(scope="module")

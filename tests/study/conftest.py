@@ -2,7 +2,7 @@
 
 import pytest
 
-from labelance.study import Component, DataSource, load_study
+from labelance.study import Component, DataSource, load_study, read_results, run_study
 
 
 def _source(name, n_samples, seed):
@@ -25,7 +25,7 @@ def tiny():
 def tiny_store(tiny, tmp_path_factory):
     """The tiny study, run in this process without any disturbance."""
     path = tmp_path_factory.mktemp("study") / "tiny.db"
-    outcome = tiny.run(path, executor="serial")
+    outcome = run_study(tiny, path, executor="serial")
     assert (outcome.done, outcome.failed, outcome.left) == (56, 0, 0)
     return path
 
@@ -37,4 +37,4 @@ FIGURES += ["macro_auc_pr", "n_undefined", "n_train", "n_resampled", "member_dis
 @pytest.fixture(scope="session")
 def figures():
     """All of a table of results that must not depend on how it was computed."""
-    return lambda study, store: study.results(store)[FIGURES]
+    return lambda study, store: read_results(study, store)[FIGURES]

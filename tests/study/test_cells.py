@@ -10,13 +10,12 @@ from sklearn.base import clone
 
 from labelance.ensemble import EMLS, LabelThresholds
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
-from labelance.study import Cell, Component, Learner, Method, load_study
-from labelance.study._cells import Task, tasks_of
-from labelance.study._folds import FoldData, load
+from labelance.study import Cell, Component, Learner, Method, load_study, read_results
+from labelance.study._component import build_learner
+from labelance.study._data import FoldData, load
+from labelance.study._design import Task, tasks_of
+from labelance.study._evaluate import do_task, family_stream
 from labelance.study._measures import disagreement, pack, unpack
-from labelance.study._prepare import build_learner
-from labelance.study._seeds import family_stream
-from labelance.study._work import do_task
 
 
 def rows_of(study, dataset, fold=0):
@@ -29,7 +28,7 @@ def rows_of(study, dataset, fold=0):
 
 def by_hand(study, task, fold, learner, method):
     """The readable way: fit the public class that the method stands for."""
-    built = build_learner(study.learner(learner), fold.nominal)
+    built = build_learner(study.learner(learner).component, fold.nominal)
     stream = family_stream(study.seed, task, method.family)
     sampler = method.sampler and method.sampler.build()
     if method.threshold is None and method.n_estimators == 1:
@@ -91,7 +90,7 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
     )
     study = replace(tiny, methods=methods).only(learners=["MLkNN"])
     task, fold, rows = rows_of(study, "one")
-    built = build_learner(study.learner("MLkNN"), fold.nominal)
+    built = build_learner(study.learner("MLkNN").component, fold.nominal)
     for method, model in zip(methods, (LabelThresholds(built), EMLS(built, n_estimators=4))):
         stream = family_stream(study.seed, task, method.family)
         model.set_params(threshold_data=method.threshold_data, random_state=stream)
@@ -107,7 +106,7 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
 def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypatch):
     import labelance.learners._mlknn as mlknn
     import labelance.neighbors._find as find_module
-    import labelance.study._folds as folds
+    import labelance.study._data as folds
 
     shared, own = [], []
     find_neighbors = folds.find_neighbors
@@ -151,7 +150,7 @@ def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
     study = replace(tiny, methods=(Method("Default"), Method("Weights", balanced=True)))
     assert {c.learner for c in study.cells() if c.method == "Weights"} == {"BR"}
     _, fold, rows = rows_of(study, "one")
-    built = build_learner(study.learner("BR"), fold.nominal, balanced=True)
+    built = build_learner(study.learner("BR").component, fold.nominal, balanced=True)
     assert built.estimator.class_weight == "balanced"
     predicted = built.fit(fold.X, fold.Y).predict(fold.X_test)
     wanted = macro_f1(fold.Y_test, predicted, zero_division=1)
@@ -160,7 +159,7 @@ def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
 
 
 def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
-    from labelance.study._training import TrainingSets
+    from labelance.study._evaluate import TrainingSets
 
     method = Method("B", tiny.method("MLSOL").sampler, n_estimators=2, bootstrap="beside")
     task = Task("one", 0, 0, ())
@@ -180,12 +179,12 @@ def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
 def test_nominal_features_reach_samplers_and_learners_and_what_is_inside():
     learner = Learner("M", Component("MLkNN"))
     nominal = np.array([True, False])
-    assert build_learner(learner, nominal).categorical_features is nominal
-    from labelance.study._prepare import prepare
+    assert build_learner(learner.component, nominal).categorical_features is nominal
+    from labelance.study._component import prepare
 
     sampler = Component("RHwRSMT", {"resampler": {"class": "MLSMOTE"}}).build()
     assert prepare(sampler, nominal).resampler.categorical_features is nominal
-    assert build_learner(learner, np.zeros(2, bool)).categorical_features is None
+    assert build_learner(learner.component, np.zeros(2, bool)).categorical_features is None
 
 
 def test_keys_do_not_change():
@@ -231,7 +230,7 @@ def test_labels_own_figures_are_kept():
 
 
 def test_results_are_a_tidy_frame(tiny, tiny_store):
-    frame = tiny.results(tiny_store)
+    frame = read_results(tiny, tiny_store)
     assert isinstance(frame, pd.DataFrame)
     assert [tuple(row) for row in frame[list(Cell._fields)].to_numpy()] == tiny.cells()
     assert set(frame["config"]) == {tiny.hash}

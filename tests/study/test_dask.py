@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pandas.testing import assert_frame_equal
 
-from labelance.study import Component, Learner
+from labelance.study import Component, Learner, read_results, run_study
 
 distributed = pytest.importorskip("distributed")
 # What a cluster says while it is shut down is not about us.
@@ -23,19 +23,21 @@ def cluster():
 
 def test_a_cluster_gives_the_same_rows(tiny, tiny_store, tmp_path, cluster, figures):
     address = cluster.scheduler_address
-    outcome = tiny.run(tmp_path / "s.db", executor="dask", address=address)
+    outcome = run_study(tiny, tmp_path / "s.db", executor="dask", address=address)
     assert (outcome.done, outcome.failed, outcome.left) == (56, 0, 0)
     assert_frame_equal(figures(tiny, tmp_path / "s.db"), figures(tiny, tiny_store))
-    again = tiny.run(tmp_path / "s.db", executor="dask", address="tcp://127.0.0.1:1")
+    again = run_study(tiny, tmp_path / "s.db", executor="dask", address="tcp://127.0.0.1:1")
     assert again.done == 56  # nobody is asked if nothing is left to do
 
 
 def test_failures_are_rows_and_the_rest_goes_on(tiny, tmp_path, cluster):
     odd = Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))
     study = replace(tiny.only(datasets=["two"]), learners=[odd, *tiny.learners])
-    outcome = study.run(tmp_path / "s.db", executor="dask", address=cluster.scheduler_address)
+    outcome = run_study(
+        study, tmp_path / "s.db", executor="dask", address=cluster.scheduler_address
+    )
     assert (outcome.done, outcome.failed, outcome.left) == (28, 14, 0)
-    table = study.results(tmp_path / "s.db")
+    table = read_results(study, tmp_path / "s.db")
     assert set(table.loc[table["status"] == "failed", "learner"]) == {"odd"}
     assert table.loc[table["status"] == "failed", "error"].str.contains("Traceback").all()
     assert table["machine"].notna().all()
@@ -45,15 +47,17 @@ def test_work_that_never_comes_back_is_a_failure(tiny, tmp_path, cluster, monkey
     def lost(*arguments):
         raise RuntimeError("the worker died")
 
-    monkeypatch.setattr("labelance.study._executors._do_all", lost)
+    monkeypatch.setattr("labelance.study._runner._do_all", lost)
     small = tiny.only(datasets=["two"], learners=["BR"], methods=["Default"])
-    outcome = small.run(tmp_path / "s.db", executor="dask", address=cluster.scheduler_address)
+    outcome = run_study(
+        small, tmp_path / "s.db", executor="dask", address=cluster.scheduler_address
+    )
     assert (outcome.done, outcome.failed) == (0, 2)
-    assert "the worker died" in small.results(tmp_path / "s.db")["error"][0]
+    assert "the worker died" in read_results(small, tmp_path / "s.db")["error"][0]
 
 
 @pytest.mark.slow
 def test_a_cluster_of_its_own(tiny, tmp_path):
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"])
-    outcome = small.run(tmp_path / "s.db", executor="dask", n_jobs=1)
+    outcome = run_study(small, tmp_path / "s.db", executor="dask", n_jobs=1)
     assert outcome.done == 2

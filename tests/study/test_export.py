@@ -20,13 +20,15 @@ from labelance.study import (
     describe_datasets,
     export_results,
     import_results,
+    list_presets,
     load_study,
     merge_results,
+    plan_of,
+    read_results,
+    run_study,
     to_toml,
 )
-from labelance.study._opened import choose_study, studies_of
-from labelance.study._plan_file import plan_of
-from labelance.study._presets import PRESETS
+from labelance.study._results import choose_study, studies_of
 
 
 def written(study, folder, name="plan.toml"):
@@ -36,7 +38,7 @@ def written(study, folder, name="plan.toml"):
     return load_study(path)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", list_presets())
 def test_a_preset_survives_toml(preset, tmp_path):
     study = load_study(preset)
     again = written(study, tmp_path)
@@ -129,9 +131,9 @@ def test_a_folder_gives_back_what_the_store_has(tiny, tiny_store, tmp_path, figu
         if name not in ("member_disagreement",)  # six digits of it are kept
     ]
     assert_frame_equal(found.frame()[exact], figures(tiny, tiny_store)[exact], check_exact=True)
-    assert_frame_equal(tiny.results(tmp_path / "out")[exact], found.frame()[exact])
+    assert_frame_equal(read_results(tiny, tmp_path / "out")[exact], found.frame()[exact])
     small = tiny.only(datasets=["two"], methods=["MLSOL"])
-    assert len(small.results(tmp_path / "out")) == len(small.cells())
+    assert len(read_results(small, tmp_path / "out")) == len(small.cells())
 
 
 def test_what_about_says(tiny, tiny_store, tmp_path):
@@ -158,7 +160,7 @@ def test_one_file_for_other_programs(tiny, tiny_store, tmp_path, ending):
         rows = pandas.DataFrame(json.loads(path.read_text())["results"])
     else:
         rows = getattr(pandas, f"read_{ending}")(path)
-    assert list(rows["macro_f1"]) == list(tiny.results(tiny_store)["macro_f1"])
+    assert list(rows["macro_f1"]) == list(read_results(tiny, tiny_store)["macro_f1"])
 
 
 def test_other_endings_and_empty_stores_are_refused(tiny, tiny_store, tmp_path):
@@ -178,7 +180,7 @@ def test_runs_of_parts_are_one_study(tiny, tmp_path):
         tiny.only(datasets=["one"], learners=["MLkNN"], methods=["MLSOL", "Default"]),
     ]
     for part in parts:
-        part.run(store, executor="serial")
+        run_study(part, store, executor="serial")
     found = import_results(store)
     assert {source.name for source in found.study.datasets} == {"one", "two"}
     assert len(found.rows) == sum(len(part.cells()) for part in parts)
@@ -187,7 +189,7 @@ def test_runs_of_parts_are_one_study(tiny, tmp_path):
 def test_more_repetitions_are_the_same_study(tiny, tmp_path):
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"])
     for repeats in (1, 2):
-        small.only(repeats=repeats).run(tmp_path / "s.db", executor="serial")
+        run_study(small.only(repeats=repeats), tmp_path / "s.db", executor="serial")
     found = import_results(tmp_path / "s.db")
     assert (found.study.repeats, found.about["cells"], found.about["done"]) == (2, 4, 4)
 
@@ -197,7 +199,7 @@ def test_different_studies_do_not_mix(tiny, tmp_path):
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default", "MLSOL"])
     other = replace(small, seed=7)
     for study in (small, other):
-        study.run(store, executor="serial")
+        run_study(study, store, executor="serial")
     with pytest.raises(StudyError, match=f"One study.*{small.hash}.*{other.hash}.*--study"):
         import_results(store)
     with pytest.raises(StudyError, match="'tiny' fits 2"):
@@ -224,7 +226,7 @@ def test_a_study_goes_on_from_an_exported_folder(tiny, tiny_store, tmp_path):
     _copy_part(tiny_store, tmp_path / "half.db", half)
     export_results(tmp_path / "half.db", tmp_path / "half")
     assert merge_results([tmp_path / "half"], tmp_path / "new.db").new == len(half.cells())
-    outcome = half.run(tmp_path / "new.db", executor="serial")
+    outcome = run_study(half, tmp_path / "new.db", executor="serial")
     assert (outcome.done, outcome.left) == (28, 0)
     assert import_results(tmp_path / "new.db").study == half
 
@@ -264,7 +266,7 @@ def _copy_part(store, path, study):
 
 
 def _plan(study):
-    from labelance.study._plan_file import plan_of
+    from labelance.study import plan_of
 
     return plan_of(study)
 
@@ -272,7 +274,7 @@ def _plan(study):
 def test_a_report_knows_what_is_left_to_do(tiny, tmp_path):
     from labelance.report import write_report
 
-    tiny.only(datasets=["two"]).run(tmp_path / "p.db", executor="serial")
+    run_study(tiny.only(datasets=["two"]), tmp_path / "p.db", executor="serial")
     Store(tmp_path / "p.db").remember(tiny, plan_of(tiny))
     opened = import_results(tmp_path / "p.db")
     assert len(opened.frame()) == 28

@@ -11,10 +11,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from labelance.exceptions import StudyError
-from labelance.study import Component, Learner, Store, _folds, _liveness
-from labelance.study._cells import Task
-from labelance.study._folds import open_shelf
-from labelance.study._liveness import SILENCE, Heartbeat
+from labelance.study import Component, Learner, Store, _data, _heartbeat, read_results, run_study
+from labelance.study._data import open_shelf
+from labelance.study._design import Task
+from labelance.study._heartbeat import SILENCE, Heartbeat
 
 FAULTY = """
 import os, sys, time
@@ -100,7 +100,7 @@ def study_of(tiny, tmp_path, monkeypatch):
 
 
 def statuses(study, store):
-    table = study.results(store)
+    table = read_results(study, store)
     return {(row.learner, row.fold): row.status for row in table.itertuples()}
 
 
@@ -121,7 +121,7 @@ def test_a_process_id_in_use_is_not_yet_the_runner(study_of, tmp_path):
             db.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)", claim)
     db.close()
     assert [claim["alive"] for claim in store.claims()] == [False, False]
-    assert study.run(store.path, executor="serial").done == 2
+    assert run_study(study, store.path, executor="serial").done == 2
 
 
 def test_liveness():
@@ -147,7 +147,7 @@ def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch,
     store, task = Store(tmp_path / "s.db"), Task("two", 0, 0, ())
     assert store.claim(task, "alive")
     real = time.time
-    monkeypatch.setattr(_liveness.time, "time", lambda: real() + jump)
+    monkeypatch.setattr(_heartbeat.time, "time", lambda: real() + jump)
     assert not store.claim(task, "another")
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE runners SET ticks = ticks - ?", (SILENCE,))
@@ -156,7 +156,7 @@ def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch,
 
 
 def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr(_folds, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(_data, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     me = Heartbeat.now()
     owners = {"dead": replace(me, pid=2**31 - 3000), "alive": me}
@@ -178,29 +178,35 @@ def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):
 
 def test_a_learner_that_exits_or_raises_is_a_failed_cell(study_of, tmp_path):
     study = study_of("Exits", "Raises", "Fine")
-    outcome = study.run(tmp_path / "s.db", executor="serial")
+    outcome = run_study(study, tmp_path / "s.db", executor="serial")
     assert (outcome.done, outcome.failed) == (4, 2)
     assert guilty(study, tmp_path / "s.db") == ["Exits", "Raises"]
-    assert "SystemExit: enough" in " ".join(study.results(tmp_path / "s.db")["error"].dropna())
+    assert "SystemExit: enough" in " ".join(
+        read_results(study, tmp_path / "s.db")["error"].dropna()
+    )
 
 
 def test_ctrl_c_is_nobodys_failure(study_of, tmp_path):
     study = study_of("Interrupts")
     with pytest.raises(KeyboardInterrupt):
-        study.run(tmp_path / "s.db", executor="serial")
+        run_study(study, tmp_path / "s.db", executor="serial")
     assert "failed" not in statuses(study, tmp_path / "s.db").values()
     assert Store(tmp_path / "s.db").claims() == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="kills and limits processes")
 def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
-    study_of("Fine").run(tmp_path / "s.db", executor="serial")  # kernels are compiled, if need be
+    run_study(
+        study_of("Fine"), tmp_path / "s.db", executor="serial"
+    )  # kernels are compiled, if need be
     study = study_of("Fine", "Killed", "Hangs", "Prints", "Leaks")
     # Long enough for an honest cell on a busy machine.
-    outcome = study.run(tmp_path / "s.db", n_jobs=2, cell_timeout=30)
+    outcome = run_study(study, tmp_path / "s.db", n_jobs=2, cell_timeout=30)
     assert (outcome.done, outcome.failed, outcome.left) == (7, 3, 0)
     assert guilty(study, tmp_path / "s.db") == ["Hangs", "Killed", "Leaks"]
-    table = study.results(tmp_path / "s.db").dropna(subset="error").set_index("learner")["error"]
+    table = (
+        read_results(study, tmp_path / "s.db").dropna(subset="error").set_index("learner")["error"]
+    )
     assert "killed by SIGKILL" in table["Killed"]
     assert "in misbehave" in table["Hangs"]
     assert "TimeoutError" in table["Hangs"].splitlines()[-1]
@@ -212,7 +218,7 @@ def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
 
 def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
     with pytest.raises(StudyError, match="cell_timeout is 0"):
-        study_of("Fine").run(tmp_path / "s.db", cell_timeout=0)
+        run_study(study_of("Fine"), tmp_path / "s.db", cell_timeout=0)
     assert not (tmp_path / "s.db").exists()
 
 
@@ -222,7 +228,7 @@ def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
 def test_only_the_guilty_cell_fails_on_a_cluster(study_of, tmp_path):
     pytest.importorskip("distributed")
     study = study_of("Fine", "Killed")
-    outcome = study.run(tmp_path / "s.db", executor="dask", n_jobs=2)
+    outcome = run_study(study, tmp_path / "s.db", executor="dask", n_jobs=2)
     assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
     assert guilty(study, tmp_path / "s.db") == ["Killed"]
 
@@ -231,12 +237,18 @@ def test_only_the_guilty_cell_fails_on_a_cluster(study_of, tmp_path):
 def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
     distributed = pytest.importorskip("distributed")
     study = study_of("Hangs")
-    study_of("Fine").run(tmp_path / "s.db", executor="serial")  # kernels are compiled, if need be
+    run_study(
+        study_of("Fine"), tmp_path / "s.db", executor="serial"
+    )  # kernels are compiled, if need be
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
-        study.run(
-            tmp_path / "s.db", executor="dask", address=cluster.scheduler_address, cell_timeout=30
+        run_study(
+            study,
+            tmp_path / "s.db",
+            executor="dask",
+            address=cluster.scheduler_address,
+            cell_timeout=30,
         )
     assert sorted(statuses(study, tmp_path / "s.db").values()) == ["done", "failed"]
 
@@ -244,10 +256,10 @@ def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_that_is_not_there(study_of, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("labelance.study._executors._ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("labelance.study._runner._ANSWER_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://"):
         with pytest.raises(StudyError, match="does not answer"):
-            study_of("Fine").run(tmp_path / "s.db", executor="dask", address=address)
+            run_study(study_of("Fine"), tmp_path / "s.db", executor="dask", address=address)
     assert Store(tmp_path / "s.db").claims() == []
 
 
@@ -258,10 +270,10 @@ def test_no_room_for_the_data_is_no_failure_of_cells(study_of, tmp_path, monkeyp
     def full(data, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("labelance.study._folds.joblib.dump", full)
+    monkeypatch.setattr("labelance.study._data.joblib.dump", full)
     study = study_of("Fine")
     with pytest.raises(StudyError, match="No space left on device"):
-        study.run(tmp_path / "s.db", executor="serial")
+        run_study(study, tmp_path / "s.db", executor="serial")
     assert statuses(study, tmp_path / "s.db") == {}
     assert Store(tmp_path / "s.db").claims() == []
 
@@ -281,9 +293,9 @@ def test_a_full_disk_ends_the_run_and_costs_nothing_that_is_finished(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "_open", full)
         with pytest.raises(StudyError, match="disk is full"):
-            study.run(store.path, executor="serial")
+            run_study(study, store.path, executor="serial")
     before = store.rows()
     assert 0 < len(before) < 40
-    outcome = study.run(store.path, executor="serial")
+    outcome = run_study(study, store.path, executor="serial")
     assert (outcome.done, outcome.failed) == (40, 0)
     assert all(row in store.rows() for row in before)

@@ -9,15 +9,14 @@ import time
 
 import pytest
 
-from labelance.study import Store
-from labelance.study._plan_file import plan_of
+from labelance.study import Store, plan_of, run_study
 
 RUNNER = """
 import json, sys
-from labelance.study._plan_file import study_of
+from labelance.study import run_study, study_of
 if __name__ == "__main__":
     study = study_of(json.loads(sys.argv[1]))
-    study.run(sys.argv[2], executor=sys.argv[3], n_jobs=2)
+    run_study(study, sys.argv[2], executor=sys.argv[3], n_jobs=2)
 """
 
 
@@ -53,5 +52,5 @@ def test_killed_ten_times_ends_with_the_table_of_an_undisturbed_run(
             runner.kill()  # the runner alone; its workers must notice
         runner.wait()
     assert count(store) < 56 or turn == 9
-    tiny.run(store, executor="serial")
+    run_study(tiny, store, executor="serial")
     assert figures(tiny, store).equals(figures(tiny, tiny_store))

@@ -5,12 +5,21 @@ from dataclasses import replace
 import pytest
 
 from labelance.exceptions import LabelanceError, StudyError
-from labelance.study import Component, DataSource, Learner, Method, Study, load_study
-from labelance.study._plan_file import plan_of, study_of
-from labelance.study._presets import PRESETS
+from labelance.study import (
+    Component,
+    DataSource,
+    Learner,
+    Method,
+    Study,
+    list_presets,
+    load_study,
+    plan_of,
+    run_study,
+    study_of,
+)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", list_presets())
 def test_presets_are_sound_and_survive_as_plain_values(name):
     study = load_study(name)
     study.check()
@@ -21,7 +30,7 @@ def test_presets_are_sound_and_survive_as_plain_values(name):
 
 
 def test_sizes_of_the_presets():
-    sizes = {name: len(load_study(name).cells()) for name in PRESETS}
+    sizes = {name: len(load_study(name).cells()) for name in list_presets()}
     assert sizes["paper"] == 5460
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
     assert sizes["fair"] == 7 * (6 * 12 + 1) * 10  # class weights for BR alone
@@ -74,7 +83,7 @@ def test_ones_own_study_runs(tmp_path):
         learners=(Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier")),),
         repeats=1,
     )
-    assert study.run(tmp_path / "r.db", executor="serial").done == 14
+    assert run_study(study, tmp_path / "r.db", executor="serial").done == 14
 
 
 @pytest.mark.parametrize(
@@ -135,7 +144,7 @@ def test_a_plan_is_checked_before_any_work(tmp_path, change, words):
     study = replace(load_study("quick"), **change)
     store = tmp_path / "none.db"
     with pytest.raises(LabelanceError, match=words):
-        study.run(store)
+        run_study(study, store)
     assert not store.exists()
 
 
@@ -148,7 +157,7 @@ def test_folds_of_others(tmp_path):
     source = DataSource("a", make=make, folds=str(folds))
     study = replace(load_study("quick"), datasets=(source,), repeats=1)
     study.check()
-    from labelance.study._folds import load
+    from labelance.study._data import load
 
     train, test = load(source).split(0, 1, 2)
     assert list(test) == list(range(1, 40, 2))
@@ -170,10 +179,10 @@ def test_labels_that_a_file_does_not_have_are_found_before_any_work(tmp_path):
     source = DataSource("d", str(tmp_path / "d.csv"), labels=["happy", "sda"])
     study = replace(load_study("quick"), datasets=(source,))
     with pytest.raises(LabelanceError, match="sda"):
-        study.run(tmp_path / "r.db")
+        run_study(study, tmp_path / "r.db")
     assert not (tmp_path / "r.db").exists()
 
 
 def test_no_process_is_refused(tmp_path):
     with pytest.raises(StudyError, match="n_jobs is 0"):
-        load_study("quick").run(tmp_path / "r.db", n_jobs=0)
+        run_study(load_study("quick"), tmp_path / "r.db", n_jobs=0)

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelance.study import Component, DataSource, Learner, Store, load_study, probe_study
-from labelance.study._progress import (
+from labelance.study import (
+    Component,
+    DataSource,
+    Learner,
+    Store,
+    load_study,
+    probe_study,
+    run_study,
+)
+from labelance.study._forecast import (
     all_costs,
     measured_costs,
     models_to_fit,
@@ -114,8 +122,8 @@ def test_what_a_probe_cannot_fit_is_told(tiny, tmp_path):
 @pytest.mark.data
 def test_the_estimate_is_of_the_right_order(data_dir, tmp_path):
     study = load_study("paper").only(datasets=["flags"], learners=["BR", "COCOA"], repeats=1)
-    study.run(tmp_path / "warm.db", executor="serial")
-    study.run(tmp_path / "s.db", executor="serial")
+    run_study(study, tmp_path / "warm.db", executor="serial")
+    run_study(study, tmp_path / "s.db", executor="serial")
     models = models_to_fit(study, study.cells())
     measured = measured_costs(study, Store(tmp_path / "s.db").rows(study))
     probed = probe_study(study, seconds=5).costs

@@ -20,9 +20,10 @@ from labelance.study import (
     Store,
     export_results,
     load_study,
+    read_results,
     run_study,
 )
-from labelance.study._cells import Task
+from labelance.study._design import Task
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -56,50 +57,52 @@ def moody(tiny, tmp_path, monkeypatch):
 
 def test_processes_give_the_same_table(tiny, tiny_store, figures, tmp_path):
     store = tmp_path / "p.db"
-    outcome = tiny.run(store, executor="processes", n_jobs=2)
+    outcome = run_study(tiny, store, executor="processes", n_jobs=2)
     assert outcome.done == 56
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
 
 
 def test_a_run_resumes_where_another_stopped(tiny, tiny_store, figures, tmp_path, monkeypatch):
     store = tmp_path / "r.db"
-    assert tiny.only(datasets=["two"], learners=["BR"]).run(store, executor="serial").left == 0
+    assert (
+        run_study(tiny.only(datasets=["two"], learners=["BR"]), store, executor="serial").left == 0
+    )
     # The rest is done, and what is there is not done again.
-    from labelance.study import _executors
+    from labelance.study import _runner
 
     done = []
-    original = _executors.do_task
+    original = _runner.do_task
 
     def spy(study, task, data):
         done.extend(task.cells)
         return original(study, task, data)
 
-    monkeypatch.setattr(_executors, "do_task", spy)
-    assert tiny.run(store, executor="serial").done == 56
+    monkeypatch.setattr(_runner, "do_task", spy)
+    assert run_study(tiny, store, executor="serial").done == 56
     assert len(done) == 56 - 14
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
 
 
 def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
     store = tmp_path / "f.db"
-    outcome = moody.run(store, executor="serial")
+    outcome = run_study(moody, store, executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
-    frame = moody.results(store)
+    frame = read_results(moody, store)
     failed = frame[frame["status"] == "failed"]
     assert set(failed["learner"]) == {"Moody"}
     assert failed["error"].str.contains("not today").all()
-    assert moody.run(store, executor="serial").failed == 14  # left alone unless asked
+    assert run_study(moody, store, executor="serial").failed == 14  # left alone unless asked
     (tmp_path / "sign").unlink()
-    assert moody.run(store, executor="serial", retry_failed=True).done == 28
+    assert run_study(moody, store, executor="serial", retry_failed=True).done == 28
 
 
 # Filters of warnings belong to the process, not to a thread; real runners are processes.
 @pytest.mark.filterwarnings("ignore")
 def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, monkeypatch):
-    from labelance.study import _executors
+    from labelance.study import _runner
 
     done, lock = [], threading.Lock()
-    original = _executors.do_task
+    original = _runner.do_task
 
     def spy(study, task, data):
         for rows in original(study, task, data):
@@ -107,7 +110,7 @@ def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, 
                 done.extend((r["dataset"], r["learner"], r["method"], r["fold"]) for r in rows)
             yield rows
 
-    monkeypatch.setattr(_executors, "do_task", spy)
+    monkeypatch.setattr(_runner, "do_task", spy)
     store = tmp_path / "two.db"
     Store(store)
     runners = [
@@ -118,7 +121,7 @@ def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, 
         runner.start()
     for runner in runners:
         runner.join()
-    tiny.run(store, executor="serial")
+    run_study(tiny, store, executor="serial")
     assert len(done) == len(set(done)) == 56
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
 
@@ -148,24 +151,26 @@ def test_configurations_never_mix(tiny, tmp_path):
     store = tmp_path / "m.db"
     study = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["MLSOL"])
     other = replace(study, methods=(Method("MLSOL", Component("MLSOL", {"sampling_ratio": 0.9})),))
-    study.run(store, executor="serial")
-    assert len(other.results(store)) == 0
-    other.run(store, executor="serial")
-    assert len(study.results(store)) == len(other.results(store)) == 2
+    run_study(study, store, executor="serial")
+    assert len(read_results(other, store)) == 0
+    run_study(other, store, executor="serial")
+    assert len(read_results(study, store)) == len(read_results(other, store)) == 2
     assert study.hash != other.hash
-    assert not study.results(store)["macro_auc_roc"].equals(other.results(store)["macro_auc_roc"])
+    assert not read_results(study, store)["macro_auc_roc"].equals(
+        read_results(other, store)["macro_auc_roc"]
+    )
 
 
 def test_a_larger_plan_takes_what_a_smaller_one_did(tiny, tiny_store, tmp_path):
     small = tiny.only(datasets=["one"], methods=["Default", "EMLSOL"])
-    assert len(small.results(tiny_store)) == len(small.cells())
+    assert len(read_results(small, tiny_store)) == len(small.cells())
 
 
 def test_the_seed_matters_and_the_default_does_not_depend_on_it(tiny, tiny_store, tmp_path):
     other = replace(tiny, seed=1).only(datasets=["one"], learners=["MLkNN"])
-    other.run(tmp_path / "s.db", executor="serial")
-    merged = other.results(tmp_path / "s.db").merge(
-        tiny.results(tiny_store), on=["dataset", "learner", "method", "repeat", "fold"]
+    run_study(other, tmp_path / "s.db", executor="serial")
+    merged = read_results(other, tmp_path / "s.db").merge(
+        read_results(tiny, tiny_store), on=["dataset", "learner", "method", "repeat", "fold"]
     )
     same = merged["macro_auc_roc_x"] == merged["macro_auc_roc_y"]
     assert same[merged["method"] == "Default"].all()
@@ -174,8 +179,11 @@ def test_the_seed_matters_and_the_default_does_not_depend_on_it(tiny, tiny_store
 
 def test_progress_is_told(tiny, tmp_path):
     seen = []
-    tiny.only(datasets=["two"], learners=["MLkNN"]).run(
-        tmp_path / "w.db", executor="serial", watch=seen.append
+    run_study(
+        tiny.only(datasets=["two"], learners=["MLkNN"]),
+        tmp_path / "w.db",
+        executor="serial",
+        watch=seen.append,
     )
     assert (seen[-1].done, seen[-1].left, seen[-1].total) == (14, 0, 14)
 
@@ -184,10 +192,10 @@ def test_other_files_are_not_touched(tiny, tmp_path):
     file = tmp_path / "notes.db"
     file.write_text("my notes")
     with pytest.raises(StudyError, match="something else"):
-        tiny.run(file)
+        run_study(tiny, file)
     assert file.read_text() == "my notes"
     with pytest.raises(StudyError, match="does not exist"):
-        load_study("quick").results(tmp_path / "absent.db")
+        read_results(load_study("quick"), tmp_path / "absent.db")
 
 
 class Blank(Moody):
@@ -207,16 +215,16 @@ def others(monkeypatch):
 def test_scores_that_are_no_numbers_are_failures(tiny, others, tmp_path):
     learner = Learner("Blank", Component("other_classes.Blank"))
     study = replace(tiny, learners=(learner, tiny.learner("MLkNN"))).only(datasets=["two"])
-    outcome = study.run(tmp_path / "n.db", executor="serial")
+    outcome = run_study(study, tmp_path / "n.db", executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
 
 
 def test_a_dataset_that_cannot_be_had_does_not_stop_the_others(tiny, tmp_path):
     broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
     study = replace(tiny, datasets=(broken, tiny.dataset("two"))).only(learners=["MLkNN"])
-    outcome = study.run(tmp_path / "b.db", executor="serial")
+    outcome = run_study(study, tmp_path / "b.db", executor="serial")
     assert (outcome.done, outcome.failed, outcome.left) == (14, 14, 0)
-    assert set(study.results(tmp_path / "b.db").query("status == 'failed'")["dataset"]) == {
+    assert set(read_results(study, tmp_path / "b.db").query("status == 'failed'")["dataset"]) == {
         "broken"
     }
 
@@ -226,9 +234,9 @@ def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
     folds.write_text("row,rep0\n" + "\n".join(f"{i},{1 + i % 2}" for i in range(60)))
     odd = replace(tiny.dataset("two"), name="odd", folds=str(folds), content=None)
     study = replace(tiny, datasets=(odd, tiny.dataset("two"))).only(learners=["MLkNN"])
-    outcome = study.run(tmp_path / "o.db", executor="serial")
+    outcome = run_study(study, tmp_path / "o.db", executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
-    errors = study.results(tmp_path / "o.db")["error"].dropna()
+    errors = read_results(study, tmp_path / "o.db")["error"].dropna()
     assert errors.str.contains("numbered 0 to 1").all()
 
 
@@ -236,7 +244,7 @@ def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     study = replace(tiny, learners=(Learner("Trees", forest),)).only(datasets=["two"])
     for name in ("a.db", "b.db"):
-        assert study.run(tmp_path / name, executor="serial").failed == 0
+        assert run_study(study, tmp_path / name, executor="serial").failed == 0
     assert figures(study, tmp_path / "a.db").equals(figures(study, tmp_path / "b.db"))
 
 
@@ -244,23 +252,23 @@ def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     methods = (Method("CV", threshold="f1", threshold_data="cv"),)
     study = replace(tiny, learners=(Learner("Trees", forest),), methods=methods)
-    assert study.only(datasets=["two"]).run(tmp_path / "t.db", executor="serial").failed == 0
+    assert run_study(study.only(datasets=["two"]), tmp_path / "t.db", executor="serial").failed == 0
 
 
 def test_neighbors_are_not_shared_with_one_who_was_told_other_nominal_features(tiny):
-    from labelance.study._prepare import build_learner, search_of
+    from labelance.study._component import build_learner, search_of
 
     nominal = np.zeros(6, bool)
     told = Learner("M", Component("MLkNN", {"categorical_features": [0]}))
-    assert search_of(build_learner(told, nominal), nominal) is None
-    assert search_of(build_learner(tiny.learner("MLkNN"), nominal), nominal)[0] == 10
+    assert search_of(build_learner(told.component, nominal), nominal) is None
+    assert search_of(build_learner(tiny.learner("MLkNN").component, nominal), nominal)[0] == 10
 
 
 def test_results_of_other_rules_are_not_taken_from_a_folder(tiny, tiny_store, tmp_path):
     export_results(tiny_store, tmp_path / "out")
-    assert len(tiny.results(tmp_path / "out")) == 56
+    assert len(read_results(tiny, tmp_path / "out")) == 56
     other = replace(tiny, seed=5)
-    assert len(other.results(tmp_path / "out")) == 0
+    assert len(read_results(other, tmp_path / "out")) == 0
 
 
 def test_a_file_that_changed_is_another_dataset(tiny, tmp_path):
@@ -287,7 +295,7 @@ def test_the_label_file_beside_belongs_to_a_dataset(tmp_path):
 
 def test_an_executor_that_is_none(tiny, tmp_path):
     with pytest.raises(StudyError, match="executor is 'process'"):
-        tiny.run(tmp_path / "x.db", executor="process")
+        run_study(tiny, tmp_path / "x.db", executor="process")
     assert not (tmp_path / "x.db").exists()
 
 

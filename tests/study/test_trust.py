@@ -19,9 +19,12 @@ from labelance.study import (
     import_results,
     load_study,
     merge_results,
+    plan_of,
+    read_results,
+    run_study,
+    study_of,
     verify_results,
 )
-from labelance.study._plan_file import plan_of, study_of
 
 EVIL = """
 from pathlib import Path
@@ -151,7 +154,7 @@ def test_only_estimators_that_are_known_are_computed_with(store, evil, path, par
     with pytest.raises(StudyError):
         verify_results(study_with_rows(found), sample=1)
     with pytest.raises(StudyError):
-        found.study.run(store.with_name("other.db"), executor="serial")
+        run_study(found.study, store.with_name("other.db"), executor="serial")
     assert [file.name for file in evil.iterdir()] == ["evil.py"]
 
 
@@ -245,8 +248,8 @@ def test_a_database_of_others_is_refused_and_left_alone(tmp_path, tiny, wal):
         lambda: import_results(shelf / "theirs.db"),
         lambda: merge_results([shelf / "theirs.db"], tmp_path / "all.db"),
         lambda: merge_results([tmp_path / "none"], shelf / "theirs.db"),
-        lambda: tiny.results(shelf / "theirs.db"),
-        lambda: tiny.run(shelf / "theirs.db", executor="serial"),
+        lambda: read_results(tiny, shelf / "theirs.db"),
+        lambda: run_study(tiny, shelf / "theirs.db", executor="serial"),
     ):
         with pytest.raises(StudyError):
             do()
@@ -276,7 +279,7 @@ def test_a_folder_that_may_not_be_written(store, tiny, tmp_path):
     assert len(import_results(shelf / "s.db").rows) == 56
     for do in (
         lambda: export_results(shelf / "s.db", shelf / "out"),
-        lambda: tiny.run(shelf / "new.db", executor="serial"),
+        lambda: run_study(tiny, shelf / "new.db", executor="serial"),
         lambda: write_report(import_results(shelf / "s.db").frame(), shelf / "r.html"),
     ):
         with pytest.raises(LabelanceError):
@@ -330,7 +333,7 @@ def test_a_store_from_before_versions_is_read_and_goes_on(store, tiny):
     before = store.read_bytes()
     assert len(import_results(store).rows) == 56
     assert store.read_bytes() == before
-    assert tiny.run(store, executor="serial").done == 56
+    assert run_study(tiny, store, executor="serial").done == 56
     assert sqlite3.connect(store).execute("PRAGMA user_version").fetchone() == (1,)
 
 

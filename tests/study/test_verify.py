@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from labelance.exceptions import StudyError
-from labelance.study import export_results, load_study, verify_results
+from labelance.study import export_results, load_study, run_study, verify_results
 
 
 @pytest.fixture
@@ -85,6 +85,6 @@ def test_real_data_with_nominal_features(data_dir, tmp_path):
     study = load_study("paper").only(
         datasets=["flags"], learners=["BR", "RAkEL"], methods=["RHwRSMT", "EMLSOL"], repeats=1
     )
-    study.run(tmp_path / "s.db", executor="serial")
+    run_study(study, tmp_path / "s.db", executor="serial")
     export_results(tmp_path / "s.db", tmp_path / "flags")
     assert verify_results(tmp_path / "flags", sample=None).n_exact == 8

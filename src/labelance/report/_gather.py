@@ -31,7 +31,7 @@ from labelance.report._tables import (
     table2,
     tests,
 )
-from labelance.study._presets import PAPER_DATASETS
+from labelance.study import PAPER_DATASETS
 
 
 @dataclass(frozen=True)

@@ -88,14 +88,14 @@ def _with_columns(results: Any) -> Any:
         raise InputError(
             "A report is made from tidy results, a pandas.DataFrame with one row per cell",
             f"a {type(results).__name__} came",
-            "Take them from Study.results(), or read them with pandas.read_csv",
+            "Take them from labelance.study.read_results, or read them with pandas.read_csv",
         )
     missing = [column for column in CELL if column not in results]
     if missing:
         raise InputError(
             f"Tidy results have the columns {', '.join(CELL)}",
             f"{', '.join(missing)} cannot be found",
-            "Rename your columns, or take the frame from Study.results()",
+            "Rename your columns, or take the frame from labelance.study.read_results",
         )
     cells = results.reset_index(drop=True)
     for column, usual in (("status", "done"), ("config", ""), ("error", "")):

@@ -1,22 +1,19 @@
 """Studies: samplers x learners x datasets, run once, kept for good, and judged soundly."""
 
-from labelance.study._cells import Cell
 from labelance.study._component import Component
-from labelance.study._describe import describe_datasets
-from labelance.study._design import DataSource, Learner, Method
-from labelance.study._export import export_results
-from labelance.study._forecast import Forecast, forecast_study
-from labelance.study._merge import Merged, merge_results
-from labelance.study._opened import StudyResults, import_results
-from labelance.study._plan_file import list_presets, load_study
-from labelance.study._probe import Probe, probe_study
-from labelance.study._progress import TimeLeft
-from labelance.study._run import Outcome, Tally, run_study
+from labelance.study._config import list_presets, load_study, plan_of, study_of, to_toml
+from labelance.study._data import describe_datasets
+from labelance.study._design import Cell, DataSource, Learner, Method
+from labelance.study._export import Merged, export_results, merge_results
+from labelance.study._forecast import Forecast, Probe, TimeLeft, forecast_study, probe_study
+from labelance.study._presets import PAPER_DATASETS
+from labelance.study._results import StudyResults, import_results, read_results
+from labelance.study._runner import Outcome, Tally, run_study
 from labelance.study._store import Store
 from labelance.study._study import Study
-from labelance.study._toml import to_toml
 from labelance.study._verify import Recomputed, Verification, verify_results
 
+# What is imported but not listed is for our own packages and tests.
 __all__ = [
     "Cell",
     "Component",
@@ -42,6 +39,7 @@ __all__ = [
     "load_study",
     "merge_results",
     "probe_study",
+    "read_results",
     "run_study",
     "to_toml",
     "verify_results",

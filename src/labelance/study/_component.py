@@ -1,15 +1,61 @@
-"""A sampler or learner as it is written in a plan: a class and its parameters."""
+"""Samplers and learners of a plan: found by name, built if trusted, prepared for a dataset."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
+import numpy as np
+from imblearn.base import SamplerMixin
+from sklearn.base import ClassifierMixin
+
+from labelance._utils import set_random_states
 from labelance.exceptions import StudyError
-from labelance.study._trust import may_build, may_import
+from labelance.learners import C45Classifier
+from labelance.sampling import BaseMultiLabelSampler
+
+_PACKAGES = ("labelance", "sklearn", "imblearn")
+# Making one of these only stores its parameters. Pipelines, searches and clusterers are left
+# out: some load pickles from a folder that a parameter names.
+_KINDS = (ClassifierMixin, SamplerMixin, BaseMultiLabelSampler)
+_GENERATORS = ("labelance.datasets.make_", "sklearn.datasets.make_")
+_NOT_FOR_USE = ("tests", "conftest", "externals")
+
+
+def may_import(module: str, trust: Iterable[str]) -> bool:
+    """Say whether a module may be imported: a public one of ours, or one that is trusted."""
+    if _is_within(module, trust):
+        return True
+    package, *parts = module.split(".")
+    return package in _PACKAGES and not any(
+        part.startswith("_") or part in _NOT_FOR_USE for part in parts
+    )
+
+
+def may_build(found: Any, path: str, trust: Iterable[str]) -> bool:
+    """Say whether what an import path led to may be called.
+
+    It must be defined where the path begins: a module also has the names that it imported, such
+    as ``subprocess`` or ``os``.
+    """
+    defined = getattr(found, "__module__", None) or ""
+    if _is_within(path.rpartition(".")[0], trust):
+        return callable(found) and _is_within(defined, trust)
+    if not _is_within(defined, [path.partition(".")[0]]):
+        return False
+    if inspect.isclass(found):
+        return issubclass(found, _KINDS)
+    return inspect.isfunction(found) and path.startswith(_GENERATORS) and path.count(".") == 2
+
+
+def _is_within(module: str, packages: Iterable[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
+
 
 # Where a bare name such as "MLSOL" is looked for.
 _ROOMS = ("labelance.sampling", "labelance.learners", "labelance.ensemble")
@@ -128,3 +174,68 @@ def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
             "command line",
         )
     return found
+
+
+_MASK = "categorical_features"
+
+
+def prepare(estimator: Any, nominal: np.ndarray) -> Any:
+    """Tell an estimator, and those inside it, which features are nominal unless it knows."""
+    if not nominal.any() or not hasattr(estimator, "get_params"):
+        return estimator
+    params = estimator.get_params(deep=True)
+    unset = [name for name in params if _is(name, _MASK) and params[name] is None]
+    return estimator.set_params(**dict.fromkeys(unset, nominal))
+
+
+def _is(name: str, parameter: str) -> bool:
+    """Say whether a name is that of a parameter, of an estimator or of one inside it."""
+    return name == parameter or name.endswith(f"__{parameter}")
+
+
+def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]] | None:
+    """Return how many neighbors it looks for and in which space, if it can take them ready.
+
+    One that was told other nominal features than the dataset has lives in another space.
+    """
+    k = getattr(estimator, "k_neighbors", getattr(estimator, "n_neighbors", None))
+    names = ("metric", "scale", "missing")
+    if not isinstance(k, Integral) or not all(hasattr(estimator, name) for name in names):
+        return None
+    mask = getattr(estimator, _MASK, None)
+    if mask is not nominal and (mask is not None or nominal.any()):
+        return None
+    space = {name: getattr(estimator, name) for name in names}
+    # A learner may leave missing values to the search; then none may be there.
+    if space["missing"] not in ("error", "distance") or not isinstance(space["metric"], str):
+        return None
+    return int(k), space
+
+
+def build_learner(
+    component: Component, nominal: np.ndarray, *, balanced: bool = False, seed: int = 0
+) -> Any:
+    """Make a learner for data with these nominal features.
+
+    One whose ``random_state`` the plan leaves open takes the study's seed, so that its figures
+    can be computed again.
+    """
+    built = component.build()
+    if balanced:
+        _balance(built)
+    return prepare(set_random_states(built, seed, only_unset=True), nominal)
+
+
+def takes_weights(component: Component) -> bool:
+    """Say whether the base classifier of a learner can weigh classes."""
+    return _balance(component.build())
+
+
+def _balance(built: Any) -> bool:
+    params = built.get_params(deep=True) if hasattr(built, "get_params") else {}
+    if "estimator" in params and params["estimator"] is None:
+        built.set_params(estimator=C45Classifier(class_weight="balanced"))
+        return True
+    weighing = [name for name in params if name.endswith("class_weight")]
+    built.set_params(**dict.fromkeys(weighing, "balanced"))
+    return bool(weighing)

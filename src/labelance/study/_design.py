@@ -1,20 +1,78 @@
-"""What is compared on what: datasets, learners and methods."""
+"""What is compared on what: datasets, learners, methods, and the cells that they make."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import InitVar, asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, asdict, dataclass, fields
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from labelance.datasets.formats._labels import label_file_beside
+from labelance.exceptions import StudyError
 from labelance.study._component import Component
+
+
+class Cell(NamedTuple):
+    """One test evaluation; ``str(cell)`` is its stable key.
+
+    Examples
+    --------
+    >>> from labelance.study import Cell
+    >>> str(Cell("flags", "BR", "EMLSOL", 0, 1))
+    'flags/BR/EMLSOL/0/1'
+    """
+
+    dataset: str
+    learner: str
+    method: str
+    repeat: int
+    fold: int
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Cells of one fold that one worker does, since they share its data and neighbors."""
+
+    dataset: str
+    repeat: int
+    fold: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Return which fold it is."""
+        return self.dataset, self.repeat, self.fold
+
+
+def tasks_of(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Task]:
+    """Group cells by fold, or by fold and learner for smaller pieces, in the order they come."""
+    cells = list(cells)
+    order = {place: number for number, place in enumerate(dict.fromkeys(map(_place, cells)))}
+    learners = {name: number for number, name in enumerate(dict.fromkeys(c.learner for c in cells))}
+
+    def group(cell: Cell) -> tuple[int, int]:
+        return order[_place(cell)], learners[cell.learner] if by_learner else 0
+
+    for _, found in groupby(sorted(cells, key=group), key=group):
+        together = tuple(found)
+        yield Task(*_place(together[0]), together)
+
+
+def _place(cell: Cell) -> tuple[str, int, int]:
+    return cell.dataset, cell.repeat, cell.fold
+
 
 Threshold = Literal["f1", "gmean", "balanced_accuracy"]
 Bootstrap = Literal[False, True, "beside"]
+# Modules whose code may be built; None trusts all, since the user wrote the plan.
+Trust = tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -57,6 +115,22 @@ class DataSource:
         if self.content is None and look:
             object.__setattr__(self, "content", content_of(self))
 
+    @classmethod
+    def of(cls, item: Any, *, folder: Path | None = None, trust: Trust = None) -> DataSource:
+        """Read a table, or a dataset; names of files count from the folder."""
+        if isinstance(item, DataSource):
+            return item
+        options = _table(item, "A dataset", [field.name for field in fields(cls)])
+        for key in ("path", "folds", "content", "protocol"):
+            require_text(options.get(key), f"{key} of {options['name']}")
+        if folder is not None:
+            # From the root, so that a plan means the same wherever it is read from.
+            for key, name in files_of(options).items():
+                options[key] = os.path.abspath(folder / name)
+        if options.get("make") is not None:
+            options["make"] = Component.of(options["make"], trust=trust)
+        return cls(**options, look=trust is None)
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -64,6 +138,14 @@ class Learner:
 
     name: str
     component: Component
+
+    @classmethod
+    def of(cls, item: Any, *, trust: Trust = None) -> Learner:
+        """Read a table, or a learner."""
+        if isinstance(item, Learner):
+            return item
+        options = _table(item, "A learner")
+        return cls(options.pop("name"), Component.of(options, trust=trust))
 
 
 @dataclass(frozen=True)
@@ -104,6 +186,52 @@ class Method:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learners", tuple(self.learners))
+
+    @classmethod
+    def of(cls, item: Any, *, trust: Trust = None) -> Method:
+        """Read a table, or a method."""
+        if isinstance(item, Method):
+            return item
+        options = _table(item, "A method", [field.name for field in fields(cls)])
+        if options.get("sampler") is not None:
+            options["sampler"] = Component.of(options["sampler"], trust=trust)
+        learners = options.get("learners", ())
+        if not isinstance(learners, (list, tuple)) or not all(
+            isinstance(name, str) for name in learners
+        ):
+            raise StudyError(
+                f"The method {item['name']} is used with a list of learners",
+                f"{learners!r} came",
+                'Write learners = ["BR"]',
+            )
+        method = cls(**options)
+        method.refuse_wrong_values()
+        return method
+
+    def refuse_wrong_values(self) -> None:
+        """Raise for options that a method cannot have, whatever its sampler is."""
+        choices: dict[str, tuple[Any, ...]] = {
+            "threshold": ("f1", "gmean", "balanced_accuracy", None),
+            "threshold_search": ("exact", "grid", "grid_mulan"),
+            "threshold_data": ("train", "oob", "cv"),
+            "bootstrap": (False, True, "beside"),
+            "balanced": (False, True),
+        }
+        wrong = next(
+            (
+                (f"{name} is {getattr(self, name)!r}", f"Choose one of {known}")
+                for name, known in choices.items()
+                if not _is_one_of(getattr(self, name), known)
+            ),
+            None,
+        )
+        number = self.n_estimators
+        if isinstance(number, bool) or not isinstance(number, int):
+            wrong = f"n_estimators is {number!r}", "Give a whole number"
+        elif number < 1:
+            wrong = f"n_estimators is {number}", "Choose at least 1"
+        if wrong:
+            raise StudyError(f"The method {self.name} has options that a method has", *wrong)
 
     @property
     def family(self) -> Family:
@@ -189,3 +317,30 @@ def digest(value: Any) -> str:
 def stable_hash(value: Any) -> int:
     """Return a number below 2**32 that is the same in every process."""
     return int(digest(value)[:8], 16)
+
+
+def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
+    """Say whether a value is among others; 1 equals True, but is not what the study looks for."""
+    return any(type(value) is type(one) and value == one for one in known)
+
+
+def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
+    if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
+        raise StudyError(f"{what} is a name, or a table with a name", f"{item!r} came", "Name it")
+    if keys is not None:
+        refuse_other_keys(item, keys, f"{what} ({item['name']})")
+    return dict(item)
+
+
+def refuse_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
+    """Raise for a key that a table of a plan does not have."""
+    for key in item:
+        if key not in keys:
+            raise StudyError(f"{what} has the keys {', '.join(keys)}", f"{key!r} came", "Remove it")
+
+
+def require_text(value: Any, what: str) -> str | None:
+    """Return a value of a plan if it is text, or not given."""
+    if value is not None and not isinstance(value, str):
+        raise StudyError(f"The {what} is text", f"{value!r} came", "Mend the plan")
+    return value

@@ -1,40 +1,27 @@
-"""Results to keep beside code: a CSV file, the plan, and where the figures come from."""
+"""Results to keep beside code, or to bring together: files, folders, merged stores."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from labelance._utils import optional_import, replace_when_done
 from labelance.exceptions import StudyError
-from labelance.study._agreement import METRICS, cell_of
-from labelance.study._opened import StudyResults, import_results, weighing_in
-from labelance.study._plan_file import plan_of, read_plan
-from labelance.study._store import RESTORE, read_json
-from labelance.study._study import Study
-from labelance.study._toml import to_toml
-
-_NAMES = ("dataset", "learner", "method")
-_COUNTS = ("n_undefined", "n_train", "n_resampled")
-# Metrics keep every digit, so that `verify` can ask for equality; times are never that exact.
-_FORMATS = {
-    **dict.fromkeys(METRICS, "{!r}"),
-    **dict.fromkeys(("sample_seconds", "fit_seconds", "predict_seconds", "cpu_seconds"), "{:.4g}"),
-    "peak_mb": "{:.1f}",
-    "member_disagreement": "{:.6g}",
-}
-EXPORTED = (
-    *_NAMES, "repeat", "fold", *METRICS, *_COUNTS,
-    "sample_seconds", "fit_seconds", "predict_seconds", "cpu_seconds", "peak_mb",
-    "member_disagreement",
-)  # fmt: skip
+from labelance.study._config import plan_of, study_of, to_toml
+from labelance.study._results import (
+    EXPORTED,
+    FORMATS,
+    StudyResults,
+    import_results,
+    is_folder,
+    read_folder,
+)
+from labelance.study._store import Store, plan_row, refuse_conflict
 
 
 def export_results(
@@ -86,176 +73,6 @@ def export_results(
     return results
 
 
-def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return where rows come from: what differs between them is listed, most frequent first."""
-    done = [row for row in rows if row["status"] == "done"]
-    versions = _read_versions(row["versions"] for row in done)
-    packages = sorted({package for found in versions for package in found})
-    finished = sorted(row["finished"] for row in done if row["finished"])
-    return {
-        "study": study.name,
-        "config": study.hash,
-        "cells": len(study.cells()),
-        "done": len(done),
-        "failed": len(rows) - len(done),
-        "labelance": _values(row["version"] for row in done),
-        "commits": _values(row["commit_id"] for row in done),
-        "versions": {
-            package: _values(found.get(package) for found in versions) for package in packages
-        },
-        "machines": _values(row["machine"] for row in done),
-        "first_finished": finished[0] if finished else None,
-        "last_finished": finished[-1] if finished else None,
-    }
-
-
-def _read_versions(texts: Iterable[str | None]) -> list[dict[str, str]]:
-    read: dict[str, dict[str, str]] = {}
-    found = []
-    for text in filter(None, texts):
-        if text not in read:
-            read[text] = require(read_json(text, "The versions of a cell"), _TEXTS, "versions")
-        found.append(read[text])
-    return found
-
-
-def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
-    """Read a folder that :func:`export_results` wrote; its code and files are left alone."""
-    for name in ("results.csv", "study.toml", "about.json"):
-        if not (folder / name).is_file():
-            raise StudyError(
-                "A folder of results has results.csv, study.toml and about.json",
-                f"{folder} has no {name}",
-                "Write it with: labelance study export STORE -o FOLDER",
-            )
-    try:
-        study = read_plan(folder / "study.toml", trust=trust)
-        about = _read_about(folder / "about.json")
-        rows = rows_of_folder(study, folder)
-    except OSError as error:
-        raise StudyError(
-            f"The results in {folder} can be read", str(error), "Check who may read them"
-        ) from error
-    study = replace(study, weighing=weighing_in(study, rows))
-    # Under other rules the same plan has another hash, and its rows have no place in a store.
-    same_rules = about["config"] == study.hash
-    one = {name: _only(about[key]) for name, key in _ORIGIN.items()}
-    for row in rows:
-        row.update(one, config=study.config(cell_of(row)) if same_rules else None)
-    return StudyResults(study, rows, about)
-
-
-_ORIGIN = {"version": "labelance", "commit_id": "commits", "machine": "machines"}
-
-
-def rows_of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
-    """Return the rows of ``results.csv`` that belong to a study, in the order of its plan."""
-    rows = _read_rows(folder / "results.csv")
-    place = {cell: number for number, cell in enumerate(study.cells())}
-    wanted = {cell_of(row): row for row in rows if cell_of(row) in place}
-    return sorted(wanted.values(), key=lambda row: place[cell_of(row)])
-
-
-def _read_rows(path: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file, strict=True):
-                rows.append(_read_row(row))
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise StudyError(
-            f"{path} has the columns {', '.join(EXPORTED)}, with names and numbers",
-            f"near line {len(rows) + 2} is something else ({error})",
-            RESTORE,
-        ) from error
-    return rows
-
-
-def _read_row(row: dict[str, str]) -> dict[str, Any]:
-    if None in row.values() or None in row:
-        raise ValueError("a line has more or fewer values than there are columns")
-    read: dict[str, Any] = {name: row[name] for name in _NAMES}
-    read |= {name: _count(row[name]) for name in ("repeat", "fold")}
-    read |= {name: _count(row[name]) if row[name] else None for name in _COUNTS}
-    read |= {name: _number(row[name], name) if row[name] else None for name in _FORMATS}
-    return {**read, "status": "done"}
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 2**63:
-        raise ValueError(f"{text} is no count")
-    return number
-
-
-def _number(text: str, name: str) -> float:
-    number = float(text)
-    if not (0 <= number <= 1 if name in METRICS else abs(number) < 1e15):
-        raise ValueError(f"{text} is no {name}")
-    return number
-
-
-_TEXTS = {str: str}
-_ABOUT = {
-    "study": str,
-    "config": str,
-    "cells": int,
-    "done": int,
-    "failed": int,
-    "labelance": [str],
-    "commits": [str],
-    "versions": {str: [str]},
-    "machines": [str],
-    "first_finished": (str, NoneType),
-    "last_finished": (str, NoneType),
-}
-
-
-def _read_about(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except ValueError as error:
-        raise StudyError(f"{path} is JSON", str(error), RESTORE) from error
-    about = require(read_json(text, str(path)), dict, str(path))
-    for name, kind in _ABOUT.items():
-        require(about.get(name), kind, f"{name} of {path}")
-    for figures in require(about.get("datasets", []), [dict], f"datasets of {path}"):
-        for name, kind in _FIGURES.items():
-            require(figures.get(name), kind, f"{name} of a dataset of {path}")
-    return about
-
-
-_FIGURES = {
-    "dataset": str, "n": int, "d": int, "q": int,
-    "LC": (int, float, NoneType), "MeanImR": (int, float, NoneType),
-}  # fmt: skip
-
-
-def require(value: Any, kind: Any, what: str) -> Any:
-    """Return a value from outside if it is of a kind: a type, or a list or mapping of types."""
-    if not _is_of(value, kind):
-        raise StudyError(
-            f"{what} is as `labelance study export` writes it", f"it is {value!r}"[:200], RESTORE
-        )
-    return value
-
-
-def _is_of(value: Any, kind: Any) -> bool:
-    if isinstance(kind, list):
-        return isinstance(value, list) and all(_is_of(item, kind[0]) for item in value)
-    if isinstance(kind, dict):
-        ((_, inner),) = kind.items()  # keys of JSON are text anyway
-        return isinstance(value, dict) and all(_is_of(item, inner) for item in value.values())
-    return isinstance(value, kind) and not isinstance(value, bool) and _can_be_written(value)
-
-
-def _can_be_written(value: Any) -> bool:
-    try:
-        return not isinstance(value, str) or bool(value.encode()) or not value
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-
-
 def _write_folder(results: StudyResults, folder: Path) -> None:
     _write_csv(results.done, folder / "results.csv")
     _write_text(folder / "study.toml", to_toml(results.study, folder=folder))
@@ -293,12 +110,60 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _text(row: dict[str, Any], name: str) -> str:
-    return "" if row[name] is None else _FORMATS.get(name, "{}").format(row[name])
+    return "" if row[name] is None else FORMATS.get(name, "{}").format(row[name])
 
 
-def _values(found: Iterable[str | None]) -> list[str]:
-    return [value for value, _ in Counter(filter(None, found)).most_common()]
+@dataclass(frozen=True)
+class Merged:
+    """How many cells came into a store, and how many it has now."""
+
+    new: int
+    total: int
 
 
-def _only(values: list[str]) -> str | None:
-    return values[0] if len(values) == 1 else None
+def merge_results(
+    sources: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str]
+) -> Merged:
+    """Bring the cells of stores and exported folders together in one store.
+
+    What the store has is kept, and a cell that failed gives way to the same cell done. Two
+    sources that disagree on a cell are an error, found before anything is written.
+
+    Parameters
+    ----------
+    sources : sequence of paths
+        Stores, or folders that :func:`export_results` wrote: a study goes on from there.
+    into : path
+        The store; made if absent.
+
+    Returns
+    -------
+    Merged
+        ``new`` and ``total`` cells.
+    """
+    stores = [_opened(Path(source)) for source in sources]
+    seen = Store(into, read_only=True).rows() if Path(into).exists() else []
+    for rows, _ in stores:
+        refuse_conflict(seen, rows)
+        seen = seen + rows
+    target = Store(into)
+    new = sum(target.take(rows, plans) for rows, plans in stores)
+    return Merged(new, len(target.rows(columns=())))
+
+
+def _opened(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    if not is_folder(path):
+        store = Store(path, read_only=True)
+        for plan in store.plans():
+            study_of(plan, trust=())  # a damaged plan must not make the other store unreadable
+        return store.rows(), store.plan_rows()
+    results = read_folder(path)
+    if results.about["config"] != results.study.hash:
+        raise StudyError(
+            "Exported results go on under the rules they were computed by",
+            f"{path} has the configuration {results.about['config']}, and this version makes it "
+            f"{results.study.hash}",
+            "Use the version that wrote them, or run the study anew",
+        )
+    study, begun = results.study, results.about["first_finished"]
+    return results.rows, [plan_row(study, plan_of(study), begun)]

@@ -1,23 +1,310 @@
-"""What a run would do and how long it would take, before it begins."""
+"""How long a study takes: from cells that are finished, or from small fits."""
 
 from __future__ import annotations
 
+import math
 import os
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from labelance.study._probe import probe_study, sizes_of
-from labelance.study._progress import (
-    Pair,
-    all_costs,
-    measured_costs,
-    models_to_fit,
-    total_work,
-    unfinished,
-)
+import numpy as np
+
+from labelance.datasets import dataset_info
+from labelance.exceptions import InputError, LabelanceError
+from labelance.learners import CV_FOLDS, relevance
+from labelance.model_selection import multilabel_train_test_split
+from labelance.study._component import build_learner
+from labelance.study._data import StudyData, load
+from labelance.study._design import Cell
+from labelance.study._evaluate import fit_member
 from labelance.study._store import Store
 from labelance.study._study import Study
+
+Pair = tuple[str, str]  # a dataset and a learner
+
+# Models on two of three folds, beside the one on all rows.
+_CV_MODELS = 1 + CV_FOLDS * (1 - 1 / CV_FOLDS)
+# How long the number of workers is believed before what they have done.
+_TRUST_SECONDS = 30.0
+
+
+def models_to_fit(study: Study, cells: Iterable[Cell]) -> dict[Pair, float]:
+    """Return how many models cells need, for every dataset and learner.
+
+    Methods of one family share their members: a single model costs nothing beside its
+    ensemble.
+    """
+    needed: dict[Any, float] = {}
+    for cell in cells:
+        method = study.method(cell.method)
+        shared = method.family if method.shares_members else method.name
+        key = (cell.dataset, cell.learner, cell.repeat, cell.fold, shared)
+        needed[key] = max(needed.get(key, 0.0), _n_models(study, cell))
+    total: dict[Pair, float] = defaultdict(float)
+    for (dataset, learner, *_), number in needed.items():
+        total[dataset, learner] += number
+    return dict(total)
+
+
+def measured_costs(study: Study, rows: Iterable[Mapping[str, Any]]) -> dict[Pair, float]:
+    """Return the seconds that a model took, for every dataset and learner with finished cells.
+
+    It is the median over cells: the first ones may have waited for code to be compiled.
+    """
+    found: dict[Pair, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["status"] == "done" and row["cpu_seconds"] is not None:
+            cell = Cell(*(row[name] for name in Cell._fields))
+            seconds = row["cpu_seconds"] + (row["predict_seconds"] or 0.0)
+            found[cell[:2]].append(seconds / _n_models(study, cell))
+    return {pair: float(np.median(costs)) for pair, costs in found.items()}
+
+
+def all_costs(
+    known: Mapping[Pair, float], pairs: Iterable[Pair], *, sizes: Mapping[str, float] | None = None
+) -> dict[Pair, float]:
+    """Guess what a model costs where nothing is known yet.
+
+    The cost of a learner on a dataset is taken for a product of three: of the dataset's size,
+    of how hard it is for its size, and of how slow the learner is. The last two come from
+    what is known, in logarithms and by least squares; they are 1 for what is not.
+
+    Parameters
+    ----------
+    known : mapping of (dataset, learner) to seconds
+        What was measured.
+    pairs : iterable of (dataset, learner)
+        For which an answer is wanted.
+    sizes : mapping of dataset to number, optional
+        Anything that costs grow with; used if all datasets are in it.
+    """
+    pairs = list(pairs)
+    known = {pair: cost for pair, cost in known.items() if cost > 0}
+    if not known:
+        return {}
+    datasets = sorted({dataset for dataset, _ in [*pairs, *known]})
+    learners = sorted({learner for _, learner in [*pairs, *known]})
+    sizes = sizes if sizes is not None and all(name in sizes for name in datasets) else {}
+
+    def features(pair: Pair) -> list[bool]:
+        return [pair[0] == name for name in datasets] + [pair[1] == name for name in learners]
+
+    def base(pair: Pair) -> float:
+        return float(np.log(sizes.get(pair[0], 1.0)))
+
+    logs = np.array([np.log(cost) - base(pair) for pair, cost in known.items()])
+    design = np.array([features(pair) for pair in known], dtype=float)
+    effects = np.linalg.lstsq(design, logs - logs.mean(), rcond=None)[0]
+    return {
+        pair: known.get(pair)
+        or float(np.exp(base(pair) + logs.mean() + np.dot(features(pair), effects)))
+        for pair in pairs
+    }
+
+
+def total_work(models: Mapping[Pair, float], costs: Mapping[Pair, float]) -> float:
+    """Return the seconds that models take one after the other."""
+    return sum(number * costs[pair] for pair, number in models.items())
+
+
+def time_left(work_left: float, *, work_done: float, elapsed: float, workers: int) -> float:
+    """Return the seconds until the work is done, at the speed it had so far.
+
+    At the beginning the speed is the number of workers; what was measured takes over within
+    a minute.
+    """
+    speed = (work_done + workers * _TRUST_SECONDS) / (elapsed + _TRUST_SECONDS)
+    return work_left / speed
+
+
+def _n_models(study: Study, cell: Cell) -> float:
+    method = study.method(cell.method)
+    crossed = method.threshold is not None and method.threshold_data == "cv"
+    return method.n_estimators * (_CV_MODELS if crossed else 1.0)
+
+
+class TimeLeft:
+    """Say, while a study runs, how long it will still take.
+
+    Parameters
+    ----------
+    study : Study
+        What is run.
+    workers : int
+        How many cells are computed at a time.
+    sizes : mapping of dataset to number, optional
+        As in :func:`all_costs`.
+    """
+
+    def __init__(
+        self, study: Study, *, workers: int, sizes: Mapping[str, float] | None = None
+    ) -> None:
+        self.study, self.workers, self.sizes = study, workers, sizes
+        self._begun = time.perf_counter()
+        self._models: dict[Pair, float] | None = None
+
+    def seconds(self, rows: list[dict[str, Any]]) -> float | None:
+        """Return the seconds left, or None as long as no cell is finished.
+
+        Parameters
+        ----------
+        rows : list of dict
+            The finished rows, with their ``cpu_seconds`` and ``predict_seconds``.
+        """
+        models = models_to_fit(self.study, unfinished(self.study, rows))
+        if self._models is None:
+            self._models = models
+        pairs = self._models.keys() | models.keys()
+        costs = all_costs(measured_costs(self.study, rows), pairs, sizes=self.sizes)
+        if pairs and not costs:
+            return None
+        left = total_work(models, costs)
+        return time_left(
+            left,
+            work_done=total_work(self._models, costs) - left,
+            elapsed=time.perf_counter() - self._begun,
+            workers=self.workers,
+        )
+
+
+def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
+    """Return the cells of a study that are not among finished rows."""
+    finished = {Cell(*(row[name] for name in Cell._fields)) for row in rows}
+    return [cell for cell in study.cells() if cell not in finished]
+
+
+_FIRST_ROWS, _MOST_ROWS = 60, 480
+# Below this a fit is mostly overhead, and its growth with the rows says nothing.
+_TELLING_SECONDS = 0.02
+_USUAL_GROWTH = 1.2
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What small fits say of large ones.
+
+    Parameters
+    ----------
+    costs : dict of (dataset, learner) to seconds
+        What one model on the training rows of a fold should take.
+    failures : dict of (dataset, learner) to str
+        What could not be fitted, or not even loaded (then the learner is "").
+    seconds : float
+        What the probe itself took.
+    """
+
+    costs: dict[Pair, float] = field(default_factory=dict)
+    failures: dict[Pair, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def probe_study(
+    study: Study, *, pairs: Iterable[Pair] | None = None, seconds: float = 20.0
+) -> Probe:
+    """Fit each learner to a few hundred rows of each dataset, and scale the times up.
+
+    It writes nothing anywhere. Small datasets come first; what is not reached in time is left
+    out, and :func:`all_costs` guesses it from the rest.
+
+    Parameters
+    ----------
+    study : Study
+        The plan.
+    pairs : iterable of (dataset, learner), optional
+        What to try; all pairs unless given.
+    seconds : float, default=20.0
+        When to stop, about.
+    """
+    started = time.perf_counter()
+    wanted = list(dict.fromkeys(cell[:2] for cell in study.cells()) if pairs is None else pairs)
+    sizes, probe = sizes_of(study), Probe()
+    names = sorted(dict.fromkeys(name for name, _ in wanted), key=lambda name: sizes.get(name, 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for place, name in enumerate(names):
+            left = seconds - (time.perf_counter() - started)
+            if left <= 0:
+                break
+            learners = [learner for dataset, learner in wanted if dataset == name]
+            _probe_dataset(study, name, learners, left / (len(names) - place), probe)
+    return Probe(probe.costs, probe.failures, time.perf_counter() - started)
+
+
+def sizes_of(study: Study) -> dict[str, float]:
+    """Return rows times labels of the datasets of the catalogue: what costs grow with."""
+    found = {}
+    for source in study.datasets:
+        if source.path is None and source.make is None:
+            try:
+                info = dataset_info(source.name)
+            except InputError:
+                continue
+            found[source.name] = float(info.n_samples * info.n_labels)
+    return found
+
+
+def _probe_dataset(
+    study: Study, name: str, learners: list[str], seconds: float, probe: Probe
+) -> None:
+    ends = time.perf_counter() + seconds
+    try:
+        data = load(study.dataset(name))
+    except (LabelanceError, OSError) as error:
+        probe.failures[name, ""] = str(error)
+        return
+    n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
+    for place, learner in enumerate(learners):
+        share = (ends - time.perf_counter()) / (len(learners) - place)
+        try:
+            probe.costs[name, learner] = _fit_growing(study, learner, data, n_train, share)
+        except Exception as error:  # anybody's learner may raise anything
+            probe.failures[name, learner] = f"{type(error).__name__}: {error}"
+
+
+def _fit_growing(
+    study: Study, learner: str, data: StudyData, n_train: int, seconds: float
+) -> float:
+    """Fit twice as many rows each time, as long as the next fit is within the share of time."""
+    n, times = min(_FIRST_ROWS, n_train), []
+    X, Y = _some_rows(data, n)
+    _fit_and_score(study, learner, data, X, Y)  # compiles, if needed
+    ends = time.perf_counter() + seconds
+    while True:
+        times.append(_fit_and_score(study, learner, data, X, Y))
+        larger = min(2 * n, n_train, _MOST_ROWS)
+        if larger == n or time.perf_counter() + 3 * times[-1] > ends:
+            return times[-1] * (n_train / n) ** _growth(times)
+        n = larger
+        X, Y = _some_rows(data, n)
+
+
+def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:
+    begun = time.process_time()
+    relevance(fit_member(build_learner(study.learner(learner).component, data.nominal), X, Y), X)
+    return max(time.process_time() - begun, 1e-4)
+
+
+def _growth(times: list[float]) -> float:
+    """Return the power of the rows with which the time grows, between 1 and 2."""
+    if len(times) < 2 or times[-2] < _TELLING_SECONDS:
+        return _USUAL_GROWTH
+    return min(max(math.log2(times[-1] / times[-2]), 1.0), 2.0)
+
+
+def _some_rows(data: StudyData, n: int) -> tuple[Any, Any]:
+    total = data.Y.shape[0]
+    if n >= total:
+        return data.X, data.Y
+    rows = multilabel_train_test_split(
+        list(range(total)), data.Y, sizes=(n, total - n), random_state=0
+    )[0]
+    return data.X[rows], data.Y[rows]
+
 
 Origin = Literal["measured", "probed", "guessed"]
 

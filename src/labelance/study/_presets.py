@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from labelance.exceptions import StudyError
 from labelance.study._component import Component
 from labelance.study._design import DataSource, Learner, Method
-from labelance.study._study import Study
 
 PAPER_DATASETS = (
     "bibtex",
@@ -34,6 +34,10 @@ _MLSMOTE = {
     "at_least_mean": True,
     "vote_includes_seed": True,
 }
+
+
+# What Study takes besides its name.
+Arguments = dict[str, Any]
 
 
 def paper_learners(*, mulan: bool = False) -> tuple[Learner, ...]:
@@ -70,36 +74,55 @@ def paper_methods(*, mulan: bool = False) -> tuple[Method, ...]:
     return (Method("Default"), *singles, *ensembles)
 
 
+def paper_learner(name: str) -> Learner:
+    """Return a learner of the paper by its name."""
+    return _of_paper(name, paper_learners(), "learner")
+
+
+def paper_method(name: str) -> Method:
+    """Return a method of the paper by its name."""
+    return _of_paper(name, paper_methods(), "method")
+
+
+def _of_paper(name: str, parts: Any, kind: str) -> Any:
+    for part in parts:
+        if part.name == name:
+            return part
+    raise StudyError(
+        f"A bare {kind} is one of the paper's: {', '.join(part.name for part in parts)}",
+        f"{name!r} came",
+        f'Write a table: {{name = "{name}", ...}}',
+    )
+
+
 def _five(search: str) -> dict[str, Any]:
     """Return what the paper's ensembles share: five members, F thresholds on a grid."""
     return {"n_estimators": 5, "threshold": "f1", "threshold_search": search}
 
 
-def _paper() -> Study:
-    return Study("paper", _sources(PAPER_DATASETS), paper_learners(), paper_methods())
+def _paper() -> Arguments:
+    return _arguments(_sources(PAPER_DATASETS), paper_learners(), paper_methods())
 
 
-def _paper_small() -> Study:
-    return Study("paper-small", _sources(SMALL_DATASETS), paper_learners(), paper_methods())
+def _paper_small() -> Arguments:
+    return _arguments(_sources(SMALL_DATASETS), paper_learners(), paper_methods())
 
 
-def _mulan_small() -> Study:
-    return Study(
-        "mulan-small",
+def _mulan_small() -> Arguments:
+    return _arguments(
         _sources(SMALL_DATASETS),
         paper_learners(mulan=True),
         paper_methods(mulan=True),
     )
 
 
-def _fair() -> Study:
+def _fair() -> Arguments:
     """Add what an ensemble with tuned thresholds must be held against."""
     paper = paper_methods()
     mlsol = paper[3].sampler
     five = _five("grid")
     tuned = {**five, "n_estimators": 1}
-    return Study(
-        "fair",
+    return _arguments(
         _sources(SMALL_DATASETS),
         paper_learners(),
         (
@@ -130,7 +153,7 @@ _MADE: dict[str, dict[str, Any]] = {
 }
 
 
-def _quick() -> Study:
+def _quick() -> Arguments:
     """A minute's worth, on data that are made when they are needed."""
     make = "labelance.datasets.make_multilabel_imbalanced"
     sources = [
@@ -138,14 +161,23 @@ def _quick() -> Study:
         for name, options in _MADE.items()
     ]
     learners = [learner for learner in paper_learners() if learner.name in ("BR", "MLkNN")]
-    return Study("quick", tuple(sources), tuple(learners), paper_methods(), repeats=2)
+    return _arguments(tuple(sources), tuple(learners), paper_methods(), repeats=2)
+
+
+def _arguments(
+    datasets: tuple[DataSource, ...],
+    learners: tuple[Learner, ...],
+    methods: tuple[Method, ...],
+    **numbers: int,
+) -> Arguments:
+    return {"datasets": datasets, "learners": learners, "methods": methods, **numbers}
 
 
 def _sources(names: tuple[str, ...]) -> tuple[DataSource, ...]:
     return tuple(DataSource(name, protocol="paper") for name in names)
 
 
-PRESETS: dict[str, Callable[[], Study]] = {
+PRESETS: dict[str, Callable[[], Arguments]] = {
     "paper": _paper,
     "paper-small": _paper_small,
     "mulan-small": _mulan_small,

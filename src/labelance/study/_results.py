@@ -1,14 +1,22 @@
-"""Results as a tidy table."""
+"""Results wherever they lie: in a store, or in a folder that was exported and committed."""
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from labelance._utils import optional_import
-from labelance.study._store import COLUMNS, Store
+from labelance.exceptions import StudyError
+from labelance.study._config import read_plan, study_of
+from labelance.study._data import known_figures
+from labelance.study._design import DataSource, document, identity
+from labelance.study._store import COLUMNS, METRICS, RESTORE, Store, cell_of, read_json
 from labelance.study._study import Study
 
 if TYPE_CHECKING:
@@ -16,12 +24,32 @@ if TYPE_CHECKING:
 
 # The labels' own figures stay in the store; "config" in a table is that of the whole study.
 _NOT_SHOWN = ("labels", "config", "runner")
+NAMES = ("dataset", "learner", "method")
+_COUNTS = ("n_undefined", "n_train", "n_resampled")
+# Metrics keep every digit, so that `verify` can ask for equality; times are never that exact.
+FORMATS = {
+    **dict.fromkeys(METRICS, "{!r}"),
+    **dict.fromkeys(("sample_seconds", "fit_seconds", "predict_seconds", "cpu_seconds"), "{:.4g}"),
+    "peak_mb": "{:.1f}",
+    "member_disagreement": "{:.6g}",
+}
+EXPORTED = (
+    *NAMES, "repeat", "fold", *METRICS, *_COUNTS,
+    "sample_seconds", "fit_seconds", "predict_seconds", "cpu_seconds", "peak_mb",
+    "member_disagreement",
+)  # fmt: skip
 
 
 def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the cells of a study, one row each, in the order of its plan."""
-    from labelance.study._opened import is_folder
+    """Return the cells of a study in a store, one row each, as a tidy DataFrame.
 
+    Parameters
+    ----------
+    study : Study
+        The plan; rows that were computed by another are left out.
+    store : path
+        The SQLite file, or a folder that :func:`export_results` wrote.
+    """
     if is_folder(store):
         return frame_of(_of_folder(study, Path(store)), config=study.hash)
     return frame_of(Store(store, read_only=True).rows(study), config=study.hash)
@@ -29,9 +57,6 @@ def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
 
 def _of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
     """Return the rows of a folder that were computed as the study would compute them."""
-    from labelance.study._agreement import cell_of
-    from labelance.study._export import read_folder
-
     place = {(cell, study.config(cell)): number for number, cell in enumerate(study.cells())}
     found = {(cell_of(row), row["config"]): row for row in read_folder(folder).rows}
     return [found[key] for key in sorted(place.keys() & found.keys(), key=place.__getitem__)]
@@ -44,3 +69,393 @@ def frame_of(rows: Iterable[dict[str, Any]], *, config: str) -> pd.DataFrame:
     frame = pandas.DataFrame([[row.get(name) for name in names] for row in rows], columns=names)
     frame["config"] = config
     return frame.rename(columns={"commit_id": "commit"})
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """The cells of one study that are finished.
+
+    Parameters
+    ----------
+    study : Study
+        The plan.
+    rows : list of dict
+        A row for each cell that is done or failed, in the order of the plan.
+    about : dict
+        The configuration, commits, versions and machines of the rows, and counts of cells.
+    """
+
+    study: Study
+    rows: list[dict[str, Any]] = field(repr=False)
+    about: dict[str, Any] = field(repr=False)
+
+    @property
+    def done(self) -> list[dict[str, Any]]:
+        """Return the rows with figures."""
+        return [row for row in self.rows if row["status"] == "done"]
+
+    def frame(self, *, missing: bool = False) -> pd.DataFrame:
+        """Return the rows as a tidy DataFrame.
+
+        Parameters
+        ----------
+        missing : bool, default=False
+            Add a row with the status "missing" for each cell of the plan that has none, so that
+            a report knows what is left to do.
+        """
+        rows = [*self.rows, *self._missing()] if missing else self.rows
+        return frame_of(rows, config=self.about["config"])
+
+    def describe_datasets(self) -> list[dict[str, Any]]:
+        """Return n, d, q, label cardinality and MeanImR of datasets, as far as they are known.
+
+        They come with the results or from the catalogue on this machine.
+        """
+        return known_figures(self.study, self.about)
+
+    def _missing(self) -> Iterator[dict[str, Any]]:
+        here = {cell_of(row) for row in self.rows}
+        for cell in self.study.cells():
+            if cell not in here:
+                yield {**cell._asdict(), "status": "missing"}
+
+
+def import_results(
+    path: str | os.PathLike[str], *, study: str | None = None, trust: Sequence[str] = ()
+) -> StudyResults:
+    """Read the results of a study from a store, or from a folder that was exported.
+
+    Nothing is written, and nothing that the results name is imported, called or opened.
+
+    Parameters
+    ----------
+    path : path
+        An SQLite file, or a folder that :func:`export_results` wrote.
+    study : str, optional
+        Which study, by its name or the beginning of its configuration hash; needed where a
+        store holds several.
+    trust : sequence of str, default=()
+        Modules whose code may be built if the study is run: besides them only classifiers,
+        samplers and generators of labelance, scikit-learn and imbalanced-learn are.
+
+    Returns
+    -------
+    StudyResults
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.study import export_results, import_results, load_study, run_study
+    >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
+    ...     _ = export_results(f"{folder}/results.db", f"{folder}/results")
+    ...     results = import_results(f"{folder}/results")
+    >>> len(results.rows), results.study == study
+    (14, True)
+    """
+    if is_folder(path):
+        found = read_folder(Path(path), trust=trusted(trust))
+        return found if study is None else _require(found, study)
+    store = Store(path, read_only=True)
+    chosen = choose_study(store, study, trust=trusted(trust))
+    rows = store.rows(chosen)
+    chosen = replace(chosen, weighing=weighing_in(chosen, rows))
+    about = about_rows(chosen, rows)
+    figures = list(store.figures(chosen).values())
+    return StudyResults(chosen, rows, {**about, "datasets": figures} if figures else about)
+
+
+def trusted(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the modules that a caller trusts."""
+    if isinstance(names, str) or not all(names):
+        raise StudyError(
+            "trust is a list of modules", f"{names!r} came", 'Write trust=["my_module"]'
+        )
+    return tuple(names)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Say whether results are a folder; a path that cannot be looked at is none."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def weighing_in(study: Study, rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the learners that weigh classes, by what was computed and what the plan names.
+
+    To ask their classes would mean to run code that the results name.
+    """
+    methods = {method.name: method for method in study.methods if method.balanced}
+    named = {name for method in methods.values() for name in method.learners}
+    here = {row["learner"] for row in rows if row["method"] in methods}
+    return tuple(sorted(named | here))
+
+
+def choose_study(store: Store, name: str | None = None, *, trust: tuple[str, ...] = ()) -> Study:
+    """Return the one study of a store, or the one with this name or configuration hash."""
+    found = studies_of(store, trust=trust)
+    if not found:
+        raise StudyError(
+            "A store holds the plan of its study",
+            f"{store.path} has none",
+            "Run one into it: labelance study run quick --store " + store.path.name,
+        )
+    chosen = found if name is None else [one for one in found if _is_called(one, name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = ", ".join(f"{one.name} ({one.hash})" for one in found)
+    raise StudyError(
+        "One study is looked at at a time, since configurations do not mix",
+        f"{store.path} holds {listed}" + (f"; {name!r} fits {len(chosen)}" if name else ""),
+        "Choose one by its name or hash, on the command line with --study",
+    )
+
+
+def studies_of(store: Store, *, trust: tuple[str, ...] = ()) -> list[Study]:
+    """Return the studies of a store; runs of parts of one study are taken together.
+
+    A run of some datasets, learners or repetitions is a plan of its own. Where the plans of
+    one name agree on everything they share, they are one study.
+    """
+    plans = [study_of(plan, trust=trust) for plan in store.plans()]
+    plans.sort(key=lambda study: -len(study.cells()))
+    found: list[Study] = []
+    for plan in plans:
+        for place, study in enumerate(found):
+            if _agree(study, plan):
+                found[place] = _together(study, plan)
+                break
+        else:
+            found.append(plan)
+    return found
+
+
+def _agree(one: Study, other: Study) -> bool:
+    if (one.name, one.folds, one.seed) != (other.name, other.folds, other.seed):
+        return False
+    known = {(kind, part.name): _figures(part) for kind, part in _parts(one)}
+    return all(
+        known.get((kind, part.name), _figures(part)) == _figures(part)
+        for kind, part in _parts(other)
+    )
+
+
+def _figures(part: Any) -> dict[str, Any]:
+    """Return what decides figures."""
+    return identity(part) if isinstance(part, DataSource) else document(part)
+
+
+def _together(one: Study, other: Study) -> Study:
+    return replace(
+        one,
+        datasets=_union(one.datasets, other.datasets),
+        learners=_union(one.learners, other.learners),
+        methods=_union(one.methods, other.methods),
+        repeats=max(one.repeats, other.repeats),
+        weighing=(*(one.weighing or ()), *(other.weighing or ())),
+    )
+
+
+def _parts(study: Study) -> Iterator[tuple[str, Any]]:
+    for kind in ("datasets", "learners", "methods"):
+        yield from ((kind, part) for part in getattr(study, kind))
+
+
+def _union(some: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+    names = {part.name for part in some}
+    return (*some, *(part for part in more if part.name not in names))
+
+
+def _is_called(study: Study, name: str) -> bool:
+    return study.name == name or (len(name) >= 4 and study.hash.startswith(name))
+
+
+def _require(results: StudyResults, name: str) -> StudyResults:
+    if _is_called(results.study, name):
+        return results
+    raise StudyError(
+        f"The study {name!r} is asked for",
+        f"the folder holds {results.study.name} ({results.study.hash})",
+        "Leave the name out, or choose another folder",
+    )
+
+
+def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return where rows come from: what differs between them is listed, most frequent first."""
+    done = [row for row in rows if row["status"] == "done"]
+    versions = _read_versions(row["versions"] for row in done)
+    packages = sorted({package for found in versions for package in found})
+    finished = sorted(row["finished"] for row in done if row["finished"])
+    return {
+        "study": study.name,
+        "config": study.hash,
+        "cells": len(study.cells()),
+        "done": len(done),
+        "failed": len(rows) - len(done),
+        "labelance": _values(row["version"] for row in done),
+        "commits": _values(row["commit_id"] for row in done),
+        "versions": {
+            package: _values(found.get(package) for found in versions) for package in packages
+        },
+        "machines": _values(row["machine"] for row in done),
+        "first_finished": finished[0] if finished else None,
+        "last_finished": finished[-1] if finished else None,
+    }
+
+
+def _read_versions(texts: Iterable[str | None]) -> list[dict[str, str]]:
+    read: dict[str, dict[str, str]] = {}
+    found = []
+    for text in filter(None, texts):
+        if text not in read:
+            read[text] = require(read_json(text, "The versions of a cell"), _TEXTS, "versions")
+        found.append(read[text])
+    return found
+
+
+def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
+    """Read a folder that :func:`export_results` wrote; its code and files are left alone."""
+    for name in ("results.csv", "study.toml", "about.json"):
+        if not (folder / name).is_file():
+            raise StudyError(
+                "A folder of results has results.csv, study.toml and about.json",
+                f"{folder} has no {name}",
+                "Write it with: labelance study export STORE -o FOLDER",
+            )
+    try:
+        study = read_plan(folder / "study.toml", trust=trust)
+        about = _read_about(folder / "about.json")
+        rows = rows_of_folder(study, folder)
+    except OSError as error:
+        raise StudyError(
+            f"The results in {folder} can be read", str(error), "Check who may read them"
+        ) from error
+    study = replace(study, weighing=weighing_in(study, rows))
+    # Under other rules the same plan has another hash, and its rows have no place in a store.
+    same_rules = about["config"] == study.hash
+    one = {name: _only(about[key]) for name, key in _ORIGIN.items()}
+    for row in rows:
+        row.update(one, config=study.config(cell_of(row)) if same_rules else None)
+    return StudyResults(study, rows, about)
+
+
+_ORIGIN = {"version": "labelance", "commit_id": "commits", "machine": "machines"}
+
+
+def rows_of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of ``results.csv`` that belong to a study, in the order of its plan."""
+    rows = _read_rows(folder / "results.csv")
+    place = {cell: number for number, cell in enumerate(study.cells())}
+    wanted = {cell_of(row): row for row in rows if cell_of(row) in place}
+    return sorted(wanted.values(), key=lambda row: place[cell_of(row)])
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file, strict=True):
+                rows.append(_read_row(row))
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise StudyError(
+            f"{path} has the columns {', '.join(EXPORTED)}, with names and numbers",
+            f"near line {len(rows) + 2} is something else ({error})",
+            RESTORE,
+        ) from error
+    return rows
+
+
+def _read_row(row: dict[str, str]) -> dict[str, Any]:
+    if None in row.values() or None in row:
+        raise ValueError("a line has more or fewer values than there are columns")
+    read: dict[str, Any] = {name: row[name] for name in NAMES}
+    read |= {name: _count(row[name]) for name in ("repeat", "fold")}
+    read |= {name: _count(row[name]) if row[name] else None for name in _COUNTS}
+    read |= {name: _number(row[name], name) if row[name] else None for name in FORMATS}
+    return {**read, "status": "done"}
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{text} is no count")
+    return number
+
+
+def _number(text: str, name: str) -> float:
+    number = float(text)
+    if not (0 <= number <= 1 if name in METRICS else abs(number) < 1e15):
+        raise ValueError(f"{text} is no {name}")
+    return number
+
+
+_TEXTS = {str: str}
+_ABOUT = {
+    "study": str,
+    "config": str,
+    "cells": int,
+    "done": int,
+    "failed": int,
+    "labelance": [str],
+    "commits": [str],
+    "versions": {str: [str]},
+    "machines": [str],
+    "first_finished": (str, NoneType),
+    "last_finished": (str, NoneType),
+}
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except ValueError as error:
+        raise StudyError(f"{path} is JSON", str(error), RESTORE) from error
+    about = require(read_json(text, str(path)), dict, str(path))
+    for name, kind in _ABOUT.items():
+        require(about.get(name), kind, f"{name} of {path}")
+    for figures in require(about.get("datasets", []), [dict], f"datasets of {path}"):
+        for name, kind in _FIGURES.items():
+            require(figures.get(name), kind, f"{name} of a dataset of {path}")
+    return about
+
+
+_FIGURES = {
+    "dataset": str, "n": int, "d": int, "q": int,
+    "LC": (int, float, NoneType), "MeanImR": (int, float, NoneType),
+}  # fmt: skip
+
+
+def require(value: Any, kind: Any, what: str) -> Any:
+    """Return a value from outside if it is of a kind: a type, or a list or mapping of types."""
+    if not _is_of(value, kind):
+        raise StudyError(
+            f"{what} is as `labelance study export` writes it", f"it is {value!r}"[:200], RESTORE
+        )
+    return value
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is_of(item, kind[0]) for item in value)
+    if isinstance(kind, dict):
+        ((_, inner),) = kind.items()  # keys of JSON are text anyway
+        return isinstance(value, dict) and all(_is_of(item, inner) for item in value.values())
+    return isinstance(value, kind) and not isinstance(value, bool) and _can_be_written(value)
+
+
+def _can_be_written(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) or bool(value.encode()) or not value
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+def _values(found: Iterable[str | None]) -> list[str]:
+    return [value for value, _ in Counter(filter(None, found)).most_common()]
+
+
+def _only(values: list[str]) -> str | None:
+    return values[0] if len(values) == 1 else None

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
-from labelance.study._cells import Cell
-from labelance.study._design import DataSource, Learner, Method, digest, document, identity
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from labelance.study._run import Outcome
+from labelance.study._component import takes_weights
+from labelance.study._design import (
+    Cell,
+    DataSource,
+    Learner,
+    Method,
+    content_of,
+    digest,
+    document,
+    identity,
+)
+from labelance.study._presets import paper_learner, paper_method
 
 # Raised when the same plan gives other numbers than before, so that old rows are not taken.
 RULES = 1
@@ -65,10 +73,8 @@ class Study:
     weighing: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        from labelance.study._plan_file import part_of
-
-        for name in ("datasets", "learners", "methods"):
-            parts = tuple(part_of(name, item) for item in getattr(self, name))
+        for name, part_of in _PART_OF.items():
+            parts = tuple(part_of(item) for item in getattr(self, name))
             object.__setattr__(self, name, parts)
 
     def cells(self) -> list[Cell]:
@@ -91,9 +97,7 @@ class Study:
             return True
         if self.weighing is not None:
             return learner.name in self.weighing
-        from labelance.study._prepare import takes_weights
-
-        return takes_weights(learner)
+        return takes_weights(learner.component)
 
     def dataset(self, name: str) -> DataSource:
         """Return a dataset by its name."""
@@ -157,27 +161,26 @@ class Study:
 
     def check(self) -> None:
         """Raise for a plan that cannot be run, before any work is done."""
-        from labelance.study._check import check
+        _check(self)
 
-        check(self)
 
-    def run(self, store: Any, **options: Any) -> Outcome:
-        """Do the cells that the store does not have; see :func:`run_study`."""
-        from labelance.study._run import run_study
+def _source_of(item: Any) -> DataSource:
+    return DataSource(item) if isinstance(item, str) else DataSource.of(item, folder=Path())
 
-        return run_study(self, store, **options)
 
-    def results(self, store: Any) -> pd.DataFrame:
-        """Return the cells of this study in a store, one row each, as a tidy DataFrame.
+def _learner_of(item: Any) -> Learner:
+    return paper_learner(item) if isinstance(item, str) else Learner.of(item)
 
-        Parameters
-        ----------
-        store : path
-            The SQLite file.
-        """
-        from labelance.study._results import read_results
 
-        return read_results(self, store)
+def _method_of(item: Any) -> Method:
+    return paper_method(item) if isinstance(item, str) else Method.of(item)
+
+
+_PART_OF: dict[str, Callable[[Any], Any]] = {
+    "datasets": _source_of,
+    "learners": _learner_of,
+    "methods": _method_of,
+}
 
 
 def _choose(parts: Any, names: Sequence[str] | None) -> Any:
@@ -193,3 +196,116 @@ def _named(parts: Any, name: str) -> Any:
         f"{name!r} is not in it",
         f"There are {', '.join(part.name for part in parts)}",
     )
+
+
+def _check(study: Study) -> None:
+    """Raise for names that repeat, classes that are not there, and options that do not go."""
+    for part in _PART_OF:
+        refuse_repeated_names(part, getattr(study, part))
+    if study.folds < 2 or study.repeats < 1:
+        raise StudyError(
+            "A study has at least two folds and one repetition",
+            f"folds={study.folds}, repeats={study.repeats}",
+            "Choose more",
+        )
+    for source in study.datasets:
+        _check_source(source, study)
+    for learner in study.learners:
+        _check_learner(learner)
+    for method in study.methods:
+        _check_method(method)
+        for name in method.learners:
+            study.learner(name)
+
+
+def refuse_repeated_names(part: str, items: Any) -> None:
+    """Raise unless there are datasets, learners or methods, each with a name of its own."""
+    if not items:
+        raise StudyError(f"A study has {part}", "there are none", f"Name some {part}")
+    name, count = Counter(item.name for item in items).most_common(1)[0]
+    if count > 1 or not name:
+        raise StudyError(
+            f"The {part} of a study have names that differ", f"{name!r} comes {count} times",
+            "Give each a name of its own",
+        )  # fmt: skip
+
+
+def _check_source(source: DataSource, study: Study) -> None:
+    for path in filter(None, (source.path, source.folds)):
+        if not Path(path).is_file():
+            raise StudyError(
+                f"The dataset {source.name} is read from a file",
+                f"{path} is not there",
+                "Check the path; it counts from the folder of the TOML file",
+            )
+    if source.content is not None and source.content != content_of(source):
+        raise StudyError(
+            f"The files of {source.name} are those that the plan was made for",
+            "they say something else now",
+            "Make the plan anew: it is then another dataset, with results of its own",
+        )
+    if source.path is not None:
+        read_multilabel(source.path, labels=source.labels)  # says what is wrong with it, if so
+    if source.make is not None:
+        source.make.find()
+    elif source.path is None:
+        dataset_info(source.name)
+    if source.folds is not None:
+        _check_folds(source, study)
+
+
+def _check_folds(source: DataSource, study: Study) -> None:
+    header = Path(str(source.folds)).read_text().partition("\n")[0].split(",")
+    if len(header) - 1 < study.repeats:
+        raise StudyError(
+            f"The folds of {source.name} have a column for each of {study.repeats} repetitions",
+            f"{source.folds} has {len(header) - 1}",
+            "Lower repeats, or give more columns",
+        )
+
+
+def _check_learner(learner: Learner) -> None:
+    built = learner.component.build()
+    if not (hasattr(built, "fit") and hasattr(built, "predict")):
+        raise StudyError(
+            f"The learner {learner.name} is a classifier with fit and predict",
+            f"{learner.component.path} has no such methods",
+            "Name a multi-label classifier",
+        )
+    if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
+        raise StudyError(
+            f"The learner {learner.name} gives scores, for AUC",
+            f"{learner.component.path} has neither predict_proba nor decision_function",
+            "Wrap it in a calibrated classifier",
+        )
+
+
+def _check_method(method: Method) -> None:
+    if method.sampler is not None and not hasattr(method.sampler.build(), "fit_resample"):
+        raise StudyError(
+            f"The sampler of {method.name} has fit_resample",
+            f"{method.sampler.path} has not",
+            "Name a sampler of labelance or of a library like it",
+        )
+    method.refuse_wrong_values()
+    wrong = _wrong_pair(method)
+    if wrong:
+        raise StudyError(f"The method {method.name} has options that go together", *wrong)
+
+
+def _wrong_pair(method: Method) -> tuple[str, str] | None:
+    if method.bootstrap == "beside" and method.sampler is None:
+        return 'bootstrap = "beside" came without a sampler', "Add a sampler"
+    if method.bootstrap == "beside" and not _only_adds(method):
+        return 'bootstrap = "beside" came with a sampler that deletes or edits rows', (
+            "Take one that only adds rows, or bootstrap = true"
+        )
+    if method.threshold_data == "oob" and method.bootstrap is not True:
+        return 'threshold_data = "oob" came without bootstrap', "Set bootstrap = true"
+    return None
+
+
+def _only_adds(method: Method) -> bool:
+    assert method.sampler is not None
+    traits = getattr(method.sampler.build(), "traits", None)
+    return traits is not None and traits.only_adds

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from labelance.exceptions import StudyError
-from labelance.study._agreement import TOLERANCE, cell_of, largest_difference
-from labelance.study._cells import Cell, tasks_of
-from labelance.study._design import DataSource, content_of, files_of
-from labelance.study._folds import StudyData, load
-from labelance.study._opened import StudyResults, import_results, trusted
-from labelance.study._plan_file import plan_of, study_of
+from labelance.study._config import plan_of, study_of
+from labelance.study._data import StudyData, load
+from labelance.study._design import Cell, DataSource, content_of, files_of, tasks_of
+from labelance.study._evaluate import Row, do_task
+from labelance.study._results import StudyResults, import_results, trusted
+from labelance.study._store import TOLERANCE, cell_of, largest_difference
 from labelance.study._study import Study
-from labelance.study._work import Row, do_task
 
 
 @dataclass(frozen=True)
@@ -102,10 +101,10 @@ def verify_results(
     Examples
     --------
     >>> import tempfile
-    >>> from labelance.study import load_study, verify_results
+    >>> from labelance.study import load_study, run_study, verify_results
     >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = study.run(f"{folder}/results.db", executor="serial")
+    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
     ...     checked = verify_results(f"{folder}/results.db", sample=3)
     >>> checked.n_exact, checked.differing
     (3, ())

@@ -17,10 +17,10 @@ from threading import Thread
 from typing import Any, BinaryIO
 
 from labelance.exceptions import StudyError
-from labelance.study._cells import Task
-from labelance.study._folds import Shelf, StudyData
+from labelance.study._data import Shelf, StudyData
+from labelance.study._design import Task
+from labelance.study._evaluate import Row, do_task, failure, groups_of
 from labelance.study._study import Study
-from labelance.study._work import Row, do_task, failure, groups_of
 
 # The path comes before any import of ours, since it may be what finds us.
 _PROGRAM = (

@@ -6,16 +6,22 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
-from labelance.study._check import refuse_repeated_names, refuse_wrong_values
-from labelance.study._component import Component
-from labelance.study._design import DataSource, Learner, Method, document, files_of
-from labelance.study._presets import PRESETS, paper_learners, paper_methods
-from labelance.study._study import Study
+from labelance.study._design import (
+    DataSource,
+    Learner,
+    Method,
+    document,
+    files_of,
+    refuse_other_keys,
+    require_text,
+)
+from labelance.study._presets import PRESETS
+from labelance.study._study import Study, refuse_repeated_names
 
 _KEYS = ("name", "datasets", "learners", "methods", "repeats", "folds", "seed", "protocol")
 _PARTS = ("datasets", "learners", "methods")
@@ -55,7 +61,7 @@ def load_study(what: str | Path) -> Study:
     ['Default', 'MLSMOTE', 'RHwRSMT', 'MLSOL', 'EMLSMOTE', 'ERHwRSMT', 'EMLSOL']
     """
     if str(what) in PRESETS:
-        return PRESETS[str(what)]()
+        return Study(str(what), **PRESETS[str(what)]())
     path = Path(what)
     if not os.path.isfile(path):
         raise StudyError(
@@ -105,21 +111,21 @@ def study_of(
         plan names is opened here. None, for a plan of the user's own, trusts it all.
     """
     _refuse_other_values(plan)
-    _refuse_other_keys(plan, _KEYS, "A study")
+    refuse_other_keys(plan, _KEYS, "A study")
     for key in _PARTS:
         if not isinstance(plan.get(key), Sequence) or isinstance(plan[key], str) or not plan[key]:
             raise StudyError(
                 f"A study has a list of {key}", f"{plan.get(key)!r} came", f"Write {key} = [...]"
             )
-    protocol = _text(plan.get("protocol"), "protocol")
+    protocol = require_text(plan.get("protocol"), "protocol")
     numbers: dict[str, Any] = {
         key: _whole(plan[key], key) for key in ("repeats", "folds", "seed") if key in plan
     }
     study = Study(
-        _text(plan.get("name"), "name") or name,
+        require_text(plan.get("name"), "name") or name,
         tuple(_source(item, folder, protocol, trust) for item in plan["datasets"]),
-        tuple(_learner(item, trust) for item in plan["learners"]),
-        tuple(_method(item, trust) for item in plan["methods"]),
+        tuple(_part(Learner, item, trust) for item in plan["learners"]),
+        tuple(_part(Method, item, trust) for item in plan["methods"]),
         **numbers,
     )
     if trust is not None:
@@ -129,6 +135,19 @@ def study_of(
         refuse_repeated_names(part, getattr(study, part))
     _refuse_too_many_cells(study)
     return study
+
+
+def _source(item: Any, folder: Path | None, protocol: str | None, trust: Trust) -> DataSource:
+    """Return a dataset; the protocol of the plan is for those of the catalogue."""
+    if isinstance(item, str):
+        return DataSource(item, protocol=protocol)
+    if isinstance(item, Mapping) and not {"path", "make"} & item.keys():
+        item = {"protocol": protocol, **item}
+    return DataSource.of(item, folder=folder, trust=trust)
+
+
+def _part(kind: Any, item: Any, trust: Trust) -> Any:
+    return item if isinstance(item, str) else kind.of(item, trust=trust)
 
 
 def _refuse_other_values(plan: Any) -> None:
@@ -167,86 +186,6 @@ def plan_of(study: Study) -> dict[str, Any]:
     }
 
 
-def _source(
-    item: Any, folder: Path | None, protocol: str | None, trust: Trust = None
-) -> DataSource:
-    if isinstance(item, str):
-        return DataSource(item, protocol=protocol)
-    options = _table(item, "A dataset", [field.name for field in fields(DataSource)])
-    options.setdefault("protocol", None if "path" in options or "make" in options else protocol)
-    for key in ("path", "folds", "content", "protocol"):
-        _text(options.get(key), f"{key} of {options['name']}")
-    if folder is not None:
-        # From the root, so that a plan means the same wherever it is read from.
-        for key, name in files_of(options).items():
-            options[key] = os.path.abspath(folder / name)
-    if options.get("make") is not None:
-        options["make"] = Component.of(options["make"], trust=trust)
-    return DataSource(**options, look=trust is None)
-
-
-def part_of(kind: str, item: Any) -> Any:
-    """Return a part of a study from what a plan or a user says: itself, a name, or a table."""
-    if isinstance(item, (DataSource, Learner, Method)):
-        return item
-    if kind == "datasets":
-        return _source(item, Path(), None)
-    return _learner(item) if kind == "learners" else _method(item)
-
-
-def _learner(item: Any, trust: Trust = None) -> Learner:
-    if isinstance(item, str):
-        return _of_paper(item, paper_learners(), "learner")
-    options = _table(item, "A learner")
-    name = options.pop("name")
-    return Learner(name, Component.of(options, trust=trust))
-
-
-def _method(item: Any, trust: Trust = None) -> Method:
-    if isinstance(item, str):
-        return _of_paper(item, paper_methods(), "method")
-    options = _table(item, "A method", [field.name for field in fields(Method)])
-    if options.get("sampler") is not None:
-        options["sampler"] = Component.of(options["sampler"], trust=trust)
-    learners = options.get("learners", ())
-    if not isinstance(learners, (list, tuple)) or not all(
-        isinstance(name, str) for name in learners
-    ):
-        raise StudyError(
-            f"The method {item['name']} is used with a list of learners",
-            f"{learners!r} came",
-            'Write learners = ["BR"]',
-        )
-    method = Method(**options)
-    refuse_wrong_values(method)
-    return method
-
-
-def _of_paper(name: str, parts: Any, kind: str) -> Any:
-    for part in parts:
-        if part.name == name:
-            return part
-    raise StudyError(
-        f"A bare {kind} is one of the paper's: {', '.join(part.name for part in parts)}",
-        f"{name!r} came",
-        f'Write a table: {{name = "{name}", ...}}',
-    )
-
-
-def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-    if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-        raise StudyError(f"{what} is a name, or a table with a name", f"{item!r} came", "Name it")
-    if keys is not None:
-        _refuse_other_keys(item, keys, f"{what} ({item['name']})")
-    return dict(item)
-
-
-def _refuse_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
-    for key in item:
-        if key not in keys:
-            raise StudyError(f"{what} has the keys {', '.join(keys)}", f"{key!r} came", "Remove it")
-
-
 def _whole(value: Any, key: str) -> int:
     least, most = int(key != "seed"), 2**63 - 1  # SQLite keeps 64 bits
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -254,7 +193,108 @@ def _whole(value: Any, key: str) -> int:
     return value
 
 
-def _text(value: Any, what: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise StudyError(f"The {what} is text", f"{value!r} came", "Mend the plan")
-    return value
+_WIDTH = 88
+
+
+def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> str:
+    """Return a study as TOML, from which :func:`load_study` makes it again.
+
+    Parameters
+    ----------
+    study : Study
+        What to write.
+    folder : path, optional
+        Where the text will lie: files are named from there. Without it names stay as they are.
+
+    Examples
+    --------
+    >>> from labelance.study import load_study, to_toml
+    >>> study = load_study("paper").only(datasets=["flags"], learners=["BR"], methods=["MLSOL"])
+    >>> print(to_toml(study))
+    name = "paper"
+    repeats = 5
+    folds = 2
+    seed = 0
+    protocol = "paper"
+    datasets = ["flags"]
+    <BLANKLINE>
+    [[learners]]
+    name = "BR"
+    class = "BinaryRelevance"
+    <BLANKLINE>
+    [[methods]]
+    name = "MLSOL"
+    sampler = {class = "MLSOL", k_neighbors = 5, rare_rule = "paper", ...}
+    <BLANKLINE>
+    """
+    plan = plan_of(study)
+    datasets = [_named_from(source, folder) for source in plan.pop("datasets")]
+    tables = {name: plan.pop(name) for name in ("learners", "methods")}
+    head = [f"{key} = {_value(item)}" for key, item in plan.items()]
+    if _are_bare(datasets):
+        if "protocol" in datasets[0]:
+            head.append(f"protocol = {_value(datasets[0]['protocol'])}")
+        head.append(f"datasets = {_list([source['name'] for source in datasets])}")
+    else:
+        tables = {"datasets": datasets, **tables}
+    blocks = ["\n".join(head)]
+    for name, items in tables.items():
+        for item in items:
+            lines = (f"{_key(key)} = {_value(value)}" for key, value in item.items())
+            blocks.append("\n".join([f"[[{name}]]", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _named_from(source: dict[str, Any], folder: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Name the files of a dataset as seen from a folder, and keep the hash of what they say.
+
+    Without a folder it is a plan to begin with, and what the files say is read anew.
+    """
+    seen = dict(source)
+    if folder is None:
+        seen.pop("content", None)
+    else:
+        for key, name in files_of(seen).items():
+            seen[key] = Path(os.path.relpath(name, folder)).as_posix()
+    return seen
+
+
+def _are_bare(datasets: list[dict[str, Any]]) -> bool:
+    """Say whether names do for the datasets: of the catalogue, and all of one protocol."""
+    rest = [{key: item for key, item in source.items() if key != "name"} for source in datasets]
+    return all(one == rest[0] and set(one) <= {"protocol"} for one in rest)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:.1f}"  # 1.0 and 1 are not the same parameter
+    if isinstance(value, (bool, int, float)):
+        return repr(value).lower()  # true, inf, nan, 1e-05
+    raise StudyError(
+        "A plan in TOML has numbers, words, lists and tables",
+        f"{value!r} came",
+        "Leave the parameter out where that is its default, or keep this study in Python",
+    )
+
+
+def _list(names: list[str]) -> str:
+    line = _value(names)
+    if len(line) <= _WIDTH:
+        return line
+    return "[\n" + "".join(f"  {_value(name)},\n" for name in names) + "]"
+
+
+def _key(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "")
+    return key if plain.isascii() and plain.isalnum() else _string(key)
+
+
+def _string(text: str) -> str:
+    # JSON's strings are TOML's, but for halves of surrogate pairs and the sign DEL.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

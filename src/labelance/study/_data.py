@@ -1,4 +1,4 @@
-"""Data of a fold: loaded once, memory-mapped by workers, with one neighbor search for all."""
+"""Datasets of a study: loaded once, cached for workers, split into folds, described."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -17,13 +17,14 @@ from typing import Any
 import joblib
 import numpy as np
 
-from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel
-from labelance.exceptions import StudyError
+from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel, verify_dataset
+from labelance.exceptions import LabelanceError, StudyError
+from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
-from labelance.study._cells import Task
-from labelance.study._design import DataSource
-from labelance.study._liveness import Heartbeat
+from labelance.study._design import DataSource, Task
+from labelance.study._heartbeat import Heartbeat
+from labelance.study._study import Study
 
 _PREFIX, _OWNER = "labelance-study-", "owner.json"
 _DAY = 24 * 3600
@@ -170,3 +171,52 @@ def _is_in_use(shelf: Path) -> bool:
     except (OSError, ValueError, TypeError):
         # Somebody is just making it, or was killed while making it.
         return abs(time.time() - shelf.stat().st_mtime) < _DAY
+
+
+def describe_datasets(study: Study) -> list[dict[str, Any]]:
+    """Return n, d, q, label cardinality and MeanImR of the datasets that are on this machine.
+
+    Nothing is downloaded; a dataset that cannot be read is left out.
+
+    Examples
+    --------
+    >>> from labelance.study import describe_datasets, load_study
+    >>> describe_datasets(load_study("quick").only(datasets=["small"]))
+    [{'dataset': 'small', 'n': 160, 'd': ..., 'q': ..., 'LC': ..., 'MeanImR': ...}]
+    """
+    found = []
+    for source in study.datasets:
+        try:
+            data = load(source) if _is_here(source) else None
+        except (LabelanceError, OSError):
+            continue
+        if data is not None:
+            found.append(describe(source.name, data))
+    return found
+
+
+def describe(name: str, data: StudyData) -> dict[str, Any]:
+    """Return the figures of a dataset."""
+    (n, d), q = data.X.shape, data.Y.shape[1]
+    shape = {"dataset": name, "n": n, "d": d, "q": q}
+    return {**shape, "LC": cardinality(data.Y), "MeanImR": mean_imr(data.Y)}
+
+
+def known_figures(study: Study, about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the figures that came with results, and those of datasets of the catalogue.
+
+    What the results name, be it a function or a file, is neither called nor opened for it.
+    """
+    kept = {figures["dataset"]: figures for figures in about.get("datasets", ())}
+    ours = [source for source in study.datasets if source.path is None and source.make is None]
+    left = [source for source in ours if source.name not in kept]
+    if left:
+        found = describe_datasets(replace(study, datasets=tuple(left)))
+        kept |= {figures["dataset"]: figures for figures in found}
+    return [kept[source.name] for source in study.datasets if source.name in kept]
+
+
+def _is_here(source: DataSource) -> bool:
+    if source.path is not None:
+        return Path(source.path).is_file()
+    return source.make is not None or verify_dataset(source.name).files is not None

@@ -1,27 +1,104 @@
-"""Where the work of a study is done: here, in processes, or on a Dask cluster."""
+"""Run a study: in this process, in worker processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
+import os
 import time
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from queue import SimpleQueue
-from typing import Any
+from threading import Event, Thread
+from typing import Any, Literal
 
 from joblib import cpu_count, effective_n_jobs
 
 from labelance._utils import optional_import
 from labelance.exceptions import StudyError
-from labelance.study._cells import Cell, Task
-from labelance.study._folds import StudyData
-from labelance.study._job import Job, signed
+from labelance.study._config import plan_of
+from labelance.study._data import Shelf, StudyData, describe, load, open_shelf
+from labelance.study._design import Cell, Task, tasks_of
+from labelance.study._evaluate import Row, do_task, failure
+from labelance.study._measures import environment
+from labelance.study._store import Store
 from labelance.study._study import Study
-from labelance.study._work import Row, do_task
 from labelance.study._worker import Worker, do_guarded
+
+
+@dataclass(frozen=True)
+class Job:
+    """A study, the store it goes to, who runs it, and where its data lie."""
+
+    study: Study
+    store: Store
+    runner: str
+    shelf: Shelf
+
+    def claimed(self, *, by_learner: bool = False) -> Iterator[Task]:
+        """Yield work that nobody else has, claimed when it is asked for and not before."""
+        for task in tasks_of(self._pending(), by_learner=by_learner):
+            if not self.store.claim(task, self.runner):
+                continue
+            finished = self.store.status(self.study)
+            left = tuple(cell for cell in task.cells if cell not in finished)
+            if not left:
+                self.store.release(self.runner, task)
+            elif self._has_data(task, left):
+                yield replace(task, cells=left)
+
+    def claimed_again(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """Yield, one by one, the cells of tasks that nobody has finished since."""
+        finished = self.store.status(self.study)
+        for task in tasks:
+            for cell in task.cells:
+                if cell not in finished and self.store.claim(task, self.runner):
+                    yield replace(task, cells=(cell,))
+
+    def keep(self, task: Task, finished: Iterable[list[Row]]) -> int:
+        """Write rows of a task as they come, while the fold is ours; return how many."""
+        count = 0
+        for rows in finished:
+            self.store.add(signed(rows, self.runner))
+            count += len(rows)
+            if not self.store.holds(task, self.runner):
+                return count  # we were taken for dead, and the fold is somebody else's
+        if count == len(task.cells):
+            self.store.release(self.runner, task)
+        return count
+
+    def fail(self, cells: Iterable[Cell], error: str | None = None) -> int:
+        """Write that cells have failed, of this error or the one being handled."""
+        rows = [failure(self.study, cell, error) for cell in cells]
+        self.store.add(signed(rows, self.runner))
+        return len(rows)
+
+    def _has_data(self, task: Task, cells: tuple[Cell, ...]) -> bool:
+        """Lay the data of a task ready; if they cannot be had, its cells have failed."""
+        source = self.study.dataset(task.dataset)
+        if self.shelf.has(source):
+            return True
+        try:
+            data = load(source)
+        except BaseException:
+            self.fail(cells)
+            return False
+        self.shelf.put(source, data)
+        self.store.describe(source, describe(source.name, data))
+        return True
+
+    def _pending(self) -> list[Cell]:
+        finished = self.store.status(self.study)
+        return [cell for cell in self.study.cells() if cell not in finished]
+
+
+def signed(rows: list[Row], runner: str) -> list[dict[str, Any]]:
+    """Add to rows who computed them, where, and with what."""
+    return [{**row, **environment(), "runner": runner} for row in rows]
+
 
 # How long a scheduler may take to answer, and a cluster may be without any worker.
 _ANSWER_SECONDS, _NO_WORKER_SECONDS = 10.0, 120.0
@@ -259,3 +336,154 @@ def _first_line(error: BaseException) -> str:
 
 
 EXECUTORS: dict[str, type[Executor]] = {"serial": Serial, "processes": Processes, "dask": Dask}
+
+
+ExecutorName = Literal["serial", "processes", "dask"]
+Watch = Callable[["Tally"], None]
+_BEAT_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How far a study is: cells done, failed, and asked for."""
+
+    done: int
+    failed: int
+    total: int
+
+    @property
+    def left(self) -> int:
+        """Return how many cells nobody has finished."""
+        return self.total - self.done - self.failed
+
+
+@dataclass(frozen=True)
+class Outcome(Tally):
+    """How far a study is when a runner stops, and which runner that was."""
+
+    runner: str = ""
+
+
+def run_study(
+    study: Study,
+    store: str | os.PathLike[str],
+    *,
+    executor: ExecutorName = "processes",
+    n_jobs: int | None = None,
+    address: str | None = None,
+    cell_timeout: float | None = None,
+    retry_failed: bool = False,
+    watch: Watch | None = None,
+) -> Outcome:
+    """Do the cells of a study that a store does not have.
+
+    Stop it at any time, in any way: what is finished is in the store, and the next run goes
+    on from there. Several runners may share a store; each takes folds that no other has.
+
+    Parameters
+    ----------
+    study : Study
+        What to do.
+    store : path
+        An SQLite file; made if absent.
+    executor : {"serial", "processes", "dask"}, default="processes"
+        One process; several (joblib); or a Dask cluster.
+    n_jobs : int, optional
+        Processes, or workers of a local Dask cluster; all cores unless given.
+    address : str, optional
+        A Dask scheduler, for executor="dask"; a local cluster is started unless given.
+    cell_timeout : float, optional
+        Seconds after which a cell has failed and the next one begins; cells that share their
+        models share their time. The work is then done in a process of its own in any case,
+        also with executor="serial". It includes compilation, where kernels are not in the
+        cache yet.
+    retry_failed : bool, default=False
+        Try again what failed before.
+    watch : callable, optional
+        Called about once a second with a :class:`Tally`.
+
+    Returns
+    -------
+    Outcome
+        What is done, failed and left to other runners.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.study import load_study, run_study
+    >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = run_study(study, f"{folder}/results.db", executor="serial")
+    >>> outcome.done, outcome.failed
+    (14, 0)
+    """
+    if executor not in EXECUTORS:
+        raise StudyError(
+            f"A study is run by one of {', '.join(EXECUTORS)}",
+            f"executor is {executor!r}",
+            "Choose one of these",
+        )
+    if n_jobs == 0:
+        raise StudyError(
+            "A study is run by at least one process", "n_jobs is 0", "Leave it out for all cores"
+        )
+    if cell_timeout is not None and not cell_timeout > 0:
+        raise StudyError(
+            "A cell has some time to be computed in",
+            f"cell_timeout is {cell_timeout}",
+            "Give more than 0 seconds, or leave it out for no limit",
+        )
+    study = replace(study, weighing=None)  # whoever runs code may ask it
+    study.check()
+    book, runner = Store(store), uuid.uuid4().hex[:12]
+    spread = EXECUTORS[executor](n_jobs=n_jobs, address=address, cell_timeout=cell_timeout)
+    try:
+        book.remember(study, plan_of(study))
+        if retry_failed:
+            book.forget_failures(study)
+        with open_shelf() as shelf, _heart(book, runner, shelf, study, watch):
+            # Folds that another runner held, and gave back undone, are taken in a later round.
+            while spread.run(Job(study, book, runner, shelf)):
+                pass
+        return Outcome(**vars(tally(study, book)), runner=runner)
+    finally:
+        # What cannot be given back now is taken from us when we are gone.
+        with suppress(StudyError):
+            book.release(runner)
+
+
+def tally(study: Study, store: Store) -> Tally:
+    """Count the cells of a study in a store."""
+    status = store.status(study)
+    failed = sum(one == "failed" for one in status.values())
+    return Tally(len(status) - failed, failed, len(study.cells()))
+
+
+@contextmanager
+def _heart(
+    store: Store, runner: str, shelf: Shelf, study: Study, watch: Watch | None
+) -> Iterator[None]:
+    """Say regularly that the runner is alive, and tell the watcher how far the study is."""
+    stop = Event()
+
+    def live() -> None:
+        beats = 0
+        while not stop.wait(1.0):
+            beats += 1
+            # A store that is busy for long must not end the beating.
+            with suppress(StudyError):
+                if beats % _BEAT_SECONDS == 0:
+                    shelf.beat()
+                    store.beat(runner)
+                if watch is not None:
+                    watch(tally(study, store))
+
+    thread = Thread(target=live, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        if watch is not None:
+            watch(tally(study, store))
