@@ -1,23 +1,159 @@
-"""``labelance study run``: do what the store does not have."""
+"""``labelance study run``: do what the store does not have, or say what that would be."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import labelance
 from labelance.cli._console import errors, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption
-from labelance.cli._study_watch import Watcher, n_workers, span
 from labelance.exceptions import StudyError
 
 if TYPE_CHECKING:
-    from labelance.study import Outcome, Study
+    from labelance.study import Outcome, Study, Tally
+
+# The store is asked for costs so often only, since that reads all its rows.
+_ESTIMATE_SECONDS = 5.0
+
+
+class Watcher:
+    """Draws a line on a terminal, and nothing in a pipe."""
+
+    def __init__(self, study: Study, path: Path, *, workers: int, quiet: bool) -> None:
+        self.study, self.path = study, path
+        self.shown = not quiet and errors.is_terminal
+        self.time_left = labelance.study.TimeLeft(study, workers=workers)
+        self.asked, self.left = -_ESTIMATE_SECONDS, ""
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}{task.fields[failed]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=errors,
+            transient=True,
+            disable=not self.shown,
+        )
+
+    def __enter__(self) -> Watcher:
+        self.bar.start()
+        self.line = self.bar.add_task(
+            self.study.name, total=len(self.study.cells()), failed="", left=""
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the line away."""
+        self.bar.stop()
+
+    def __call__(self, tally: Tally) -> None:
+        """Show how far a study is."""
+        if not self.shown:
+            return
+        if perf_counter() - self.asked >= _ESTIMATE_SECONDS:
+            self.left, self.asked = self._estimate(), perf_counter()
+        failed = f", {tally.failed} failed" if tally.failed else ""
+        self.bar.update(
+            self.line, completed=tally.done + tally.failed, failed=failed, left=self.left
+        )
+
+    def _estimate(self) -> str:
+        store = labelance.study.Store(self.path, read_only=True)
+        rows = store.rows(self.study, columns=("cpu_seconds", "predict_seconds"))
+        seconds = self.time_left.seconds(rows)
+        return f"about {span(seconds)} left" if seconds else ""
+
+
+def n_workers(executor: str, jobs: int | None) -> int:
+    """Return how many cells are computed at a time."""
+    from joblib import effective_n_jobs  # loaded late: other commands do without
+
+    return 1 if executor == "serial" else effective_n_jobs(-1 if jobs is None else jobs)
+
+
+def span(seconds: float) -> str:
+    """Return a span of time in the two largest units.
+
+    Examples
+    --------
+    >>> span(4.24), span(75), span(3 * 3600 + 62), span(200_000)
+    ('4.2 s', '1 min 15 s', '3 h 1 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    place = next(number for number, (_, size) in enumerate(units) if seconds >= size)
+    (large, size), (small, step) = units[place], units[place + 1]
+    return f"{int(seconds // size)} {large} {int(seconds % size // step)} {small}"
+
+
+_PARTS = ("datasets", "learners", "methods")
+
+
+def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None:
+    """Print the sizes of a plan, what the store has of it, and about how long the rest takes."""
+    with errors.status("Trying learners on a few rows …"):
+        forecast = labelance.study.forecast_study(study, path)
+    if as_json:
+        print_json(_document(study, path, workers, forecast))
+        return
+    product = " x ".join(f"{len(getattr(study, part))} {part}" for part in _PARTS)
+    say(
+        f"{study.name}: {product} x {study.repeats} repeats x {study.folds} folds = "
+        f"{forecast.total} cells"
+    )
+    say(f"{path} has {forecast.done} of them done and {forecast.failed} failed"
+        if path.exists() else f"{path} does not exist yet")  # fmt: skip
+    for (dataset, learner), error in forecast.failures.items():
+        say(f"warning: {' with '.join(filter(None, (dataset, learner)))}: {error}")
+    if forecast.cpu_seconds is None:
+        say(f"{forecast.left} cells to do; nothing says how long that takes")
+        return
+    origins = Counter(forecast.origins.values())
+    by = ", ".join(f"{number} {origin}" for origin, number in origins.items())
+    say(
+        f"{forecast.left} cells to do: about {span(forecast.cpu_seconds / workers)} with "
+        f"{workers} process{'es' * (workers > 1)}"
+        + (f" (cost of a model by dataset and learner: {by})" if by else "")
+    )
+
+
+def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str, Any]:
+    return {
+        "study": study.name,
+        "config": study.hash,
+        "store": str(path),
+        **{part: [item.name for item in getattr(study, part)] for part in _PARTS},
+        "repeats": study.repeats,
+        "folds": study.folds,
+        **{name: getattr(forecast, name) for name in ("total", "done", "failed", "left")},
+        "cpu_seconds": forecast.cpu_seconds,
+        "workers": workers,
+        "costs": [
+            {"dataset": dataset, "learner": learner, "origin": origin}
+            for (dataset, learner), origin in forecast.origins.items()
+        ],
+        "failures": [
+            {"dataset": dataset, "learner": learner, "error": error}
+            for (dataset, learner), error in forecast.failures.items()
+        ],
+    }
+
 
 Executor = Literal["serial", "processes", "dask"]
 
@@ -76,9 +212,7 @@ def run(
     path = store or Path(f"{study.name}.db")
     workers = n_workers(executor, jobs)
     if dry_run:
-        from labelance.cli._study_dry_run import tell_plan
-
-        tell_plan(study, path, workers=workers, as_json=json)
+        _tell_plan(study, path, workers=workers, as_json=json)
         return
     options = {
         "executor": executor, "n_jobs": jobs, "address": address, "cell_timeout": cell_timeout,
