@@ -46,9 +46,7 @@ from labelance.sampling import (
 DATASETS = ("yeast", "enron", "bibtex", "delicious")
 SEARCH_TARGET, TAKE_TARGET, MULTISMOTE_TARGET = 1.3, 5.0, 10.0
 LIKE_THE_AUTHORS = {
-    "grow_bags": True,
-    "at_least_mean": True,
-    "vote_includes_seed": True,
+    "variant": "mulan",
     "scale": "range",
 }
 Call = Callable[[], Any]

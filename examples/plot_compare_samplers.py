@@ -18,7 +18,7 @@ from labelance.datasets import make_figure1
 from labelance.imbalance import mean_ir
 from labelance.sampling import all_samplers
 
-X, Y = make_figure1("b", n_samples=300, random_state=0)
+X, y = make_figure1("b", n_samples=300, random_state=0)
 RED, GREEN, INK = "#D55E00", "#009E73", "#1A1A1A"
 
 
@@ -40,19 +40,19 @@ def draw_points(ax, points, labels, *, alpha=1.0, size=24):
 
 def compare(name, sampler):
     """Draw the data before and after a sampler."""
-    X_new, Y_new = sampler.fit_resample(X, Y)
+    X_new, y_new = sampler.fit_resample(X, y)
     kept = getattr(sampler, "sample_indices_", np.arange(len(X)))
     deleted = np.setdiff1d(np.arange(len(X)), kept)
     fig = plt.figure(figsize=(7.6, 3.9), layout="constrained")
     before, after = fig.subplots(1, 2, sharex=True, sharey=True)
-    draw_points(before, X, Y)
-    draw_points(after, X_new[: len(kept)], Y_new[: len(kept)], alpha=0.25, size=16)
-    draw_points(after, X_new[len(kept) :], Y_new[len(kept) :])
+    draw_points(before, X, y)
+    draw_points(after, X_new[: len(kept)], y_new[: len(kept)], alpha=0.25, size=16)
+    draw_points(after, X_new[len(kept) :], y_new[len(kept) :])
     after.scatter(*X[deleted].T, marker="x", s=14, color="#777777", linewidth=0.8)
-    before.set_title(f"{len(X)} points, MeanIR {mean_ir(Y):.2f}", loc="left", fontsize=10)
+    before.set_title(f"{len(X)} points, MeanIR {mean_ir(y):.2f}", loc="left", fontsize=10)
     after.set_title(
         f"{name}: {len(X_new) - len(kept)} added, {len(deleted)} deleted, "
-        f"MeanIR {mean_ir(Y_new):.2f}",
+        f"MeanIR {mean_ir(y_new):.2f}",
         loc="left",
         fontsize=10,
     )

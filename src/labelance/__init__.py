@@ -1,6 +1,6 @@
 """Imbalanced multi-label learning: the missing half of imbalanced-learn.
 
-This page is the table of contents. A room is opened when its name is first used, so that
+This page is the table of contents. A package is imported when its name is first used, so that
 ``import labelance`` itself is quick and touches neither numba nor any optional package.
 
 Examples
@@ -34,9 +34,25 @@ if TYPE_CHECKING:
     from labelance.ensemble import EMLSOL as EMLSOL
     from labelance.ensemble import ERHwRSMT as ERHwRSMT
     from labelance.imbalance import profile as profile
+    from labelance.sampling import LPROS as LPROS
+    from labelance.sampling import LPRUS as LPRUS
+    from labelance.sampling import MLROS as MLROS
+    from labelance.sampling import MLRUS as MLRUS
+    from labelance.sampling import MLSMOTE as MLSMOTE
     from labelance.sampling import MLSOL as MLSOL
+    from labelance.sampling import MLTL as MLTL
+    from labelance.sampling import MLUL as MLUL
+    from labelance.sampling import REMEDIAL as REMEDIAL
+    from labelance.sampling import FunctionSampler as FunctionSampler
+    from labelance.sampling import MLeNN as MLeNN
+    from labelance.sampling import MLRkNNOS as MLRkNNOS
+    from labelance.sampling import RemedialHwR as RemedialHwR
+    from labelance.sampling import RHwHUS as RHwHUS
+    from labelance.sampling import RHwROS as RHwROS
+    from labelance.sampling import RHwRSMT as RHwRSMT
+    from labelance.sampling import SamplerSequence as SamplerSequence
 
-_ROOMS = (
+_PACKAGES = (
     "datasets",
     "ensemble",
     "exceptions",
@@ -51,25 +67,45 @@ _ROOMS = (
     "testing",
 )
 
-# Names that a user meets first, and the room each lives in.
+_SAMPLERS = (
+    "FunctionSampler",
+    "LPROS",
+    "LPRUS",
+    "MLROS",
+    "MLRUS",
+    "MLRkNNOS",
+    "MLSMOTE",
+    "MLSOL",
+    "MLTL",
+    "MLUL",
+    "MLeNN",
+    "REMEDIAL",
+    "RHwHUS",
+    "RHwROS",
+    "RHwRSMT",
+    "RemedialHwR",
+    "SamplerSequence",
+)
+
+# Names that a user meets first, and the package each lives in.
 _NAMES = {
     "EMLS": "labelance.ensemble",
     "EMLSMOTE": "labelance.ensemble",
     "EMLSOL": "labelance.ensemble",
     "ERHwRSMT": "labelance.ensemble",
-    "MLSOL": "labelance.sampling",
+    **dict.fromkeys(_SAMPLERS, "labelance.sampling"),
     "profile": "labelance.imbalance",
     "show_versions": "labelance._versions",
 }
 
-__all__ = ["__version__", *_NAMES, *_ROOMS]
+__all__ = ["__version__", *_NAMES, *_PACKAGES]
 
 
 # Hidden from type checkers, for which it would make every misspelt name look right.
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        if name in _ROOMS:
+        if name in _PACKAGES:
             return import_module(f"labelance.{name}")
         if name in _NAMES:
             # Kept in the module, so that the second look-up is an ordinary one.

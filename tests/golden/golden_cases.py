@@ -142,21 +142,17 @@ OPTIONS = {
 
 # Other options than the defaults, by a name that stays when a parameter's does not.
 VARIANTS = {
-    "MLSOL as the authors' program": lambda new: new(rare_rule="mulan"),
+    "MLSOL as the authors' program": lambda new: new(variant="mulan"),
     "MLSOL on lines": lambda new: new(interpolation="line"),
     "MLSOL with plain sums": lambda new: new(weighting="sum"),
     "MLSOL scaled": lambda new: new(scale="range", k_neighbors=3, sampling_ratio=0.5),
-    "MLUL as the authors' program": lambda new: new(influence="mulan"),
+    "MLUL as the authors' program": lambda new: new(variant="mulan"),
     "MLSMOTE as the authors' program": lambda new: new(
-        ranking_ties="exclude",
-        grow_bags=True,
-        at_least_mean=True,
-        vote_includes_seed=True,
-        scale="range",
+        labelset_strategy="majority", variant="mulan", scale="range"
     ),
     "MLSMOTE with united labelsets": lambda new: new(labelset_strategy="union"),
     "MLSMOTE with common labels": lambda new: new(labelset_strategy="intersection"),
-    "MLROS with a fixed maximum": lambda new: new(static_max=True),
+    "MLROS with a fixed maximum": lambda new: new(variant="mulan"),
     "MLRUS from bags": lambda new: new(variant="bags"),
     "MLTL cleaning": lambda new: new(strategy="clean", mutual=True),
     "MLTL protecting": lambda new: new(protect_minority=True),
@@ -516,7 +512,7 @@ def function_cases():
     yield "imbalance.tcs", partial(on_rows_and_labels, imbalance.tcs)
     yield "imbalance.profile", partial(on_rows_and_labels, profile)
     yield "imbalance.local_distribution", spread
-    yield "imbalance.local_distribution as the authors' program", partial(spread, rare_rule="mulan")
+    yield "imbalance.local_distribution as the authors' program", partial(spread, variant="mulan")
 
     for data in DATA:
         yield f"neighbors.find_neighbors on {data}", partial(or_refused, near, data)

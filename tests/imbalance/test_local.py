@@ -102,7 +102,7 @@ def labeled_neighborhoods(draw, min_k=1, max_k=10):
 def test_it_is_what_the_paper_says(data, rule):
     Y, neighbors = data
     k = neighbors.shape[1]
-    local = local_distribution(Y, around(neighbors), rare_rule=rule)
+    local = local_distribution(Y, around(neighbors), variant=rule)
     opposite = opposite_oracle(Y, neighbors)
     shares = shares_oracle(opposite, k)
     types = types_oracle(opposite, neighbors, rule)
@@ -124,7 +124,7 @@ def test_it_is_what_the_paper_says(data, rule):
 def test_the_two_rules_differ_only_by_rare_cells_that_become_borderline(data):
     Y, neighbors = data
     paper, mulan = (
-        local_distribution(Y, around(neighbors), rare_rule=rule) for rule in ("paper", "mulan")
+        local_distribution(Y, around(neighbors), variant=rule) for rule in ("paper", "mulan")
     )
     assert_array_equal(paper.weights, mulan.weights)
     differ = paper.types.data != mulan.types.data
@@ -215,6 +215,6 @@ def test_a_long_chain_of_rare_cells_is_walked_to_its_end_in_linear_time(step):
     Y = np.zeros((n, 1), dtype=np.int8)
     Y[:length] = 1
     paper = local_distribution(Y, around(neighbors))
-    mulan = local_distribution(Y, around(neighbors), rare_rule="mulan")
+    mulan = local_distribution(Y, around(neighbors), variant="mulan")
     assert_array_equal(paper.type_counts, [[0, length, 0, 0]])
     assert_array_equal(mulan.type_counts, [[0, 1, length - 1, 0]])

@@ -45,7 +45,7 @@ TWO = [[1, 2], [0, 2], [1, 3], [2, 1], [5, 3], [4, 3]]
 
 @pytest.mark.parametrize(("rule", "r4_label0"), [("paper", BD), ("mulan", RR)])
 def test_worked_example_with_four_neighbors(rule, r4_label0):
-    local = local_distribution(EXAMPLE_L, around(FOUR), rare_rule=rule)
+    local = local_distribution(EXAMPLE_L, around(FOUR), variant=rule)
     assert_array_equal(local.minority_value, [1, 1, 0, 1, 1])
     no = -1
     assert_array_equal(
@@ -88,7 +88,7 @@ def test_worked_example_with_four_neighbors(rule, r4_label0):
 
 @pytest.mark.parametrize("rule", ["paper", "mulan"])
 def test_worked_example_with_two_neighbors(rule):
-    local = local_distribution(EXAMPLE_L, around(TWO), rare_rule=rule)
+    local = local_distribution(EXAMPLE_L, around(TWO), variant=rule)
     assert_array_equal(local.weights, [0, 0, 1, 0, 1, 0])
     assert_array_equal(
         local.types.toarray(),
@@ -173,7 +173,7 @@ def test_a_neighborhood_that_does_not_fit_is_refused(indices, came):
         local_distribution(EXAMPLE_L, around(indices))
 
 
-@pytest.mark.parametrize("option", [{"rare_rule": "java"}, {"weighting": "mean"}], ids=str)
+@pytest.mark.parametrize("option", [{"variant": "java"}, {"weighting": "mean"}], ids=str)
 def test_an_unknown_option_is_refused(option):
     with pytest.raises(InputError, match=f"{next(iter(option))} is 'paper' or"):
         local_distribution(EXAMPLE_L, around(FOUR), **option)

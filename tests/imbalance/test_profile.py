@@ -43,10 +43,10 @@ def test_every_measure_is_the_functions(named):
 @pytest.mark.parametrize("rule", ["paper", "mulan"])
 def test_types_are_those_of_the_local_distribution(rule):
     around = find_neighbors(X, 7, scale="range")
-    local = local_distribution(Y, around, rare_rule=rule)
-    found = profile(X, Y, k=7, scale="range", rare_rule=rule)
-    given = profile(X, Y, neighborhood=around, rare_rule=rule)
-    alone = profile(None, Y, neighborhood=around, rare_rule=rule)
+    local = local_distribution(Y, around, variant=rule)
+    found = profile(X, Y, k=7, scale="range", variant=rule)
+    given = profile(X, Y, neighborhood=around, variant=rule)
+    alone = profile(None, Y, neighborhood=around, variant=rule)
     for result in (found, given, alone):
         assert result.k == 7
         assert_array_equal(result.type_counts, local.type_counts)

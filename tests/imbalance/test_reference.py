@@ -41,7 +41,7 @@ def dump(request, reference_dir):
 
 
 def test_local_distribution_with_the_programs_rule(dump):
-    local = local_distribution(dump.Y, dump.neighborhood, rare_rule="mulan")
+    local = local_distribution(dump.Y, dump.neighborhood, variant="mulan")
     C = np.full(dump.Y.shape, np.nan)
     cells = local.C.tocoo()
     C[cells.row, cells.col] = cells.data
@@ -57,7 +57,7 @@ def test_local_distribution_with_the_programs_rule(dump):
 def test_type_counts_before_and_after_re_examination_with_both_rules(dump):
     told = dump.stats["mlsol"]
     paper = local_distribution(dump.Y, dump.neighborhood)
-    mulan = local_distribution(dump.Y, dump.neighborhood, rare_rule="mulan")
+    mulan = local_distribution(dump.Y, dump.neighborhood, variant="mulan")
     before = np.bincount(types_by_count(paper.k)[paper.opposite.data], minlength=5)[1:]
     assert_array_equal(before, told["type_counts_before_reexamination"][:4])
     assert_array_equal(mulan.type_counts.sum(axis=0), told["type_counts_reference"][:4])

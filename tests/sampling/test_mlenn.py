@@ -117,10 +117,3 @@ def test_hundreds_of_rows_go_where_the_loop_says_so(name, data_dir):
     sampler.fit_resample(X, Y)
     assert_array_equal(sampler.sample_indices_, edit_slowly(X, Y, 3, 0.75, "hamming"))
     assert len(sampler.sample_indices_) < len(Y) - 200
-
-
-def test_verbose_says_how_many(capsys):
-    sampler = MLeNN(verbose=1, threshold=0.3)
-    X, Y = sampler_data()
-    kept = len(sampler.fit_resample(X, Y)[0])
-    assert f"deletes {len(X) - kept} of" in capsys.readouterr().out

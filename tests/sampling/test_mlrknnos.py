@@ -230,9 +230,3 @@ def test_a_neighborhood_of_all_rows_is_refused():
     X, Y = sampler_data()
     with pytest.raises(InputError, match="does not search among all rows"):
         MLRkNNOS().fit_resample(X, Y, neighborhood=find_neighbors(X, 5))
-
-
-def test_verbose_says_what_is_made(capsys):
-    X, Y = sampler_data()
-    n_new = len(MLRkNNOS(verbose=1).fit_resample(X, Y)[0]) - len(X)
-    assert f"{n_new} rows for 5 labels" in capsys.readouterr().out

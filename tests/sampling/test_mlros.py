@@ -16,7 +16,7 @@ from labelance.sampling import MLROS
 from labelance.testing import sampler_data
 
 
-def clone_slowly(Y, numbers, static_max):
+def clone_slowly(Y, numbers, variant):
     """Pass over the minority labels again and again, test, clone, count."""
     ratio = [Fraction(max(Y.sum(axis=0).tolist()), count) for count in Y.sum(axis=0).tolist()]
     mean = sum(ratio) / len(ratio)
@@ -28,7 +28,7 @@ def clone_slowly(Y, numbers, static_max):
         for j in list(active):
             if len(clones) == len(numbers):
                 return clones
-            largest = first_max if static_max else counts.max()
+            largest = first_max if variant == "mulan" else counts.max()
             if Fraction(int(largest), int(counts[j])) <= mean:
                 active.remove(j)
                 continue
@@ -48,13 +48,18 @@ def labels(draw):
 
 
 @settings(max_examples=80)
-@given(labels(), st.sampled_from([0, 0.25, 1, 4]), st.booleans(), st.integers(0, 99))
-def test_clones_what_the_loop_clones(Y, ratio, static_max, seed):
+@given(
+    labels(),
+    st.sampled_from([0, 0.25, 1, 4]),
+    st.sampled_from(["paper", "mulan"]),
+    st.integers(0, 99),
+)
+def test_clones_what_the_loop_clones(Y, ratio, variant, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
-    sampler = MLROS(sampling_ratio=ratio, static_max=static_max, random_state=seed)
+    sampler = MLROS(sampling_ratio=ratio, variant=variant, random_state=seed)
     X_new, Y_new = sampler.fit_resample(X, Y)
     numbers = np.random.default_rng(seed).random(int(ratio * len(Y)))
-    clones = clone_slowly(Y, numbers, static_max)
+    clones = clone_slowly(Y, numbers, variant)
     assert_array_equal(sampler.seed_indices_, clones)
     assert_array_equal(X_new, np.concatenate([X, X[clones]]))
     assert_array_equal(Y_new, np.concatenate([Y, Y[clones]]))
@@ -66,7 +71,7 @@ def test_clones_what_the_loop_clones(Y, ratio, static_max, seed):
 def test_no_minority_label_stays_above_the_mean_if_rows_suffice(Y):
     X = np.zeros((len(Y), 1))
     minority = irlbl_against_mean(label_counts(Y)) > 0
-    Y_new = MLROS(sampling_ratio=50, static_max=True).fit_resample(X, Y)[1]
+    Y_new = MLROS(sampling_ratio=50, variant="mulan").fit_resample(X, Y)[1]
     assert (Y.sum(axis=0).max() / label_counts(Y_new)[minority] <= mean_ir(Y) * (1 + 1e-12)).all()
 
 
@@ -94,7 +99,7 @@ def test_the_largest_count_is_the_one_by_now():
     Y = np.array([[1] * 5 + [1, 1]] + [[1] * 5 + [1, 0]] * 28 + [[1] * 5 + [0, 0]] + [[0] * 7])
     X = np.zeros((31, 1))
     now = MLROS(sampling_ratio=1).fit_resample(X, Y)[1].sum(axis=0)
-    first = MLROS(sampling_ratio=1, static_max=True).fit_resample(X, Y)[1].sum(axis=0)
+    first = MLROS(sampling_ratio=1, variant="mulan").fit_resample(X, Y)[1].sum(axis=0)
     mean = mean_ir(Y)
     assert now[-1] == 7
     assert 36 / 7 <= mean < 35 / 6
@@ -131,7 +136,7 @@ def test_many_labels_stay_sparse():
     assert Y_new.shape[0] > 500
 
 
-@pytest.mark.parametrize("wrong", [{"sampling_ratio": -0.1}, {"static_max": "no"}])
+@pytest.mark.parametrize("wrong", [{"sampling_ratio": -0.1}, {"variant": "bags"}])
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         MLROS(**wrong).fit_resample(*sampler_data())
@@ -144,5 +149,5 @@ def test_real_rows_are_cloned_as_the_loop_says(name, data_dir):
     sampler = MLROS(random_state=0)
     sampler.fit_resample(data.X, data.Y)
     numbers = np.random.default_rng(0).random(data.n_samples // 4)
-    clones = clone_slowly(data.Y.toarray().astype(int), numbers, static_max=False)
+    clones = clone_slowly(data.Y.toarray().astype(int), numbers, "paper")
     assert_array_equal(sampler.seed_indices_, clones)

@@ -15,7 +15,7 @@ from labelance.sampling import MLRUS
 from labelance.testing import sampler_data
 
 
-def delete_slowly(Y, numbers, static_max):
+def delete_slowly(Y, numbers, variant):
     """Pass over the majority labels again and again, test, delete, count."""
     ratio = [Fraction(max(Y.sum(axis=0).tolist()), count) for count in Y.sum(axis=0).tolist()]
     mean = sum(ratio) / len(ratio)
@@ -27,7 +27,7 @@ def delete_slowly(Y, numbers, static_max):
         for j in list(active):
             if len(deleted) == len(numbers):
                 return deleted
-            largest = first_max if static_max else counts.max()
+            largest = first_max if variant == "mulan" else counts.max()
             if counts[j] == 0 or Fraction(int(largest), int(counts[j])) >= mean:
                 active.remove(j)
                 continue
@@ -54,13 +54,13 @@ ratios = st.sampled_from([0, 0.25, 0.6, 0.99])
 
 
 @settings(max_examples=80)
-@given(labels(), ratios, st.booleans(), st.integers(0, 99))
-def test_bags_deletes_what_the_loop_deletes(Y, ratio, static_max, seed):
+@given(labels(), ratios, st.sampled_from(["bags", "mulan"]), st.integers(0, 99))
+def test_bags_deletes_what_the_loop_deletes(Y, ratio, variant, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
-    sampler = MLRUS(sampling_ratio=ratio, variant="bags", static_max=static_max, random_state=seed)
+    sampler = MLRUS(sampling_ratio=ratio, variant=variant, random_state=seed)
     X_new, Y_new = sampler.fit_resample(X, Y)
     numbers = np.random.default_rng(seed).random(int(round(ratio * len(Y), 9)))
-    kept = np.setdiff1d(np.arange(len(Y)), delete_slowly(Y, numbers, static_max))
+    kept = np.setdiff1d(np.arange(len(Y)), delete_slowly(Y, numbers, variant))
     assert_array_equal(sampler.sample_indices_, kept)
     assert_array_equal(X_new, X[kept])
     assert_array_equal(Y_new, Y[kept])
@@ -68,7 +68,7 @@ def test_bags_deletes_what_the_loop_deletes(Y, ratio, static_max, seed):
 
 @settings(max_examples=60)
 @given(labels(), ratios, st.integers(0, 99))
-def test_protect_deletes_as_many_as_asked_and_no_minority_label(Y, ratio, seed):
+def test_paper_deletes_as_many_as_asked_and_no_minority_label(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
     minority = irlbl_against_mean(label_counts(Y)) > 0
     candidates = ~Y[:, minority].any(axis=1)
@@ -89,7 +89,7 @@ def how_often_deleted(Y, seeds, **options):
     return gone
 
 
-def test_protect_is_even():
+def test_paper_is_even():
     Y = np.array([[1, 0]] * 10 + [[0, 1]] * 2)
     gone = how_often_deleted(Y, 400, sampling_ratio=0.25)
     assert gone.tolist()[10:] == [0, 0]
@@ -104,7 +104,7 @@ def test_bags_are_even():
     assert gone.tolist()[10:] == [0, 0]
 
 
-def test_protect_does_not_depend_on_the_order_of_the_labels():
+def test_paper_does_not_depend_on_the_order_of_the_labels():
     X, Y = sampler_data()
     one, two = MLRUS(random_state=0), MLRUS(random_state=0)
     one.fit_resample(X, Y)
@@ -116,14 +116,14 @@ def test_protect_does_not_depend_on_the_order_of_the_labels():
 @given(labels())
 def test_bags_stop_when_every_majority_label_is_down_to_the_mean(Y):
     majority = irlbl_against_mean(label_counts(Y)) < 0
-    sampler = MLRUS(sampling_ratio=0.99, variant="bags", static_max=True)
+    sampler = MLRUS(sampling_ratio=0.99, variant="mulan")
     Y_new = sampler.fit_resample(np.zeros((len(Y), 1)), Y)[1]
     if len(Y) - len(Y_new) < int(round(0.99 * len(Y), 9)):
         largest = Y.sum(axis=0).max()
         assert (largest * (1 + 1e-12) >= mean_ir(Y) * label_counts(Y_new)[majority]).all()
 
 
-@pytest.mark.parametrize("variant", ["protect", "bags"])
+@pytest.mark.parametrize("variant", ["paper", "bags", "mulan"])
 @pytest.mark.parametrize("ratio", [0.99, 1 - 1e-12])
 def test_a_row_is_left(variant, ratio):
     Y = np.array([[1, 0, 0]] * 6 + [[1, 1, 0]] * 2 + [[1, 1, 1], [0, 0, 0]])
@@ -131,9 +131,7 @@ def test_a_row_is_left(variant, ratio):
     assert len(sampler.fit_resample(np.zeros((10, 1)), Y)[0]) >= 1
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"sampling_ratio": 1.0}, {"variant": "both"}, {"static_max": "no"}]
-)
+@pytest.mark.parametrize("wrong", [{"sampling_ratio": 1.0}, {"variant": "both"}])
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         MLRUS(**wrong).fit_resample(*sampler_data())
@@ -146,6 +144,6 @@ def test_real_rows_are_deleted_as_the_loop_says(name, data_dir):
     sampler = MLRUS(variant="bags", random_state=0)
     sampler.fit_resample(data.X, data.Y)
     numbers = np.random.default_rng(0).random(data.n_samples // 4)
-    deleted = delete_slowly(data.Y.toarray().astype(int), numbers, static_max=False)
+    deleted = delete_slowly(data.Y.toarray().astype(int), numbers, "bags")
     kept = np.setdiff1d(np.arange(data.n_samples), deleted)
     assert_array_equal(sampler.sample_indices_, kept)

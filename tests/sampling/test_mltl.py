@@ -152,9 +152,3 @@ def test_deleting_every_row_is_an_error_that_says_what_to_do():
     Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
     with pytest.raises(InputError, match="all 4 rows"):
         MLTL(strategy="clean").fit_resample(X, Y)
-
-
-def test_verbose_says_how_many(capsys):
-    X, Y = sampler_data()
-    kept = len(MLTL(verbose=1).fit_resample(X, Y)[0])
-    assert f"deletes {len(X) - kept} of" in capsys.readouterr().out

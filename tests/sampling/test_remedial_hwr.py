@@ -34,8 +34,8 @@ PAIRS = [
     (RHwROS(), MLROS()),
     (RHwHUS(), MLeNN()),
     (
-        RHwRSMT(resampler=MLSMOTE(grow_bags=True, k_neighbors=3)),
-        MLSMOTE(grow_bags=True, k_neighbors=3),
+        RHwRSMT(resampler=MLSMOTE(variant="mulan", k_neighbors=3)),
+        MLSMOTE(variant="mulan", k_neighbors=3),
     ),
     *(
         (RemedialHwR(resampler=kind()), kind())
@@ -108,7 +108,7 @@ def test_positions_of_copies_are_at_their_seed():
 def test_parents_that_are_synthetic_are_rows_of_the_result():
     X, Y = sampler_data(n=150)
     Y = np.column_stack([Y, Y[:, 0]])  # two rare labels of the same rows
-    resampler = MLSMOTE(grow_bags=True, k_neighbors=3)
+    resampler = MLSMOTE(variant="mulan", k_neighbors=3)
     sampler = RHwRSMT(resampler=resampler, random_state=0)
     X_new, _ = sampler.fit_resample(X, Y)
     seeds, references = X_new[sampler.seed_indices_], X_new[sampler.reference_indices_]
@@ -183,14 +183,12 @@ def test_the_figures_of_the_authors_program(name, reference_dir):
     exp = name.endswith("-exp")
     data = load_dataset(name.removesuffix("-exp"), **({"protocol": "paper"} if exp else {}))
     second = MLSMOTE(
-        grow_bags=True,
-        at_least_mean=True,
-        vote_includes_seed=True,
+        variant="mulan",
         scale="range",
         categorical_features=data.categorical_features,
     )
     plan = RHwRSMT(resampler=second).plan(data.X, data.Y)
-    draws = [plan.draw(seed).Y for seed in range(30)]
+    draws = [plan.draw(seed).y for seed in range(30)]
     ours = np.array([[Y.shape[0], *Y.sum(axis=0)] for Y in draws])
     for run in told["remedial_then_mlsmote"]:
         theirs = np.array([run["n_after"], *run["positives_after"]])

@@ -156,11 +156,11 @@ def test_parameters_are_nested():
     assert sampler.steps[0][1].sampling_ratio == 0.5
     assert isinstance(sampler.get_params()["mlrus"], MLSOL)
     assert sampler.get_params()["mlrus__k_neighbors"] == 3
-    sampler.set_params(steps=[MLROS()], mlros__static_max=True)
-    assert sampler.get_params()["mlros__static_max"] is True
+    sampler.set_params(steps=[MLROS()], mlros__variant="mulan")
+    assert sampler.get_params()["mlros__variant"] == "mulan"
     copy = clone(sampler)
     assert copy.steps[0] is not sampler.steps[0]
-    assert copy.get_params()["mlros__static_max"] is True
+    assert copy.get_params()["mlros__variant"] == "mulan"
     with pytest.raises(ValueError, match="wrong"):
         sampler.set_params(mlros__wrong=1)
 

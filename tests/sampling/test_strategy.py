@@ -106,7 +106,7 @@ def test_mlsol_stresses_what_a_label_lacks():
         (MLRkNNOS(random_state=0), "all"),
         (MLUL(random_state=0), "all"),
         (MLSMOTE(random_state=0), "minority"),
-        (MLSMOTE(grow_bags=True, random_state=0), "minority"),
+        (MLSMOTE(variant="mulan", random_state=0), "minority"),
         (REMEDIAL(), "minority"),
         (MLROS(random_state=0), "minority"),
         (MLROS(random_state=0), "all"),  # a label that is not above the mean is done at once
@@ -142,10 +142,10 @@ def test_chosen_labels_lose_no_row(sampler, label):
     assert len(Y_kept) < len(Y)
 
 
-@pytest.mark.parametrize("influence", ["paper", "mulan"])
-def test_mlul_looks_at_the_chosen_labels_only(influence):
-    chosen = MLUL(influence=influence, sampling_strategy=[1, 3]).plan(X, Y)
-    alone = MLUL(influence=influence).plan(X, Y[:, [1, 3]])
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+def test_mlul_looks_at_the_chosen_labels_only(variant):
+    chosen = MLUL(variant=variant, sampling_strategy=[1, 3]).plan(X, Y)
+    alone = MLUL(variant=variant).plan(X, Y[:, [1, 3]])
     assert_array_equal(chosen.details.v, alone.details.v)
 
 
@@ -166,9 +166,9 @@ def test_mlros_clones_rows_of_the_chosen_labels_only():
     assert Y[sampler.seed_indices_, 1].all()
 
 
-@pytest.mark.parametrize("static_max", [False, True])
-def test_mlros_fills_a_label_up_to_its_target(static_max):
-    sampler = MLROS(sampling_ratio=3, static_max=static_max, random_state=0)
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+def test_mlros_fills_a_label_up_to_its_target(variant):
+    sampler = MLROS(sampling_ratio=3, variant=variant, random_state=0)
     sampler.set_params(sampling_strategy={1: 57}).fit_resample(X, Y)
     assert len(sampler.seed_indices_) == 57 - Y[:, 1].sum()
     Y_new = sampler.set_params(sampling_strategy={0: 30, 2: 0.9}).fit_resample(X, Y)[1]
@@ -185,28 +185,28 @@ def test_mlros_reaches_a_target_whatever_its_ratio():
     assert sampler.fit_resample(X, Y)[1].sum(axis=0)[0] == 90
 
 
-def test_mlsmote_respects_at_least_mean_in_its_own_rule_only():
+def test_mlsmote_of_mulan_takes_labels_at_the_mean_in_its_own_rule_only():
     place = np.arange(20)[:, np.newaxis]
     labels = (place < [12, 6, 4]).astype(int)  # IRLbl 1, 2 and 3: the second is the mean
     for strategy, expected in (("auto", {1, 2}), (0.9, {1, 2}), ("minority", {2})):
-        sampler = MLSMOTE(at_least_mean=True, sampling_strategy=strategy)
+        sampler = MLSMOTE(variant="mulan", sampling_strategy=strategy)
         sampler.fit_resample(place, labels)
         assert set(sampler.label_indices_) == expected
 
 
-@pytest.mark.parametrize("grow_bags", [False, True])
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
 @pytest.mark.parametrize("n_samples", [None, 30])
-def test_mlsmote_takes_seeds_of_the_chosen_labels_only(grow_bags, n_samples):
-    sampler = MLSMOTE(grow_bags=grow_bags, n_samples=n_samples, sampling_strategy=[2, 3])
+def test_mlsmote_takes_seeds_of_the_chosen_labels_only(variant, n_samples):
+    sampler = MLSMOTE(variant=variant, n_samples=n_samples, sampling_strategy=[2, 3])
     Y_new = sampler.fit_resample(X, Y)[1]
     assert set(sampler.label_indices_) == {2, 3}
     assert Y_new[sampler.seed_indices_, sampler.label_indices_].all()
 
 
-@pytest.mark.parametrize("grow_bags", [False, True])
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
 @pytest.mark.parametrize("labelset_strategy", ["ranking", "union", "intersection"])
-def test_mlsmote_gives_every_label_what_it_lacks(grow_bags, labelset_strategy):
-    sampler = MLSMOTE(grow_bags=grow_bags, labelset_strategy=labelset_strategy, random_state=0)
+def test_mlsmote_gives_every_label_what_it_lacks(variant, labelset_strategy):
+    sampler = MLSMOTE(variant=variant, labelset_strategy=labelset_strategy, random_state=0)
     sampler.set_params(sampling_strategy={1: 57})
     assert sampler.fit_resample(X, Y)[1].sum(axis=0)[1] == 57
     sampler.set_params(sampling_strategy={0: 33, 2: 0.9, 3: int(Y[:, 3].sum()), 4: 0.5})
@@ -223,12 +223,12 @@ def test_mlsmote_draws_seeds_evenly_from_the_bag_of_a_target():
     assert chisquare(np.bincount(sampler.seed_indices_, minlength=100)[bag]).pvalue > 0.001
 
 
-@pytest.mark.parametrize("grow_bags", [False, True])
-def test_mlsmote_cannot_fill_up_a_label_of_one_row(grow_bags):
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+def test_mlsmote_cannot_fill_up_a_label_of_one_row(variant):
     labels = Y.copy()
     labels[:, 0] = 0
     labels[7, 0] = 1
-    sampler = MLSMOTE(grow_bags=grow_bags, sampling_strategy={0: 10, 1: 25}, random_state=0)
+    sampler = MLSMOTE(variant=variant, sampling_strategy={0: 10, 1: 25}, random_state=0)
     sampler.fit_resample(X, labels)
     assert set(sampler.label_indices_) == {1}
 

@@ -39,7 +39,7 @@ def test_sizes_of_the_presets():
 def test_the_program_has_other_rules_than_the_paper():
     paper, mulan = load_study("paper-small"), load_study("mulan-small")
     assert paper.hash != mulan.hash
-    assert mulan.method("MLSOL").sampler.params["rare_rule"] == "mulan"
+    assert mulan.method("MLSOL").sampler.params["variant"] == "mulan"
     assert mulan.method("EMLSOL").threshold_search == "grid_mulan"
     assert mulan.learner("COCOA").component.params["variant"] == "mulan"
     assert mulan.learner("ECCRU3").component.params["variant"] == "mulan"

@@ -49,10 +49,9 @@ class OnePlan:
         self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn = self.plan.draw(rng)
-        n = self.plan.data.n_samples
+        drawn, n = self.plan.draw(rng), self.plan.n_samples
         kept = drawn.provenance.get("sample_indices_", np.arange(n))
-        return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), kept))
+        return TrainingSet(drawn.X, drawn.y, np.setdiff1d(np.arange(n), kept))
 
 
 class ForeignSampler:

@@ -15,7 +15,7 @@ from labelance.imbalance._labelsets import Labelsets, find_labelsets, labelsets
 from labelance.imbalance._local import (
     LabelType,
     LocalDistribution,
-    RareRule,
+    Variant,
     Weighting,
     find_local_distribution,
     local_distribution,

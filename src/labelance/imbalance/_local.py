@@ -130,7 +130,7 @@ def list_same_class(
     return found
 
 
-RareRule = Literal["paper", "mulan"]
+Variant = Literal["paper", "mulan"]
 
 
 class LabelType(IntEnum):
@@ -158,7 +158,7 @@ class LabelType(IntEnum):
 
 
 def type_cells(
-    M: csr_array, opposite: NDArray[np.int32], neighbors: NDArray[np.integer], rule: RareRule
+    M: csr_array, opposite: NDArray[np.int32], neighbors: NDArray[np.integer], variant: Variant
 ) -> NDArray[np.int8]:
     """Type every cell of M by its count of opposite neighbors, then re-examine the rare ones.
 
@@ -171,7 +171,7 @@ def type_cells(
     types = types_by_count(k)[opposite]
     rare = np.flatnonzero(types == LabelType.RARE)
     cell, partner = _minority_neighbors(M, rare, k - opposite[rare], neighbors)
-    if rule == "mulan":
+    if variant == "mulan":
         # The authors' program looks for safe neighbors only, so that no chain can form.
         types[cell[types[partner] == LabelType.SAFE]] = LabelType.BORDERLINE
     else:
@@ -299,7 +299,7 @@ def local_distribution(
     y: Any,
     neighborhood: HasIndices,
     *,
-    rare_rule: RareRule = "paper",
+    variant: Variant = "paper",
     weighting: Weighting = "paper",
 ) -> LocalDistribution:
     """Measure how the classes of every label are spread among the neighbors of its minority.
@@ -312,10 +312,10 @@ def local_distribution(
         The k neighbors of every row, from `labelance.neighbors.find_neighbors`, or any
         object with the row numbers as ``indices`` of shape (n_samples, k), where no row
         is its own neighbor.
-    rare_rule : {"paper", "mulan"}, default="paper"
-        When a rare cell is made borderline: if it has a safe or borderline minority
-        neighbor, until nothing changes ("paper"), or, as in the program of the paper's
-        authors, only if it has a safe one ("mulan").
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and its authors' program differ: a rare cell is made borderline if it
+        has a safe or borderline minority neighbor, until nothing changes, or, in the program,
+        only if it has a safe one.
     weighting : {"paper", "sum"}, default="paper"
         The paper's equation (3), which gives every label the same total weight and leaves
         out outliers, or the plain sum of equation (2), for comparison.
@@ -348,16 +348,16 @@ def local_distribution(
     >>> LabelType(local.types[0, 0]).name
     'BORDERLINE'
     """
-    _check_choice("rare_rule", rare_rule, RareRule)
+    _check_choice("variant", variant, Variant)
     _check_choice("weighting", weighting, Weighting)
     clean = validate_labels(y, who="local_distribution").Y
     return find_local_distribution(
-        clean, _open_neighbors(neighborhood, clean.shape[0]), rare_rule, weighting
+        clean, _open_neighbors(neighborhood, clean.shape[0]), variant, weighting
     )
 
 
 def find_local_distribution(
-    Y: csr_array, neighbors: NDArray[np.int64], rare_rule: RareRule, weighting: Weighting
+    Y: csr_array, neighbors: NDArray[np.int64], variant: Variant, weighting: Weighting
 ) -> LocalDistribution:
     """Measure the local distribution of clean labels."""
     k = neighbors.shape[1]
@@ -368,7 +368,7 @@ def find_local_distribution(
     weights = _shares(opposite, k).sum(axis=1) if weighting == "paper" else opposite.sum(axis=1) / k
     return LocalDistribution(
         opposite=opposite,
-        types=_on_pattern(M, type_cells(M, opposite.data, neighbors, rare_rule)),
+        types=_on_pattern(M, type_cells(M, opposite.data, neighbors, variant)),
         weights=weights,
         minority_value=values,
         k=k,

@@ -23,7 +23,7 @@ from labelance.imbalance._local import (
     HasIndices,
     LabelType,
     LocalDistribution,
-    RareRule,
+    Variant,
     local_distribution,
     minority_values,
 )
@@ -183,7 +183,7 @@ def profile(
     categorical_features: CategoricalFeatures = None,
     missing: Literal["error", "distance"] = "error",
     neighborhood: HasIndices | None = None,
-    rare_rule: RareRule = "paper",
+    variant: Variant = "paper",
     label_names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
 ) -> ImbalanceProfile:
@@ -203,8 +203,8 @@ def profile(
     neighborhood : Neighborhood, optional
         Neighbors already found, or any object with ``indices``; they are used instead of a
         search, and ``k`` is theirs.
-    rare_rule : {"paper", "mulan"}, default="paper"
-        The rule for rare cells, as for `local_distribution`.
+    variant : {"paper", "mulan"}, default="paper"
+        The rule for rare cells, the paper's or its authors' program's, as for `local_distribution`.
     label_names : sequence, optional
         Names of the labels; by default the column names of y, or their numbers.
 
@@ -249,7 +249,7 @@ def profile(
         )
     local = None
     if neighborhood is not None:
-        local = local_distribution(labels.Y, neighborhood, rare_rule=rare_rule)
+        local = local_distribution(labels.Y, neighborhood, variant=variant)
     return _assemble(labels.Y, _names(label_names, labels), n_features, local)
 
 

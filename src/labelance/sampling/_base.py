@@ -1,4 +1,4 @@
-"""The base of all samplers: what one may do, its plan, its draws, and what a draw did."""
+"""The base of all samplers: a plan holds what chance does not change, a draw resamples once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, isabstract, signature
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+
+# Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
+from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._utils import RandomStateLike, as_generator, optional_import
-from labelance._validation import Data, validate_data
+from labelance._validation import Data, validate_data, validate_labels
 from labelance.exceptions import ConstantLabelWarning, InputError
 from labelance.imbalance import ImbalanceProfile, profile
 
@@ -46,9 +50,9 @@ class SamplerTraits:
     exact_budget : bool
         The number of rows added or deleted is what ``sampling_ratio`` asks for.
     label_order_free : bool
-        Permuting the columns of Y permutes the result's columns and changes nothing else.
+        Permuting the columns of y permutes the result's columns and changes nothing else.
     finds_neighbors : bool
-        Searches neighbors among all rows; takes ``fit_resample(X, Y, neighborhood=…)``.
+        Searches neighbors among all rows; takes ``fit_resample(X, y, neighborhood=…)``.
     """
 
     adds: bool = False
@@ -69,7 +73,7 @@ class SamplerTraits:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What one draw does, on clean rows.
+    """One resampling of clean data.
 
     Parameters
     ----------
@@ -89,14 +93,37 @@ class Draw:
     Y_new: sp.csr_array | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    def sources(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return `Resampled`'s ``source_rows`` and ``is_original`` of a draw from n rows."""
+        rows = np.arange(n) if self.rows is None else self.rows
+        n_new = 0 if self.Y_new is None else self.Y_new.shape[0]
+        source_rows = np.concatenate([rows, np.full(n_new, -1)])
+        is_original = np.zeros(len(source_rows), dtype=bool)
+        is_original[np.unique(rows, return_index=True)[1]] = True  # one that comes again is a clone
+        return source_rows, is_original
+
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """The rows after a draw, in the containers that came in, and where they come from."""
+    """Resampled data in the containers that came in, and where the rows come from.
+
+    Attributes
+    ----------
+    X, y : the kinds of containers that came in
+        The rows after resampling.
+    provenance : mapping
+        What ``fit_resample`` sets as fitted attributes.
+    source_rows : ndarray of int
+        The original row that each row has its features from; -1 for new features.
+    is_original : ndarray of bool
+        Whether a row is that original row itself, rather than a clone of it.
+    """
 
     X: Any
-    Y: Any
+    y: Any
     provenance: Mapping[str, Any]
+    source_rows: np.ndarray
+    is_original: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +132,31 @@ class ResamplingPlan:
 
     An ensemble makes one plan and many draws, so its members share one neighbor search.
 
+    Attributes
+    ----------
+    sampler : BaseMultiLabelSampler
+        The sampler, with its parameters as they were.
+    n_samples : int
+        Rows before resampling.
+    data : Data or None
+        The clean data; None if the sampler does not validate them.
+    details : object
+        What the sampler computed.
+
     Examples
     --------
     >>> import numpy as np
     >>> from labelance.sampling import MLSOL
     >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
-    >>> plan = MLSOL(sampling_ratio=0.2).plan(X, Y)
+    >>> X, y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
+    >>> plan = MLSOL(sampling_ratio=0.2).plan(X, y)
     >>> [plan.draw(seed).X.shape for seed in (1, 2)]
     [(60, 3), (60, 3)]
     """
 
     sampler: BaseMultiLabelSampler
-    data: Data
+    n_samples: int
+    data: Any
     details: Any
 
     def draw(self, random_state: RandomStateLike = None) -> Resampled:
@@ -127,18 +166,22 @@ class ResamplingPlan:
         ----------
         random_state : int, RandomState, Generator or None
             Where the random numbers of this draw come from.
-        """
-        return self.restore(self.sampler._draw(self.data, self.details, as_generator(random_state)))
 
-    def restore(self, draw: Draw) -> Resampled:
-        """Put a draw on clean rows into the containers that came in."""
-        X, Y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
-        return Resampled(X, Y, draw.provenance)
+        Returns
+        -------
+        resampled : Resampled
+            ``X`` and ``y`` in the containers that came in, and where the rows come from.
+        """
+        draw = self.sampler._draw(self.data, self.details, as_generator(random_state))
+        if isinstance(draw, Resampled):
+            return draw
+        X, y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
+        return Resampled(X, y, draw.provenance, *draw.sources(self.n_samples))
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What one draw of a sampler did; made by ``sampler.explain(X, Y)``.
+    """What one draw of a sampler did; made by ``sampler.explain(X, y)``.
 
     Attributes
     ----------
@@ -231,47 +274,29 @@ def _types(measured: ImbalanceProfile) -> str:
     return ", ".join(f"{kind} {n}" for kind, n in zip(("SF", "BD", "RR", "OT"), counts))
 
 
-def deleted_rows(draw: Draw, n: int) -> int:
-    """Return how many of n original rows a draw leaves out."""
-    return 0 if draw.rows is None else n - len(np.unique(draw.rows))
-
-
 def count_changes(
-    Y: sp.csr_array, draw: Draw
+    Y: sp.csr_array, Y_after: sp.csr_array, resampled: Resampled
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_array | None]:
-    """Return per label what it gained and lost, and through which seeds.
-
-    A row that comes out a second time is an added row; the first time it is kept.
-    """
+    """Return per label what it gained and lost, and through which seeds."""
     n, q = Y.shape
-    rows = np.arange(n) if draw.rows is None else draw.rows
-    Y_rows = draw.Y_rows if draw.Y_rows is not None else Y[rows]
-    kept = np.zeros(len(rows), dtype=bool)
-    kept[np.unique(rows, return_index=True)[1]] = True
-    added = Y_rows[np.flatnonzero(~kept)]
-    if draw.Y_new is not None:
-        added = sp.vstack([added, draw.Y_new], format="csr")
+    added = Y_after[np.flatnonzero(~resampled.is_original)]
     gained = np.bincount(added.indices, minlength=q)
-    still = np.bincount(Y_rows[np.flatnonzero(kept)].indices, minlength=q)
-    lost = np.bincount(Y.indices, minlength=q) - still
-    return gained, lost, _through(added, draw.provenance, n)
+    kept = np.bincount(Y_after[np.flatnonzero(resampled.is_original)].indices, minlength=q)
+    lost = np.bincount(Y.indices, minlength=q) - kept
+    return gained, lost, _count_seeds(added, resampled.provenance.get("seed_indices_"), n)
 
 
-def _through(added: sp.csr_array, provenance: Mapping[str, Any], n: int) -> sp.csr_array | None:
-    """Count added rows by label and seed; None where new rows have no seed among the originals."""
-    seeds = provenance.get("seed_indices_")
+def _count_seeds(added: sp.csr_array, seeds: np.ndarray | None, n: int) -> sp.csr_array | None:
+    """Count added rows by label and seed; None where they have no seed among the originals."""
     if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
         return None
-    origin = sp.csr_array(
+    seed_of = sp.csr_array(
         (np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)),
         shape=(len(seeds), n),
     )
-    counts = sp.csr_array(added.T.astype(np.int64) @ origin)
+    counts = sp.csr_array(added.T.astype(np.int64) @ seed_of)
     counts.sort_indices()
     return counts
-
-
-# Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 
 
 class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
@@ -283,18 +308,22 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
     """
 
     _estimator_type = "sampler"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     traits: ClassVar[SamplerTraits] = SamplerTraits()
 
+    # For samplers without these parameters: nothing depends on chance, and nothing is printed.
+    random_state: Any = 0
+    verbose: int = 0
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> BaseMultiLabelSampler:
+    def fit(self, X: Any, y: Any) -> BaseMultiLabelSampler:
         """Check the parameters and the data; ``fit_resample`` does the work.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        Y : array, sparse matrix or data frame of shape (n, q)
+        y : array, sparse matrix or data frame of shape (n_samples, n_labels)
             The labels, 0 or 1.
 
         Returns
@@ -302,18 +331,18 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         self : object
             The sampler itself.
         """
-        self._open(X, Y)
+        self._open(X, y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_resample(self, X: Any, Y: Any, *, neighborhood: Any = None) -> tuple[Any, Any]:
+    def fit_resample(self, X: Any, y: Any, *, neighborhood: Any = None) -> tuple[Any, Any]:
         """Resample the data.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        Y : array, sparse matrix or data frame of shape (n, q)
+        y : array, sparse matrix or data frame of shape (n_samples, n_labels)
             The labels, 0 or 1.
         neighborhood : Neighborhood, optional
             Neighbors of the rows of X found before, to save the search. Only samplers that
@@ -321,37 +350,42 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
 
         Returns
         -------
-        X_resampled, Y_resampled : the same kinds of containers as X and Y
+        X_resampled, y_resampled : the same kinds of containers as X and y
             Kept original rows first, in their order, then the new ones.
         """
-        resampled = self._make_plan(X, Y, neighborhood).draw(self._generator())
-        self._remember(resampled)
-        return resampled.X, resampled.Y
+        start = perf_counter()
+        plan = self._make_plan(X, y, neighborhood)
+        resampled = plan.draw(self._generator())
+        for name, value in resampled.provenance.items():
+            setattr(self, name, value)
+        if self.verbose:
+            self._report(plan.n_samples, resampled, perf_counter() - start)
+        return resampled.X, resampled.y
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def plan(self, X: Any, Y: Any, *, neighborhood: Any = None) -> ResamplingPlan:
+    def plan(self, X: Any, y: Any, *, neighborhood: Any = None) -> ResamplingPlan:
         """Compute all that does not depend on chance, for one or many draws.
 
         Parameters
         ----------
-        X, Y, neighborhood
+        X, y, neighborhood
             As in :meth:`fit_resample`.
 
         Returns
         -------
         plan : ResamplingPlan
-            ``plan.draw(random_state)`` gives a value with ``X``, ``Y`` and ``provenance``.
+            ``plan.draw(random_state)`` gives a value with ``X``, ``y`` and ``provenance``.
             It works on as it was made, whatever happens to this sampler's parameters.
         """
-        return clone(self)._make_plan(X, Y, neighborhood)
+        return clone(self)._make_plan(X, y, neighborhood)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def explain(self, X: Any, Y: Any, *, k: int | None = 5) -> Explanation:
-        """Make one draw and tell what it did to every label, and through which seeds.
+    def explain(self, X: Any, y: Any, *, k: int | None = 5) -> Explanation:
+        """Resample once and tell what that did to every label, and through which seeds.
 
         Parameters
         ----------
-        X, Y
+        X, y
             As in :meth:`fit_resample`.
         k : int or None, default=5
             Neighbors for the types of minority cells before and after; None leaves them out.
@@ -361,55 +395,49 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         explanation : Explanation
             Prints as a table; ``through(label)`` names the seeds.
         """
-        plan = self._make_plan(X, Y, None)
-        draw = self._draw(plan.data, plan.details, self._generator())
-        resampled = plan.restore(draw)
-        options: dict[str, Any] = {
-            "k": k,
-            "categorical_features": getattr(self, "categorical_features", None),
-            "missing": getattr(self, "missing", "distance"),
-            "scale": getattr(self, "scale", None),
-            "metric": getattr(self, "metric", "euclidean"),
-            "label_names": plan.data.labels.names,
-        }
-        gained, lost, seeds = count_changes(plan.data.Y, draw)
-        before = profile(X, Y, **options)
-        if k is not None and before.n_samples - deleted_rows(draw, before.n_samples) <= k:
-            options["k"] = None  # too few rows are left to look around
-        after = profile(resampled.X, resampled.Y, **options)
-        return Explanation(before, after, gained, lost, seeds)
+        resampled = self._make_plan(X, y, None).draw(self._generator())
+        before, after = (validate_labels(each, who="explain") for each in (y, resampled.y))
+        options = {"missing": "distance", "label_names": before.names, **self._distance_options()}
+        enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
+        return Explanation(
+            profile(X, y, k=k, **options),
+            profile(resampled.X, resampled.y, k=k if enough else None, **options),
+            *count_changes(before.Y, after.Y, resampled),
+        )
 
     @abstractmethod
     def _plan(self, data: Data, neighborhood: Any) -> Any:
         """Return what every draw needs and chance does not change."""
 
     @abstractmethod
-    def _draw(self, data: Data, plan: Any, rng: np.random.Generator) -> Draw:
-        """Return one draw on clean rows."""
+    def _draw(self, data: Any, plan: Any, rng: np.random.Generator) -> Draw | Resampled:
+        """Return one draw on clean rows, or the resampled data themselves."""
 
-    def _make_plan(self, X: Any, Y: Any, neighborhood: Any) -> ResamplingPlan:
+    def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
         if neighborhood is not None and not self.traits.finds_neighbors:
             raise InputError(
                 "Samplers that search neighbors among all rows take neighborhood=…",
                 f"{type(self).__name__} does not search among all rows",
                 "Leave the argument out",
             )
-        data = self._open(X, Y)
-        return ResamplingPlan(self, data, self._plan(data, neighborhood))
+        data = self._open(X, y)
+        return ResamplingPlan(self, _num_samples(y), data, self._plan(data, neighborhood))
 
-    def _open(self, X: Any, Y: Any) -> Data:
-        data = validate_data(
-            X,
-            Y,
-            who=type(self).__name__,
-            categorical_features=getattr(self, "categorical_features", None),
-            missing=getattr(self, "missing", "keep"),
-        )
+    def _open(self, X: Any, y: Any) -> Data:
+        data = validate_data(X, y, who=type(self).__name__, **self._validation_options())
         sklearn_validate_data(self, X, skip_check_array=True)
-        self._report_constant_labels(data)
+        self._warn_of_constant_labels(data)
         return data
 
-    def _report_constant_labels(self, data: Data) -> None:
+    def _validation_options(self) -> dict[str, Any]:
+        """Return how X is validated; a sampler that copies rows takes whatever they hold."""
+        return {"missing": "keep"}
+
+    def _distance_options(self) -> dict[str, Any]:
+        """Return how distances are taken, as `labelance.imbalance.profile` asks it."""
+        return {}
+
+    def _warn_of_constant_labels(self, data: Data) -> None:
         """Set ``constant_labels_`` and warn: such labels have nothing to balance."""
         counts = np.bincount(data.Y.indices, minlength=data.Y.shape[1])
         self.constant_labels_ = np.flatnonzero((counts == 0) | (counts == data.n_samples))
@@ -422,21 +450,25 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
             )
 
     def _generator(self) -> np.random.Generator:
-        """Return this call's random numbers; without ``random_state`` nothing depends on them."""
-        return as_generator(getattr(self, "random_state", 0))
+        return as_generator(self.random_state)
 
-    def _remember(self, resampled: Resampled) -> None:
-        """Set the provenance as fitted attributes; the data itself is not kept."""
-        for name, value in resampled.provenance.items():
-            setattr(self, name, value)
+    def _report(self, n: int, resampled: Resampled, seconds: float) -> None:
+        """Print in one line what was done, as scikit-learn's verbose estimators do."""
+        n_kept = int(resampled.is_original.sum())
+        n_after = len(resampled.is_original)
+        print(
+            f"[{type(self).__name__}] {n} -> {n_after} rows: {n_after - n_kept} added, "
+            f"{n - n_kept} deleted, total={seconds:.1f}s"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = BaseSampler.__sklearn_tags__(self)
         tags.target_tags.single_output = False
         tags.target_tags.multi_output = True
         tags.target_tags.two_d_labels = True
-        tags.input_tags.categorical = hasattr(self, "categorical_features")
-        tags.input_tags.allow_nan = getattr(self, "missing", "keep") != "error"
+        options = self._validation_options()
+        tags.input_tags.categorical = "categorical_features" in options
+        tags.input_tags.allow_nan = options["missing"] != "error"
         tags.non_deterministic = False
         return tags
 

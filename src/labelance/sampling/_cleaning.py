@@ -88,8 +88,6 @@ class Misfits:
 class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
     """Base of samplers that find the misfits; all of them are deleted, in no order."""
 
-    verbose: int
-
     traits: ClassVar[SamplerTraits] = SamplerTraits(
         deletes=True, random=False, finds_neighbors=True
     )
@@ -113,11 +111,6 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
 
     def _draw(self, data: Data, plan: Misfits, rng: np.random.Generator) -> Draw:
         kept = np.flatnonzero(~plan.rows)
-        if self.verbose:
-            print(
-                f"[{type(self).__name__}] deletes {data.n_samples - len(kept)} of "
-                f"{plan.candidates} candidates, labels farther than {plan.threshold:g}"
-            )
         return Draw(rows=kept, provenance={"sample_indices_": kept, **plan.fitted})
 
 
@@ -148,7 +141,7 @@ class MLeNN(NeighborCleaner):
     sampling_strategy : str, list or callable, default="auto"
         The labels whose rows are never deleted: "auto" and "minority" mean those with IRLbl
         above its mean, "imbalanced" those with ImR above its mean, "all" every label; or
-        names, numbers or a mask of labels; or a function of Y that returns any of these.
+        names, numbers or a mask of labels; or a function of y that returns any of these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
     scale : {None, "range", "standard"}, default=None
@@ -162,7 +155,7 @@ class MLeNN(NeighborCleaner):
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
-        Above 0, prints how many rows are deleted.
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -198,9 +191,9 @@ class MLeNN(NeighborCleaner):
     >>> import numpy as np
     >>> from labelance.sampling import MLeNN
     >>> X = np.array([[0.0], [1], [2], [3], [1.5], [9], [10]])
-    >>> Y = np.array([[1, 0], [1, 0], [1, 0], [1, 0], [0, 0], [1, 1], [1, 0]])
+    >>> y = np.array([[1, 0], [1, 0], [1, 0], [1, 0], [0, 0], [1, 1], [1, 0]])
     >>> sampler = MLeNN()
-    >>> X_kept, Y_kept = sampler.fit_resample(X, Y)
+    >>> X_kept, y_kept = sampler.fit_resample(X, y)
     >>> sampler.sample_indices_  # row 4 has none of its neighbors' labels
     array([0, 1, 2, 3, 5, 6])
     """
@@ -210,7 +203,6 @@ class MLeNN(NeighborCleaner):
         "threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -275,7 +267,7 @@ class MLTL(NeighborCleaner):
     sampling_strategy : str, list or callable, default="auto"
         The labels that ``protect_minority=True`` protects: "auto" and "minority" mean those
         with IRLbl above its mean, "imbalanced" those with ImR above its mean, "all" every
-        label; or names, numbers or a mask of labels; or a function of Y that returns any of
+        label; or names, numbers or a mask of labels; or a function of y that returns any of
         these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
@@ -290,7 +282,7 @@ class MLTL(NeighborCleaner):
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
-        Above 0, prints how many rows are deleted.
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -328,9 +320,9 @@ class MLTL(NeighborCleaner):
     >>> import numpy as np
     >>> from labelance.sampling import MLTL
     >>> X = np.array([[0.0], [1], [2.5], [2.9], [4], [5]])
-    >>> Y = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 1]])
+    >>> y = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 1]])
     >>> sampler = MLTL(threshold=0.6)
-    >>> X_kept, Y_kept = sampler.fit_resample(X, Y)
+    >>> X_kept, y_kept = sampler.fit_resample(X, y)
     >>> sampler.sample_indices_  # rows 2 and 3 are linked; row 2 has the more frequent label
     array([0, 1, 3, 4, 5])
     """
@@ -344,7 +336,6 @@ class MLTL(NeighborCleaner):
         "mutual": ["boolean"],
         "protect_minority": ["boolean"],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "verbose": ["verbose"],
     }
     del _parameter_constraints["k_neighbors"]
 

@@ -195,6 +195,8 @@ class LPROS(BaseMultiLabelSampler):
         At most floor(sampling_ratio * n) rows are added; fewer if all bags reach the mean.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -222,7 +224,7 @@ class LPROS(BaseMultiLabelSampler):
     last row. A draw takes one uniform number per clone; a clone is row floor(u * size) of
     its bag, with replacement.
 
-    Cost: O(n log n) comparisons of rows of Y for the plan, and the copying.
+    Cost: O(n log n) comparisons of rows of y for the plan, and the copying.
 
     How ours differs from known programs: the paper treats shares of rows as numbers; ours
     carry the fraction of a row on to the next bag, so that the total is exact to a row.
@@ -243,9 +245,9 @@ class LPROS(BaseMultiLabelSampler):
     >>> import numpy as np
     >>> from labelance.sampling import LPROS
     >>> X = np.arange(8.0)[:, np.newaxis]
-    >>> Y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
+    >>> y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
     >>> sampler = LPROS(random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> sampler.seed_indices_  # bags of 5, 2 and 1 rows have a mean of 2.67
     array([7, 7])
     """
@@ -253,13 +255,17 @@ class LPROS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(self, *, sampling_ratio: float = 0.25, random_state: Any = None) -> None:
+    def __init__(
+        self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
+    ) -> None:
         self.sampling_ratio = sampling_ratio
         self.random_state = random_state
+        self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)
@@ -289,6 +295,8 @@ class LPRUS(BaseMultiLabelSampler):
         At most floor(sampling_ratio * n) rows are deleted; fewer if all bags reach the mean.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -316,7 +324,7 @@ class LPRUS(BaseMultiLabelSampler):
     by bag: among the s rows of a bag that are left it is row floor(u * s), in whose place
     the first of them then comes.
 
-    Cost: O(n log n) comparisons of rows of Y for the plan, and the copying.
+    Cost: O(n log n) comparisons of rows of y for the plan, and the copying.
 
     How ours differs from known programs: the paper treats shares of rows as numbers; ours
     carry the fraction of a row on to the next bag, so that the total is exact to a row.
@@ -337,22 +345,26 @@ class LPRUS(BaseMultiLabelSampler):
     >>> import numpy as np
     >>> from labelance.sampling import LPRUS
     >>> X = np.arange(8.0)[:, np.newaxis]
-    >>> Y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
-    >>> X_kept, Y_kept = LPRUS(random_state=0).fit_resample(X, Y)
-    >>> Y_kept.tolist()  # two of the five equal rows are gone
+    >>> y = np.array([[1, 0]] * 5 + [[1, 1]] * 2 + [[0, 0]])
+    >>> X_kept, y_kept = LPRUS(random_state=0).fit_resample(X, y)
+    >>> y_kept.tolist()  # two of the five equal rows are gone
     [[1, 0], [1, 0], [1, 0], [1, 1], [1, 1], [0, 0]]
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(self, *, sampling_ratio: float = 0.25, random_state: Any = None) -> None:
+    def __init__(
+        self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
+    ) -> None:
         self.sampling_ratio = sampling_ratio
         self.random_state = random_state
+        self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)

@@ -286,7 +286,7 @@ class MLRkNNOS(NeighborSampler):
         above its mean, "imbalanced" those with ImR above its mean; or names, numbers or a
         mask of labels. Instead of balance, a float asks for that ratio of minority to
         majority, and a dict from labels for a ratio (float) or a number of minority rows
-        (int). A function of Y may return any of these.
+        (int). A function of y may return any of these.
     k_neighbors : int, default=5
         Neighbors inside the minority class of a label; fewer where it has not more rows.
     labeller : classifier, optional
@@ -313,7 +313,8 @@ class MLRkNNOS(NeighborSampler):
     n_jobs : int, optional
         Threads; each works on one label at a time.
     verbose : int, default=0
-        Above 0, prints what is made.
+        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 1, joblib prints how far it is with the labels.
 
     Attributes
     ----------
@@ -353,11 +354,11 @@ class MLRkNNOS(NeighborSampler):
     >>> from labelance.sampling import MLRkNNOS
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 2))
-    >>> Y = (X > [0.8, 0.9]).astype(int)
-    >>> Y.sum(axis=0)
+    >>> y = (X > [0.8, 0.9]).astype(int)
+    >>> y.sum(axis=0)
     array([28, 18])
     >>> sampler = MLRkNNOS(random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> np.bincount(sampler.label_indices_)  # 100 - 2 * 28 and 100 - 2 * 18
     array([44, 64])
     """
@@ -375,7 +376,6 @@ class MLRkNNOS(NeighborSampler):
         "labeller": [HasMethods(["fit", "predict"]), None],
         "max_samples": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state", np.random.Generator],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -423,8 +423,6 @@ class MLRkNNOS(NeighborSampler):
         pairs = [near.draw(size, rng) for near, size in zip(plan.reverse, plan.n_new)]
         seeds, references = (np.concatenate(parents) for parents in zip(*pairs))
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng)
-        if self.verbose:
-            print(f"[MLRkNNOS] {len(seeds)} rows for {len(plan.labels)} labels")
         return Draw(
             X_new=X_new,
             Y_new=self._label(data, plan, X_new, rng),
@@ -447,7 +445,7 @@ class MLRkNNOS(NeighborSampler):
             raise NothingToSampleError(
                 "MLRkNNOS needs a label that has two minority rows or more and lacks some",
                 "no label of sampling_strategy is such",
-                "Check Y with labelance.profile(X, Y), or leave sampling out",
+                "Check y with labelance.profile(X, y), or leave sampling out",
             )
         if self.max_samples is not None and n_new.sum() > self.max_samples:
             raise TooManyRowsError(
@@ -485,9 +483,9 @@ class MLRkNNOS(NeighborSampler):
     def _for_each(self, work: Any, tasks: list[Any]) -> list[Any]:
         """Call ``work`` for every label, in as many threads as there may be."""
         with single_threaded_blas():
-            return Parallel(n_jobs=thread_count(self.n_jobs), prefer="threads")(
-                delayed(work)(*task) for task in tasks
-            )
+            return Parallel(
+                n_jobs=thread_count(self.n_jobs), prefer="threads", verbose=max(self.verbose - 1, 0)
+            )(delayed(work)(*task) for task in tasks)
 
 
 def _join_columns(columns: list[np.ndarray], n_rows: int) -> sp.csr_array:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import stack_rows
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
-from labelance.imbalance import formulas
+from labelance.imbalance import Variant, formulas
 from labelance.neighbors import Scale, search_neighbors
 from labelance.sampling._base import Draw, SamplerTraits
 from labelance.sampling._label_vote import Circles, Made, Offspring, vote_labels, vote_values
@@ -157,8 +157,7 @@ class Family:
         return Made(self._X_made.filled, self._Y_made.filled, *parents)
 
 
-LabelsetStrategy = Literal["ranking", "union", "intersection"]
-RankingTies = Literal["include", "exclude"]
+LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +165,7 @@ class MLSMOTEPlan:
     """The minority labels with their bags, and what the rows to be made are like.
 
     ``quotas`` say how many seeds each bag gives, if labels have targets. ``offspring`` is None
-    with ``grow_bags``: bags that grow are searched anew in every draw.
+    with ``variant="mulan"``: bags that grow are searched anew in every draw.
     """
 
     labels: np.ndarray
@@ -196,31 +195,27 @@ class MLSMOTE(NeighborSampler):
     ----------
     k_neighbors : int, default=5
         Neighbors inside the bag of a label; a smaller bag has as many as it can.
-    labelset_strategy : {"ranking", "union", "intersection"}, default="ranking"
-        Labels of a synthetic row: those that half of the seed and its neighbors have, any of
-        them has, or all of them have.
-    ranking_ties : {"include", "exclude"}, default="include"
-        Whether exactly half is enough ("half or more", the prose of the paper), or not ("more
-        than half", its listing). With 5 neighbors there are 6 votes, so it matters.
-    grow_bags : bool, default=False
-        Whether the bag of a label also holds the rows made for labels before it. Then the
-        order of labels matters, and every draw searches anew.
-    at_least_mean : bool, default=False
-        Whether labels with IRLbl = MeanIR are minority labels too.
-    vote_includes_seed : bool, default=False
-        Whether the seed has a vote on nominal features, besides its neighbors.
+    labelset_strategy : {"ranking", "majority", "union", "intersection"}, default="ranking"
+        Labels of a synthetic row: those that half or more of the seed and its neighbors have
+        (the prose of the paper), more than half of them (its listing), any of them, or all of
+        them. With 5 neighbors there are 6 votes, so a half is possible.
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and Mulan's program differ. In the program the bag of a label also
+        holds the rows made for labels before it, so that the order of labels matters and every
+        draw searches anew; labels with IRLbl = MeanIR are minority labels too; and the seed
+        has a vote on nominal features, besides its neighbors.
     n_samples : int, optional
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags
-        (original rows, also with ``grow_bags``). Unless given, every member of every bag is a
+        (original rows, also with ``variant="mulan"``). Unless given, every member of every bag is a
         seed once.
     sampling_strategy : str, float, list, dict or callable, default="auto"
-        The labels whose bags give seeds: "auto" means those with IRLbl above its mean, or at
-        it if ``at_least_mean``, "minority" those above it, "imbalanced" those with ImR above
-        its mean, "all" every label; or names, numbers or a mask of labels. A float asks for
+        The labels whose bags give seeds: "auto" means those with IRLbl above its mean (or at
+        it, with ``variant="mulan"``), "minority" those above it, "imbalanced" those with ImR
+        above its mean, "all" every label; or names, numbers or a mask of labels. A float asks for
         that ratio of rows with a label of "auto" to rows without it, and a dict from labels
         for a ratio (float) or a number of rows with the label (int): as many rows are made
         inside its bag as it lacks, from seeds drawn with replacement as with ``n_samples``. It
-        may end with more, since rows made for other labels may have it too. A function of Y
+        may end with more, since rows made for other labels may have it too. A function of y
         may return any of these.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
@@ -240,13 +235,13 @@ class MLSMOTE(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor searches.
     verbose : int, default=0
-        Above 0, prints what was found and made.
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
     seed_indices_, reference_indices_ : ndarray of shape (n_new,)
         The parents of every synthetic row, as row numbers of the result. The original rows come
-        first there, so these are row numbers of X; with ``grow_bags`` a parent may be a
+        first there, so these are row numbers of X; with ``variant="mulan"`` a parent may be a
         synthetic row itself, with a number of at least n.
     label_indices_ : ndarray of shape (n_new,)
         The label whose bag each synthetic row comes from.
@@ -271,13 +266,13 @@ class MLSMOTE(NeighborSampler):
     Cost: one neighbor search inside each bag of b rows, O(d Σ b²), which dominates;
     O(k (d + labels)) for each synthetic row.
 
-    How ours differs from known programs. Mulan's is ours with ``grow_bags``,
-    ``at_least_mean``, ``vote_includes_seed`` and ``scale="range"``, but it lets all rows tied
-    for the last neighbor vote, where we take the k first. The R package mldr.resampling asks
-    for more than half (``ranking_ties="exclude"``), but always takes one neighbor and loses
-    the first row. Python scripts in circulation move away from the neighbor instead of towards
-    it. The paper compares nominal values by the value difference metric; all programs, and
-    ours, by equality.
+    How ours differs from known programs. Mulan's is ours with ``variant="mulan"`` and
+    ``scale="range"``, but it lets all rows tied for the last neighbor vote, where we take the
+    k first. The R package mldr.resampling asks for more than half
+    (``labelset_strategy="majority"``), but always takes one neighbor and loses the first row.
+    Python scripts in circulation move away from the neighbor instead of towards it. The paper
+    compares nominal values by the value difference metric; all programs, and ours, by
+    equality.
 
     References
     ----------
@@ -291,10 +286,10 @@ class MLSMOTE(NeighborSampler):
     >>> from labelance.sampling import MLSMOTE
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 4))
-    >>> Y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
     >>> sampler = MLSMOTE(random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
-    >>> Y.sum(axis=0), Y_new.sum(axis=0)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
+    >>> y.sum(axis=0), y_new.sum(axis=0)
     (array([46, 18,  9]), array([46, 27, 18]))
     >>> sampler.label_indices_
     array([2, 2, 2, 2, 2, 2, 2, 2, 2])
@@ -308,15 +303,11 @@ class MLSMOTE(NeighborSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "labelset_strategy": [StrOptions({"ranking", "union", "intersection"})],
-        "ranking_ties": [StrOptions({"include", "exclude"})],
-        "grow_bags": ["boolean"],
-        "at_least_mean": ["boolean"],
-        "vote_includes_seed": ["boolean"],
+        "labelset_strategy": [StrOptions({"ranking", "majority", "union", "intersection"})],
+        "variant": [StrOptions({"paper", "mulan"})],
         "n_samples": [Interval(Integral, 0, None, closed="left"), None],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -324,10 +315,7 @@ class MLSMOTE(NeighborSampler):
         *,
         k_neighbors: int = 5,
         labelset_strategy: LabelsetStrategy = "ranking",
-        ranking_ties: RankingTies = "include",
-        grow_bags: bool = False,
-        at_least_mean: bool = False,
-        vote_includes_seed: bool = False,
+        variant: Variant = "paper",
         n_samples: int | None = None,
         sampling_strategy: SamplingStrategy = "auto",
         metric: str = "euclidean",
@@ -340,10 +328,7 @@ class MLSMOTE(NeighborSampler):
     ) -> None:
         self.k_neighbors = k_neighbors
         self.labelset_strategy = labelset_strategy
-        self.ranking_ties = ranking_ties
-        self.grow_bags = grow_bags
-        self.at_least_mean = at_least_mean
-        self.vote_includes_seed = vote_includes_seed
+        self.variant = variant
         self.n_samples = n_samples
         self.sampling_strategy = sampling_strategy
         self.metric = metric
@@ -356,12 +341,12 @@ class MLSMOTE(NeighborSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
         strategy = self._strategy(data)
-        least = 1 if self.grow_bags else 2  # a bag of one row may have grown by its turn
+        least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
         labels = np.flatnonzero((strategy.lacking > 0) & (strategy.present >= least))
         self._refuse_too_many(strategy, labels, data)
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
-        if self.grow_bags:
+        if self.variant == "mulan":
             return MLSMOTEPlan(labels, bags, quotas, None)
         around = [self._search(data.X[bag], data.categorical) for bag in bags]
         circles = Circles.of(labels, bags, around)
@@ -370,7 +355,7 @@ class MLSMOTE(NeighborSampler):
 
     def _strategy(self, data: Data) -> Strategy:
         """Return the labels to make rows for, and how many rows they should have, if it says."""
-        auto = partial(above_mean_irlbl, at_least_mean=self.at_least_mean)
+        auto = partial(above_mean_irlbl, at_least_mean=self.variant == "mulan")
         strategy = resolve_strategy(
             self.sampling_strategy, data, auto, counts=formulas.label_counts
         )
@@ -401,7 +386,7 @@ class MLSMOTE(NeighborSampler):
         labels = vote_labels(Y, rows, sizes, self._votes_needed(sizes))
         if not categorical.any():
             return Offspring(circles, labels, None)
-        nominal = vote_values(X, categorical, rows, sizes, with_seed=self.vote_includes_seed)
+        nominal = vote_values(X, categorical, rows, sizes, with_seed=self.variant == "mulan")
         return Offspring(circles, labels, nominal)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
@@ -410,7 +395,7 @@ class MLSMOTE(NeighborSampler):
             return np.ones_like(sizes)
         if self.labelset_strategy == "intersection":
             return sizes
-        return (sizes + 1) // 2 if self.ranking_ties == "include" else sizes // 2 + 1
+        return sizes // 2 + 1 if self.labelset_strategy == "majority" else (sizes + 1) // 2
 
     def _draw(self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator) -> Draw:
         if plan.offspring is None:
@@ -418,9 +403,6 @@ class MLSMOTE(NeighborSampler):
         else:
             places = draw_places(plan.sizes, self._n_seeds(plan), rng)
             made = plan.offspring.take(places).make(data.X, data.categorical, rng)
-        if self.verbose:
-            n_labels = len(np.unique(made.labels))
-            print(f"[MLSMOTE] {len(made.seeds)} rows, labels that they were made for: {n_labels}")
         some = len(made.seeds) > 0
         return Draw(
             X_new=made.X if some else None,

@@ -17,7 +17,7 @@ from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import (
     LabelType,
     LocalDistribution,
-    RareRule,
+    Variant,
     Weighting,
     find_local_distribution,
     minority_matrix,
@@ -150,7 +150,7 @@ class MLSOL(NeighborSampler):
         mean; or names, numbers or a mask of labels. A float or a dict from labels to a ratio
         (float) or to a number of minority rows (int) gives each label weight by what it
         lacks; since a row has all labels, a target steers and is not met exactly. A function
-        of Y may return any of these.
+        of y may return any of these.
     k_neighbors : int or object with ``kneighbors``, default=5
         Neighbors that make up a row's locality. An object is used as imbalanced-learn does:
         its ``n_neighbors`` counts the row itself.
@@ -168,9 +168,10 @@ class MLSOL(NeighborSampler):
     interpolation : {"feature", "line"}, default="feature"
         One random number per feature (the paper's Algorithm 3) or one for the whole row
         (its prose).
-    rare_rule : {"paper", "mulan"}, default="paper"
-        When a rare cell becomes borderline: next to a safe or borderline cell, or next to
-        a safe one only, as in the authors' program.
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and its authors' program differ: a rare cell becomes borderline next
+        to a safe or borderline cell, or, in the program, next to a safe one only. That the
+        program divides features by their range is ``scale="range"``, which is useful alone.
     weighting : {"paper", "sum"}, default="paper"
         Seed weights by the paper's equation 3 (normalised per label, without outliers) or
         by its equation 2 (the plain sum), for comparison.
@@ -180,7 +181,7 @@ class MLSOL(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
-        Above 0, prints what was found and made.
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -204,7 +205,7 @@ class MLSOL(NeighborSampler):
     Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for C, w and T;
     O(d + labels) for each synthetic row. Integer and boolean columns come back as such,
     with synthetic values rounded. How ours differs from the authors' program: the rule for
-    rare cells follows the paper (``rare_rule``), and features are not scaled unless asked
+    rare cells follows the paper (``variant``), and features are not scaled unless asked
     (``scale="range"``).
 
     References
@@ -218,9 +219,9 @@ class MLSOL(NeighborSampler):
     >>> from labelance import MLSOL
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 4))
-    >>> Y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
-    >>> X_new, Y_new = MLSOL(random_state=0).fit_resample(X, Y)
-    >>> X_new.shape, Y_new.shape
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> X_new, y_new = MLSOL(random_state=0).fit_resample(X, y)
+    >>> X_new.shape, y_new.shape
     ((130, 4), (130, 3))
     """
 
@@ -234,10 +235,9 @@ class MLSOL(NeighborSampler):
         "n_samples": [Interval(Integral, 0, None, closed="left"), None],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "interpolation": [StrOptions({"feature", "line"})],
-        "rare_rule": [StrOptions({"paper", "mulan"})],
+        "variant": [StrOptions({"paper", "mulan"})],
         "weighting": [StrOptions({"paper", "sum"})],
         "random_state": ["random_state", np.random.Generator],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -252,7 +252,7 @@ class MLSOL(NeighborSampler):
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
         interpolation: str = "feature",
-        rare_rule: RareRule = "paper",
+        variant: Variant = "paper",
         weighting: Weighting = "paper",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -267,7 +267,7 @@ class MLSOL(NeighborSampler):
         self.categorical_features = categorical_features
         self.missing = missing
         self.interpolation = interpolation
-        self.rare_rule = rare_rule
+        self.variant = variant
         self.weighting = weighting
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -278,7 +278,7 @@ class MLSOL(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)
-        local = find_local_distribution(data.Y, rows, self.rare_rule, self.weighting)
+        local = find_local_distribution(data.Y, rows, self.variant, self.weighting)
         weights = self._weights(data, local)
         if not weights.any():
             if local.weights.any():
@@ -291,7 +291,7 @@ class MLSOL(NeighborSampler):
                 "MLSOL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
                 "no label has one",
-                "Check Y with labelance.profile(X, Y), raise k_neighbors, or leave sampling out",
+                "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
             )
         return MLSOLPlan(around, local, weights, metric)
 
@@ -317,8 +317,6 @@ class MLSOL(NeighborSampler):
         line = self.interpolation == "line"
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng, line=line)
         cd = positions(plan.metric, data.X, X_new, seeds, references)
-        if self.verbose:
-            print(f"[MLSOL] {budget} rows from {len(np.unique(seeds))} seeds")
         return Draw(
             X_new=X_new,
             Y_new=assign_labels(plan.local, seeds, references, cd),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import LocalDistribution, find_local_distribution
+from labelance.imbalance import LocalDistribution, Variant, find_local_distribution
 from labelance.neighbors import Neighborhood, Scale
 from labelance.sampling._base import Draw, SamplerTraits
 from labelance.sampling._neighbor_base import NeighborSampler
@@ -23,8 +23,6 @@ from labelance.sampling._strategy import (
     resolve_labels,
     rows_to_sample,
 )
-
-Influence = Literal["paper", "mulan"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +50,15 @@ class MLUL(NeighborSampler):
     sampling_strategy : str, list or callable, default="auto"
         The labels that say which rows are worth keeping: "auto" and "all" mean every label,
         "minority" those with IRLbl above its mean, "imbalanced" those with ImR above its
-        mean; or names, numbers or a mask of labels; or a function of Y that returns any of
+        mean; or names, numbers or a mask of labels; or a function of y that returns any of
         these.
     k_neighbors : int or object with ``kneighbors``, default=5
         Neighbors that make up a row's locality. An object is used as imbalanced-learn does:
         its ``n_neighbors`` counts the row itself.
-    influence : {"paper", "mulan"}, default="paper"
-        When a row supports a minority cell of a row it is a neighbor of: if it has the same
-        class of that label, or, as in the authors' program, only if its own cell is no
-        outlier either.
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and its authors' program differ: a row supports a minority cell of a
+        row it is a neighbor of if it has the same class of that label, or, in the program,
+        only if its own cell is no outlier either.
     metric : str, default="euclidean"
         Any metric that scikit-learn's pairwise distances know.
     scale : {None, "range", "standard"}, default=None
@@ -77,7 +75,7 @@ class MLUL(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
-        Above 0, prints how many rows are deleted.
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -99,7 +97,7 @@ class MLUL(NeighborSampler):
     Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for the worth
     of all rows; O(n log n) for each draw. How ours differs from known programs: the authors'
     program counts a neighbor of the same minority class against a row if the neighbor's own
-    cell is an outlier (``influence="mulan"``), and divides features by their range
+    cell is an outlier (``variant="mulan"``), and divides features by their range
     (``scale="range"``). The R package mldr.resampling does not divide the influence by the
     number of rows that it comes from.
 
@@ -114,9 +112,9 @@ class MLUL(NeighborSampler):
     >>> from labelance.sampling import MLUL
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 4))
-    >>> Y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
-    >>> X_kept, Y_kept = MLUL(sampling_ratio=0.3, random_state=0).fit_resample(X, Y)
-    >>> X_kept.shape, Y_kept.shape
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> X_kept, y_kept = MLUL(sampling_ratio=0.3, random_state=0).fit_resample(X, y)
+    >>> X_kept.shape, y_kept.shape
     ((70, 4), (70, 3))
     """
 
@@ -128,9 +126,8 @@ class MLUL(NeighborSampler):
         **NeighborSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "influence": [StrOptions({"paper", "mulan"})],
+        "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -139,7 +136,7 @@ class MLUL(NeighborSampler):
         sampling_ratio: float = 0.1,
         sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: Any = 5,
-        influence: Influence = "paper",
+        variant: Variant = "paper",
         metric: str = "euclidean",
         scale: Scale = None,
         categorical_features: Any = None,
@@ -151,7 +148,7 @@ class MLUL(NeighborSampler):
         self.sampling_ratio = sampling_ratio
         self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
-        self.influence = influence
+        self.variant = variant
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
@@ -173,20 +170,18 @@ class MLUL(NeighborSampler):
                 "MLUL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
                 "no label has one" if chosen.all() else "no chosen label has one",
-                "Check Y with labelance.profile(X, Y), raise k_neighbors, or leave sampling out",
+                "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
             )
-        u = influences(local, around, self.influence)
+        u = influences(local, around, self.variant)
         return MLULPlan(worth(local.weights, u))
 
     def _draw(self, data: Data, plan: MLULPlan, rng: np.random.Generator) -> Draw:
         n = data.n_samples
         kept = draw_kept(plan.v, n - rows_to_sample(n, self.sampling_ratio), rng)
-        if self.verbose:
-            print(f"[MLUL] deletes {n - len(kept)} of {n} rows")
         return Draw(rows=kept, provenance={"sample_indices_": kept})
 
 
-def influences(local: LocalDistribution, around: Neighborhood, rule: Influence) -> np.ndarray:
+def influences(local: LocalDistribution, around: Neighborhood, variant: Variant) -> np.ndarray:
     """Return the paper's u: how far each row supports the rows that it is a neighbor of.
 
     Row i adds S_mj to the support of row m, for every label j with a share S_mj, if the two
@@ -196,7 +191,7 @@ def influences(local: LocalDistribution, around: Neighborhood, rule: Influence) 
     """
     S = local.shares()
     agrees = local.minority
-    if rule == "mulan":
+    if variant == "mulan":
         agrees = sp.csr_array((np.ones(S.nnz, np.int8), S.indices, S.indptr), shape=S.shape)
     A = around.adjacency()
     received = A.T @ S  # the shares of all rows that have i among their neighbors, label by label

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from labelance._validation import Data, MissingPolicy
+from labelance._validation import CategoricalFeatures, Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale, resolve_neighbors
 from labelance.sampling._base import BaseMultiLabelSampler
@@ -21,10 +21,12 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     k_neighbors: Any
     metric: str
     scale: Scale
+    categorical_features: CategoricalFeatures
     missing: MissingPolicy
     n_jobs: int | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "k_neighbors": [Interval(Integral, 1, None, closed="left"), HasMethods("kneighbors")],
         "metric": [str, callable],
         "scale": [StrOptions({"range", "standard"}), None],
@@ -32,6 +34,12 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         "missing": [StrOptions({"error", "distance"})],
         "n_jobs": [Integral, None],
     }
+
+    def _validation_options(self) -> dict[str, Any]:
+        return {"categorical_features": self.categorical_features, "missing": self.missing}
+
+    def _distance_options(self) -> dict[str, Any]:
+        return {**self._validation_options(), "scale": self.scale, "metric": self.metric}
 
     def _feature_metric(
         self, X: Any, categorical: np.ndarray, rows: np.ndarray | None = None

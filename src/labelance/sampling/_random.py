@@ -15,6 +15,7 @@ from labelance._validation import Data
 from labelance.imbalance import (
     NO_MEAN,
     MeanRatio,
+    Variant,
     formulas,
     irlbl_against_mean,
     mean_ir_of_counts,
@@ -73,12 +74,14 @@ class MLROS(BaseMultiLabelSampler):
         float asks instead for that ratio of rows with a label of "auto" to rows without it,
         and a dict from labels for a ratio (float) or a number of rows with the label (int);
         a label is then done when it has that many, be it through clones for another label. A
-        function of Y may return any of these.
-    static_max : bool, default=False
-        Hold every label against the count that the most frequent one had at the start, as
-        Mulan does, instead of the count that it has by now.
+        function of y may return any of these.
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and Mulan's program differ: IRLbl divides the count of the most
+        frequent label by now, or, in the program, the count that it had at the start.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -104,10 +107,10 @@ class MLROS(BaseMultiLabelSampler):
     its label's bag. Labels take their turns in column order, so the order of the columns
     matters.
 
-    Cost: O(ones of Y) for the plan, O(labels of the clones) for a draw, and the copying.
+    Cost: O(ones of y) for the plan, O(labels of the clones) for a draw, and the copying.
 
     How ours differs from known programs: IRLbl is that of the data so far, as it is defined,
-    where Mulan holds on to the first maximum (``static_max``). Like Mulan and unlike the
+    where Mulan holds on to the first maximum (``variant="mulan"``). Like Mulan and unlike the
     paper's listing, a label is tested before it clones, so one at the mean never does; that
     is at most one clone per label. The R package mldr.resampling does not bring the counts
     up to date, and stops at the first label that is done.
@@ -123,9 +126,9 @@ class MLROS(BaseMultiLabelSampler):
     >>> import numpy as np
     >>> from labelance.sampling import MLROS
     >>> X = np.arange(8.0)[:, np.newaxis]
-    >>> Y = np.array([[1, 0]] * 6 + [[0, 1]] + [[0, 0]])
+    >>> y = np.array([[1, 0]] * 6 + [[0, 1]] + [[0, 0]])
     >>> sampler = MLROS(random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> sampler.seed_indices_  # 6 / 1 is above the mean of 3.5, and 6 / 2 is not
     array([6])
     """
@@ -133,9 +136,10 @@ class MLROS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "static_max": ["boolean"],
+        "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -144,13 +148,15 @@ class MLROS(BaseMultiLabelSampler):
         *,
         sampling_ratio: float = 0.25,
         sampling_strategy: SamplingStrategy = "auto",
-        static_max: bool = False,
+        variant: Variant = "paper",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.sampling_ratio = sampling_ratio
         self.sampling_strategy = sampling_strategy
-        self.static_max = static_max
+        self.variant = variant
         self.random_state = random_state
+        self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLROSPlan:
         strategy = resolve_strategy(
@@ -178,7 +184,7 @@ class MLROS(BaseMultiLabelSampler):
             plan.counts.copy(),
             plan.mean_ir,
             plan.targets,
-            self.static_max,
+            self.variant == "mulan",
             numbers,
         )
         return draw_clones(data, clones, who="MLROS")
@@ -239,9 +245,6 @@ def _clone_in_turns(
     return clones[:made]
 
 
-Variant = Literal["protect", "bags"]
-
-
 @dataclass(frozen=True, eq=False)
 class Turns:
     """The majority labels, their cells label by label, all counts, and MeanIR.
@@ -264,7 +267,7 @@ class MLRUS(BaseMultiLabelSampler):
     """Multi-Label Random UnderSampling: deletes random rows that have no rare label.
 
     Rows with a minority label (IRLbl > MeanIR) are protected, and random rows are deleted
-    among the others. With ``variant="bags"`` the majority labels (IRLbl < MeanIR) take turns
+    among the others. Other variants let the majority labels (IRLbl < MeanIR) take turns
     instead, each deleting one of its rows, until its IRLbl is up to the mean.
 
     It helps where there are rows to spare, and it makes learning cheaper. It hurts where
@@ -275,19 +278,20 @@ class MLRUS(BaseMultiLabelSampler):
     ----------
     sampling_ratio : float, default=0.25
         At most floor(sampling_ratio * n) rows are deleted; fewer if no more can go.
-    variant : {"protect", "bags"}, default="protect"
-        The two readings of the paper that programs have: delete rows without minority
-        labels, or let majority labels delete rows of their own, whatever else these carry.
+    variant : {"paper", "bags", "mulan"}, default="paper"
+        "paper" deletes rows without minority labels. "bags", another reading of the paper,
+        lets majority labels delete rows of their own, whatever else these carry. "mulan" does
+        so by the counts of Mulan's program: IRLbl divides the count that the most frequent
+        label had at the start, instead of the count that it has by now.
     sampling_strategy : str, list or callable, default="auto"
-        For "protect", the labels whose rows are never deleted: "auto" and "minority" mean
+        For "paper", the labels whose rows are never deleted: "auto" and "minority" mean
         those with IRLbl above its mean, "imbalanced" those with ImR above its mean, "all"
-        every label; or names, numbers or a mask of labels; or a function of Y that returns
+        every label; or names, numbers or a mask of labels; or a function of y that returns
         any of these.
-    static_max : bool, default=False
-        For "bags": hold every label against the count that the most frequent one had at the
-        start, as Mulan does, instead of the count that it has by now.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -307,17 +311,17 @@ class MLRUS(BaseMultiLabelSampler):
 
     Notes
     -----
-    At least one row stays. "protect" draws its rows without replacement, in one call of the
-    generator's ``choice``. "bags" takes floor(sampling_ratio * n) uniform numbers at once;
+    At least one row stays. "paper" draws its rows without replacement, in one call of the
+    generator's ``choice``. The others take floor(sampling_ratio * n) uniform numbers at once;
     deletion number t is row floor(u_t * size) of its label's bag, in whose place the last
     row of the bag then comes, as in all other bags that have it. There labels take turns in
     column order, so the order of the columns matters.
 
-    Cost: O(ones of Y), and the copying.
+    Cost: O(ones of y), and the copying.
 
-    How ours differs from known programs: "protect" is the reading of the R package
+    How ours differs from known programs: "paper" is the reading of the R package
     mldr.resampling, which however draws with replacement and so deletes fewer rows than
-    asked for. "bags" with ``static_max=True`` is Mulan's.
+    asked for. "mulan" is Mulan's, which lets labels take turns.
 
     References
     ----------
@@ -330,20 +334,20 @@ class MLRUS(BaseMultiLabelSampler):
     >>> import numpy as np
     >>> from labelance.sampling import MLRUS
     >>> X = np.arange(8.0)[:, np.newaxis]
-    >>> Y = np.array([[1, 0]] * 6 + [[1, 1]] + [[0, 0]])
+    >>> y = np.array([[1, 0]] * 6 + [[1, 1]] + [[0, 0]])
     >>> sampler = MLRUS(sampling_ratio=0.5, random_state=0)
-    >>> X_kept, Y_kept = sampler.fit_resample(X, Y)
-    >>> Y_kept.sum(axis=0)  # the row with the rare label is still there
+    >>> X_kept, y_kept = sampler.fit_resample(X, y)
+    >>> y_kept.sum(axis=0)  # the row with the rare label is still there
     array([3, 1])
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
-        "variant": [StrOptions({"protect", "bags"})],
+        "variant": [StrOptions({"paper", "bags", "mulan"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "static_max": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -351,23 +355,23 @@ class MLRUS(BaseMultiLabelSampler):
         self,
         *,
         sampling_ratio: float = 0.25,
-        variant: Variant = "protect",
+        variant: Literal["paper", "bags", "mulan"] = "paper",
         sampling_strategy: SamplingStrategy = "auto",
-        static_max: bool = False,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.sampling_ratio = sampling_ratio
         self.variant = variant
         self.sampling_strategy = sampling_strategy
-        self.static_max = static_max
         self.random_state = random_state
+        self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> np.ndarray | Turns:
-        """Return the candidates ("protect") or the bags of the majority labels ("bags")."""
-        if self.variant == "protect":
+        """Return the candidates ("paper") or the bags of the majority labels."""
+        if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
             return np.flatnonzero(~rows_with(data.Y, kept))
-        refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="protect"')
+        refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         counts = formulas.label_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
         return _take_turns(data.Y, labels, counts, mean_ir_of_counts(counts))
@@ -392,7 +396,7 @@ class MLRUS(BaseMultiLabelSampler):
             plan.counts.copy(),
             np.bincount(plan.counts),
             plan.mean_ir,
-            self.static_max,
+            self.variant == "mulan",
             numbers,
         )
 

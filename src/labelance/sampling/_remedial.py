@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,8 +50,10 @@ class REMEDIAL(BaseMultiLabelSampler):
     sampling_strategy : str, list or callable, default="auto"
         The labels that go to the copies: "auto" and "minority" mean those with IRLbl above its
         mean, "imbalanced" those with ImR above its mean, "all" every label; or names, numbers
-        or a mask of labels; or a function of Y that returns any of these. Which rows are
+        or a mask of labels; or a function of y that returns any of these. Which rows are
         decoupled depends on their SCUMBLE alone.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -96,9 +98,9 @@ class REMEDIAL(BaseMultiLabelSampler):
     >>> import numpy as np
     >>> from labelance.sampling import REMEDIAL
     >>> X = np.arange(5.0)[:, np.newaxis]
-    >>> Y = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [0, 0]])
-    >>> X_new, Y_new = REMEDIAL().fit_resample(X, Y)
-    >>> np.column_stack([X_new, Y_new]).astype(int)
+    >>> y = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [0, 0]])
+    >>> X_new, y_new = REMEDIAL().fit_resample(X, y)
+    >>> np.column_stack([X_new, y_new]).astype(int)
     array([[0, 1, 0],
            [1, 1, 0],
            [2, 1, 0],
@@ -112,6 +114,7 @@ class REMEDIAL(BaseMultiLabelSampler):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "drop_empty": ["boolean"],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
@@ -123,10 +126,12 @@ class REMEDIAL(BaseMultiLabelSampler):
         threshold: float | None = None,
         drop_empty: bool = False,
         sampling_strategy: SamplingStrategy = "auto",
+        verbose: int = 0,
     ) -> None:
         self.threshold = threshold
         self.drop_empty = drop_empty
         self.sampling_strategy = sampling_strategy
+        self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
         rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="REMEDIAL")
@@ -215,6 +220,8 @@ class RemedialHwR(BaseMultiLabelSampler):
         Whether to leave out rows without labels that decoupling makes.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
+    verbose : int, default=0
+        Above 0, prints how many rows are added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -224,7 +231,8 @@ class RemedialHwR(BaseMultiLabelSampler):
         Rows above the threshold whose labels are all on one side.
     seed_indices_ : ndarray of shape (n_new,)
         For every row after the original ones, the row of X it comes from: the row that it
-        copies, or its seed. With ``grow_bags`` of MLSMOTE also synthetic rows of the result.
+        copies, or its seed. With MLSMOTE's
+        ``variant="mulan"`` also synthetic rows of the result.
     sample_indices_ : ndarray
         The original rows that were kept, if the resampler deletes rows.
     constant_labels_ : ndarray
@@ -245,7 +253,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     Other attributes are the resampler's, with an entry for each copy first: a copy has itself
     as reference, -1 as label and 0 as position. How X is opened (``categorical_features``,
     ``missing``) is the resampler's matter as well. A function as its ``sampling_strategy`` is
-    given Y as it came, before rows are decoupled.
+    given y as it came, before rows are decoupled.
 
     Cost: that of the resampler on n plus the decoupled rows.
 
@@ -265,12 +273,12 @@ class RemedialHwR(BaseMultiLabelSampler):
     >>> from labelance.sampling import MLSMOTE, RemedialHwR
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 4))
-    >>> Y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
     >>> sampler = RemedialHwR(resampler=MLSMOTE(k_neighbors=3), random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> len(sampler.decoupled_indices_), len(X_new)
     (10, 119)
-    >>> Y.sum(axis=0), Y_new.sum(axis=0)  # only the rare label was repeated
+    >>> y.sum(axis=0), y_new.sum(axis=0)  # only the rare label was repeated
     (array([46, 18,  9]), array([46, 18, 18]))
     """
 
@@ -288,6 +296,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
         "resampler": [BaseMultiLabelSampler, None],
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "drop_empty": ["boolean"],
@@ -301,11 +310,13 @@ class RemedialHwR(BaseMultiLabelSampler):
         threshold: float | None = None,
         drop_empty: bool = False,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.resampler = resampler
         self.threshold = threshold
         self.drop_empty = drop_empty
         self.random_state = random_state
+        self.verbose = verbose
 
     def _default_resampler(self) -> BaseMultiLabelSampler:
         return MLSMOTE()
@@ -313,16 +324,11 @@ class RemedialHwR(BaseMultiLabelSampler):
     def _second(self) -> BaseMultiLabelSampler:
         return self._default_resampler() if self.resampler is None else self.resampler
 
-    # Validation asks these of every sampler, and has defaults for a resampler without them.
-    @property
-    def categorical_features(self) -> Any:
-        """The resampler's nominal features."""
-        return self._second().categorical_features
+    def _validation_options(self) -> dict[str, Any]:
+        return self._second()._validation_options()
 
-    @property
-    def missing(self) -> Any:
-        """What the resampler does about missing values."""
-        return self._second().missing
+    def _distance_options(self) -> dict[str, Any]:
+        return self._second()._distance_options()
 
     def _plan(self, data: Data, neighborhood: None) -> RemedialHwRPlan:
         resampler = clone(self._second())
@@ -334,7 +340,8 @@ class RemedialHwR(BaseMultiLabelSampler):
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
     def _draw(self, data: Data, plan: RemedialHwRPlan, rng: np.random.Generator) -> Draw:
-        second = plan.resampler._draw(plan.data, plan.details, rng)
+        # Samplers that return containers were refused.
+        second = cast(Draw, plan.resampler._draw(plan.data, plan.details, rng))
         n, rows = data.n_samples, _rows(plan.decoupling, data.n_samples)
         chosen = _rows(second, len(rows))
         Y_rows = plan.data.Y[chosen] if second.Y_rows is None else second.Y_rows
@@ -357,7 +364,7 @@ class RHwRSMT(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLSMOTE` with its defaults unless given.
-    threshold, drop_empty, random_state
+    threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -366,8 +373,8 @@ class RHwRSMT(RemedialHwR):
     >>> import numpy as np
     >>> from labelance.sampling import RHwRSMT
     >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
-    >>> X_new, Y_new = RHwRSMT(random_state=0).fit_resample(X, Y)
+    >>> X, y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
+    >>> X_new, y_new = RHwRSMT(random_state=0).fit_resample(X, y)
     >>> len(X_new) > len(X)
     True
     """
@@ -380,7 +387,7 @@ class RHwROS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLROS` with its defaults unless given.
-    threshold, drop_empty, random_state
+    threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -389,9 +396,9 @@ class RHwROS(RemedialHwR):
     >>> import numpy as np
     >>> from labelance.sampling import RHwROS
     >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
+    >>> X, y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
     >>> sampler = RHwROS(random_state=0)
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> bool((X_new[50:] == X[sampler.seed_indices_]).all())
     True
     """
@@ -407,7 +414,7 @@ class RHwHUS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLeNN` with its defaults unless given.
-    threshold, drop_empty, random_state
+    threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -416,9 +423,9 @@ class RHwHUS(RemedialHwR):
     >>> import numpy as np
     >>> from labelance.sampling import RHwHUS
     >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
+    >>> X, y = rng.random((50, 3)), (rng.random((50, 3)) < [0.6, 0.3, 0.1]).astype(int)
     >>> sampler = RHwHUS()
-    >>> X_new, Y_new = sampler.fit_resample(X, Y)
+    >>> X_new, y_new = sampler.fit_resample(X, y)
     >>> len(sampler.sample_indices_) < len(X)
     True
     """

@@ -76,7 +76,7 @@ def resolve_strategy(
         (ImR > MeanImR), "all"; a ratio that every label of the sampler's own rule should
         reach, of the rows that the sampler makes to all others; names, numbers or a mask of
         labels; a mapping from labels to such a ratio (float) or to a number of rows (int); or
-        a function of Y that returns any of these.
+        a function of y that returns any of these.
     data : Data
         Clean data; frames bring the names.
     auto : callable
@@ -221,7 +221,7 @@ def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.nd
         if listed.shape != (q,):
             raise InputError(
                 "sampling_strategy as a mask has one entry for every label",
-                f"it has shape {listed.shape} and Y has {q} labels",
+                f"it has shape {listed.shape} and y has {q} labels",
                 "Pass label numbers or names instead, or a mask of the right length",
             )
         return listed
@@ -237,8 +237,8 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
     if isinstance(label, (int, np.integer)) and -q <= label < q:
         return int(label) % q
     raise InputError(
-        "sampling_strategy names labels of Y",
-        f"Y has no label {label!r}",
+        "sampling_strategy names labels of y",
+        f"y has no label {label!r}",
         f"Use numbers from 0 to {q - 1}" + (", or the column names" if names else ""),
     )
 

@@ -20,12 +20,12 @@ WeightKind = Literal["balanced", "positive"]
 Floats = NDArray[np.float64]
 
 
-def label_weights(Y: Any, *, kind: WeightKind = "balanced") -> Floats:
+def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
     """Return a weight for the absence and one for the presence of every label.
 
     Parameters
     ----------
-    Y : array-like, sparse or data frame of shape (n_samples, n_labels)
+    y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
     kind : {"balanced", "positive"}, default="balanced"
         "balanced" gives both classes of a label the same total weight, and all its cells the
@@ -45,23 +45,23 @@ def label_weights(Y: Any, *, kind: WeightKind = "balanced") -> Floats:
 
     Notes
     -----
-    Cost: O(ones of Y).
+    Cost: O(ones of y).
 
     Examples
     --------
     >>> import numpy as np
     >>> from labelance.sampling import label_weights
-    >>> Y = np.array([[1, 0], [0, 0], [0, 0], [0, 0]])
-    >>> label_weights(Y).round(2).tolist()
+    >>> y = np.array([[1, 0], [0, 0], [0, 0], [0, 0]])
+    >>> label_weights(y).round(2).tolist()
     [[0.67, 2.0], [1.0, 1.0]]
-    >>> label_weights(Y, kind="positive").tolist()
+    >>> label_weights(y, kind="positive").tolist()
     [[1.0, 3.0], [1.0, 1.0]]
     """
     if kind not in get_args(WeightKind):
         raise InputError(
             "kind is 'balanced' or 'positive'", f"{kind!r} came", "Choose one of these"
         )
-    clean = validate_labels(Y, who="label_weights").Y
+    clean = validate_labels(y, who="label_weights").Y
     n, ones = clean.shape[0], formulas.label_counts(clean)
     counts = np.column_stack([n - ones, ones])
     weights = np.ones(counts.shape)
@@ -75,7 +75,7 @@ def label_weights(Y: Any, *, kind: WeightKind = "balanced") -> Floats:
 
 def sample_weights(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     floor: float = 0.1,
     k_neighbors: Any = 5,
@@ -95,7 +95,7 @@ def sample_weights(
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
-    Y : array, sparse matrix or data frame of shape (n_samples, n_labels)
+    y : array, sparse matrix or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
     floor : float, default=0.1
         The weight of a row without any minority cell worth extending: of the weight of all
@@ -132,8 +132,8 @@ def sample_weights(
     >>> from labelance.sampling import sample_weights
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 4))
-    >>> Y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
-    >>> weights = sample_weights(X, Y)
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> weights = sample_weights(X, y)
     >>> round(weights.mean(), 9), round(weights.min(), 9)
     (np.float64(1.0), np.float64(0.1))
     """
@@ -149,7 +149,7 @@ def sample_weights(
         missing=missing,
         n_jobs=n_jobs,
     )
-    w = sampler.plan(X, Y, neighborhood=neighborhood).details.local.weights
+    w = sampler.plan(X, y, neighborhood=neighborhood).details.local.weights
     return floor + (1 - floor) * w / w.mean()
 
 
@@ -273,6 +273,6 @@ def _checked_weights(weights: Any) -> np.ndarray:
         raise InputError(
             "weights is a list of one number from 0 on for every row",
             came,
-            "Make them with labelance.sampling.sample_weights(X, Y)",
+            "Make them with labelance.sampling.sample_weights(X, y)",
         )
     return values

@@ -255,7 +255,29 @@ class Family:
     @property
     def seed_key(self) -> int:
         """Return a number for the random streams, the same in every process and release."""
-        return stable_hash([self.sampler and self.sampler.document(), self.bootstrap])
+        sampler = self.sampler and _with_first_names(self.sampler.document())
+        return stable_hash([sampler, self.bootstrap])
+
+
+# Random streams are numbered by the names that parameters had when results were first kept, so that
+# a renamed parameter leaves the results as they are.
+_FIRST_NAMES: dict[tuple[Any, Any], dict[str, Any]] = {
+    ("MLSOL", "paper"): {"rare_rule": "paper"},
+    ("MLSOL", "mulan"): {"rare_rule": "mulan"},
+    ("MLSMOTE", "mulan"): {"grow_bags": True, "at_least_mean": True, "vote_includes_seed": True},
+}
+
+
+def _with_first_names(component: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a component's document with ``variant`` as it was once written, also inside."""
+    named: dict[str, Any] = {
+        name: _with_first_names(value) if isinstance(value, Mapping) else value
+        for name, value in component.items()
+    }
+    first = _FIRST_NAMES.get((named.get("class"), named.get("variant")))
+    if first:
+        named = {name: value for name, value in named.items() if name != "variant"} | first
+    return named
 
 
 def document(value: Any) -> dict[str, Any]:

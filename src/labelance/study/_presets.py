@@ -30,9 +30,7 @@ SMALL_DATASETS = ("flags", "genbase", "medical", "cal500", "scene", "yeast", "en
 _MLSMOTE = {
     "k_neighbors": 5,
     "scale": "range",
-    "grow_bags": True,
-    "at_least_mean": True,
-    "vote_includes_seed": True,
+    "variant": "mulan",
 }
 
 
@@ -62,7 +60,7 @@ def paper_methods(*, mulan: bool = False) -> tuple[Method, ...]:
         "RHwRSMT": Component("RHwRSMT", {"resampler": {"class": "MLSMOTE", **_MLSMOTE}}),
         "MLSOL": Component(
             "MLSOL",
-            {"sampling_ratio": 0.3, "k_neighbors": 5, "scale": "range", "rare_rule": rule},
+            {"sampling_ratio": 0.3, "k_neighbors": 5, "scale": "range", "variant": rule},
         ),
     }
     singles = [Method(name, sampler) for name, sampler in samplers.items()]

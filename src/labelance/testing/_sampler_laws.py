@@ -211,7 +211,7 @@ def check_one_plan_many_draws(sampler: Any, traits: SamplerTraits) -> None:
     for seed in (0, 1):
         draw = plan.draw(seed)
         result = seeded(sampler, seed).fit_resample(X, Y)
-        assert _same((draw.X, draw.Y), result), "a draw differs from fit_resample"
+        assert _same((draw.X, draw.y), result), "a draw differs from fit_resample"
 
 
 def _same(one: tuple[Any, Any], two: tuple[Any, Any]) -> bool:

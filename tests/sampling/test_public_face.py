@@ -1,0 +1,96 @@
+"""What all samplers share: names of arguments, verbose, sources of rows, where to import them."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import labelance
+from labelance import sampling
+from labelance.sampling import (
+    MLROS,
+    BaseMultiLabelSampler,
+    FunctionSampler,
+    SamplerSequence,
+    all_samplers,
+)
+from labelance.testing import sampler_data
+
+
+def drop_every_third_row(X, y):
+    keep = np.arange(len(X)) % 3 > 0
+    return X[keep], y[keep]
+
+
+SAMPLERS = [
+    *(kind() for kind in all_samplers().values()),
+    FunctionSampler(drop_every_third_row),
+    FunctionSampler(drop_every_third_row, validate=False),
+    SamplerSequence([MLROS(), FunctionSampler(drop_every_third_row)]),
+]
+every_sampler = pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+
+
+def seeded(sampler):
+    sampler = clone(sampler)
+    return sampler.set_params(random_state=0) if "random_state" in sampler.get_params() else sampler
+
+
+@every_sampler
+def test_arguments_are_called_as_in_imbalanced_learn(sampler):
+    X, y = sampler_data()
+    by_place, by_name = seeded(sampler), seeded(sampler)
+    for one, two in zip(by_place.fit_resample(X, y), by_name.fit_resample(X=X, y=y)):
+        np.testing.assert_array_equal(one, two)
+    seeded(sampler).fit(X=X, y=y)
+    drawn = seeded(sampler).plan(X=X, y=y).draw(0)
+    assert len(drawn.X) == len(drawn.y) == len(drawn.source_rows)
+
+
+@every_sampler
+def test_verbose_says_in_one_line_what_was_done(sampler, capsys):
+    X, y = sampler_data()
+    assert sampler.get_params()["verbose"] == 0
+    seeded(sampler).fit_resample(X, y)
+    assert capsys.readouterr().out == ""
+    X_new, _ = seeded(sampler).set_params(verbose=1).fit_resample(X, y)
+    (line,) = capsys.readouterr().out.splitlines()
+    n, n_after, added, deleted = map(int, re.findall(r"\d+", line.partition("total")[0]))
+    assert line.startswith(f"[{type(sampler).__name__}] ")
+    assert (n, n_after) == (len(X), len(X_new))
+    assert n + added - deleted == n_after
+
+
+@every_sampler
+def test_every_row_of_a_draw_has_a_source(sampler):
+    X, y = sampler_data()
+    drawn = seeded(sampler).plan(X, y).draw(0)
+    old = drawn.source_rows >= 0
+    np.testing.assert_array_equal(drawn.X[old], X[drawn.source_rows[old]])
+    assert old[drawn.is_original].all()
+    originals = drawn.source_rows[drawn.is_original]
+    assert len(np.unique(originals)) == len(originals)
+
+
+@every_sampler
+def test_explanations_count_every_label(sampler):
+    X, y = sampler_data()
+    told = seeded(sampler).explain(X=X, y=y)
+    _, y_new = seeded(sampler).fit_resample(X, y)
+    np.testing.assert_array_equal(told.gained - told.lost, y_new.sum(axis=0) - y.sum(axis=0))
+
+
+def test_samplers_are_importable_from_labelance_itself():
+    public = [getattr(sampling, name) for name in sampling.__all__]
+    kinds = [
+        kind
+        for kind in public
+        if isinstance(kind, type)
+        and issubclass(kind, BaseMultiLabelSampler)
+        and kind is not BaseMultiLabelSampler
+    ]
+    assert len(kinds) == 17
+    for kind in kinds:
+        assert kind.__name__ in dir(labelance)
+        assert getattr(labelance, kind.__name__) is kind
