@@ -74,12 +74,12 @@ def test_a_page_with_a_wrong_block_fails(tmp_path):
 def test_the_reference_has_every_room():
     page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^   labelance\.([a-z_]+)$", page, re.MULTILINE)) == {
-        *labelance._ROOMS,
+        *labelance._PACKAGES,
         "show_versions",
     }
 
 
-@pytest.mark.parametrize("room", labelance._ROOMS)
+@pytest.mark.parametrize("room", labelance._PACKAGES)
 def test_every_public_name_of_a_room_has_a_docstring(room):
     module = import_module(f"labelance.{room}")
     for name in module.__all__:

@@ -224,7 +224,7 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
     <BLANKLINE>
     [[methods]]
     name = "MLSOL"
-    sampler = {class = "MLSOL", k_neighbors = 5, variant = "paper", ...}
+    sampler = {class = "MLSOL", k_neighbors = 5, sampling_ratio = 0.3, ...}
     <BLANKLINE>
     """
     plan = plan_of(study)
