@@ -75,7 +75,7 @@ def test_one_member_gives_the_single_models_scores(data):
     X, Y = data
     model = EMLS(TREE, MLSOL(), n_estimators=1, random_state=0).fit(X, Y)
     drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(1)[0])
-    single = clone(TREE).fit(drawn.X, drawn.Y)
+    single = clone(TREE).fit(drawn.X, drawn.y)
     assert_array_equal(model.predict_proba(X), label_scores(single, X))
 
 

@@ -154,7 +154,7 @@ def test_one_label_has_no_couples(small):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(COCOA(random_state=0), "own_rule")
+    pass_scikit_learn_checks(COCOA(random_state=0), "own_rule", "draws_rows")
 
 
 @pytest.mark.data

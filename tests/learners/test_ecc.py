@@ -191,4 +191,4 @@ def test_cardinality_predicts_about_as_many_labels_as_there_are():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(ECC(n_estimators=3, random_state=0), "sure")
+    pass_scikit_learn_checks(ECC(n_estimators=3, random_state=0), "sure", "draws_rows")

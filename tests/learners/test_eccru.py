@@ -152,7 +152,8 @@ def test_thresholds_maximise_f_on_all_training_rows(search, variant, estimator, 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
-    pass_scikit_learn_checks(ECCRU3(n_estimators=3, random_state=0), "own_rule", "sure")
+    learner = ECCRU3(n_estimators=3, random_state=0)
+    pass_scikit_learn_checks(learner, "own_rule", "sure", "draws_rows")
 
 
 @pytest.mark.data

@@ -38,7 +38,11 @@ TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
 
 @pytest.mark.parametrize(
     ("learner", "cannot"),
-    [(CLONES, ["sure"]), (BAGS, ["own_rule", "sure"]), (TUNED, ["own_rule", "sure"])],
+    [
+        (CLONES, ["sure"]),
+        (BAGS, ["own_rule", "sure", "draws_rows"]),
+        (TUNED, ["own_rule", "sure", "draws_rows"]),
+    ],
     ids=["EMLS", "bagging", "LabelThresholds"],
 )
 def test_scikit_learn_checks_of_ensembles(learner, cannot, pass_scikit_learn_checks):

@@ -21,6 +21,7 @@ from labelance._validation._data import (
     validate_groups,
     validate_labels,
     validate_like,
+    validate_weights,
 )
 from labelance._validation._predictions import (
     Predicted,
@@ -50,4 +51,5 @@ __all__ = [
     "validate_like",
     "validate_predictions",
     "validate_scores",
+    "validate_weights",
 ]

@@ -424,6 +424,33 @@ def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
     return group_of
 
 
+def validate_weights(
+    sample_weight: Any, n: int, *, who: str
+) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    """Return the rows with a weight (None: all), and their weights (None: all are 1).
+
+    Rows of weight 0 are as if they were not there, and equal weights of 1 as if they were not
+    given: so both hold to the last bit for every learner.
+    """
+    if sample_weight is None:
+        return None, None
+    asked = f"{who} needs one weight for every row, 0 or larger"
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise InputError(
+            asked, f"sample_weight has shape {weight.shape} and X {n} rows", "Pass one per row"
+        )
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise InputError(
+            asked, "some are negative, missing or infinite", "Clip them: np.clip(weights, 0, None)"
+        )
+    rows = np.flatnonzero(weight)
+    if len(rows) == 0:
+        raise InputError(asked, "all weights are zero", "Give some row a positive weight")
+    kept = weight[rows]
+    return None if len(rows) == n else rows, None if (kept == 1).all() else kept
+
+
 def check_positive(name: str, value: Any, *, who: str) -> int:
     """Return the parameter ``name`` if it is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

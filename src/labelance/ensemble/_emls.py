@@ -13,7 +13,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, Source, make_source
 from labelance.exceptions import InputError
-from labelance.learners import Objective, ThresholdSearch, TunedClassifier, Variant, relevance
+from labelance.learners import (
+    Objective,
+    ThresholdSearch,
+    TunedClassifier,
+    Variant,
+    Weights,
+    relevance,
+)
 from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
 
@@ -127,10 +134,10 @@ class EMLS(TunedClassifier):
             return self._own_sampler()
         return self.sampler
 
-    def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
+    def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
         self._refuse_oob_without_rows_left_out()
         self._refuse_bags_beside_other_changes()
-        source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap)
+        source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(self.estimator, source, stream)
             for stream in rng.spawn(self.n_estimators)
@@ -145,10 +152,10 @@ class EMLS(TunedClassifier):
         return total / len(self.estimators_)
 
     def _tuning_scores(
-        self, data: Data, X: Any, Y: Any, rng: np.random.Generator
+        self, data: Data, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.threshold_data != "oob":
-            return super()._tuning_scores(data, X, Y, rng)
+            return super()._tuning_scores(data, X, Y, weight, rng)
         return self._out_of_bag_scores(data, X)
 
     def _out_of_bag_scores(self, data: Data, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -207,7 +214,8 @@ class EMLS(TunedClassifier):
 
 def _fit_member(estimator: Any, source: Source, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     drawn = source.draw(rng)
-    return clone(estimator).fit(drawn.X, drawn.Y), drawn.left_out
+    options = {} if drawn.weight is None else {"sample_weight": drawn.weight}
+    return clone(estimator).fit(drawn.X, drawn.Y, **options), drawn.left_out
 
 
 class EMLSOL(EMLS):

@@ -8,7 +8,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance.learners import Objective, ThresholdSearch, TunedClassifier, Variant, relevance
+from labelance.learners import (
+    Objective,
+    ThresholdSearch,
+    TunedClassifier,
+    Variant,
+    Weights,
+    relevance,
+)
 
 
 class LabelThresholds(TunedClassifier):
@@ -79,8 +86,9 @@ class LabelThresholds(TunedClassifier):
         self.variant = variant
         self.random_state = random_state
 
-    def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
-        self.estimator_ = clone(self.estimator).fit(X, Y)
+    def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
+        options = {} if weight is None else {"sample_weight": weight}
+        self.estimator_ = clone(self.estimator).fit(X, Y, **options)
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)

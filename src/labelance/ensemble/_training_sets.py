@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -10,6 +11,8 @@ from sklearn.base import clone
 
 from labelance._arrays import take_rows
 from labelance._utils import set_random_states
+from labelance.exceptions import InputError
+from labelance.learners import Weights
 from labelance.sampling import BaseMultiLabelSampler
 
 BootstrapKind = Literal[False, True, "beside"]
@@ -22,6 +25,7 @@ class TrainingSet:
     X: Any
     Y: Any
     left_out: np.ndarray
+    weight: Weights = None
 
 
 class Source(Protocol):
@@ -33,54 +37,68 @@ class Source(Protocol):
 class EveryRow:
     """No sampling: the rows as they are."""
 
-    def __init__(self, X: Any, Y: Any) -> None:
-        self.X, self.Y = X, Y
+    def __init__(self, X: Any, Y: Any, weight: Weights = None) -> None:
+        self.X, self.Y, self.weight = X, Y, weight
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
-        return TrainingSet(self.X, self.Y, np.empty(0, dtype=np.int64))
+        return TrainingSet(self.X, self.Y, np.empty(0, dtype=np.int64), self.weight)
 
 
 class OnePlan:
     """A sampler of ours: one plan, which holds all that is not chance, and a draw a member."""
 
     def __init__(
-        self, sampler: BaseMultiLabelSampler, X: Any, Y: Any, neighborhood: Any = None
+        self,
+        sampler: BaseMultiLabelSampler,
+        X: Any,
+        Y: Any,
+        neighborhood: Any = None,
+        weight: Weights = None,
     ) -> None:
         self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
+        self.weight, self.n = weight, Y.shape[0]
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn, n = self.plan.draw(rng), self.plan.n_samples
-        kept = drawn.provenance.get("sample_indices_", np.arange(n))
-        return TrainingSet(drawn.X, drawn.y, np.setdiff1d(np.arange(n), kept))
+        drawn = self.plan.draw(rng)
+        kept = drawn.provenance.get("sample_indices_", np.arange(self.n))
+        return TrainingSet(
+            drawn.X,
+            drawn.y,
+            np.setdiff1d(np.arange(self.n), kept),
+            _inherit(self.weight, drawn.provenance, drawn.y.shape[0], self.plan.sampler),
+        )
 
 
 class ForeignSampler:
     """Any other object with ``fit_resample``: called anew for every member."""
 
-    def __init__(self, sampler: Any, X: Any, Y: Any) -> None:
-        self.sampler, self.X, self.Y = sampler, X, Y
+    def __init__(self, sampler: Any, X: Any, Y: Any, weight: Weights = None) -> None:
+        self.sampler, self.X, self.Y, self.weight = sampler, X, Y, weight
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         sampler = set_random_states(clone(self.sampler), rng)
         X, Y = sampler.fit_resample(self.X, self.Y)
-        kept = getattr(sampler, "sample_indices_", None)
-        n = self.Y.shape[0]
-        left_out = np.empty(0, dtype=np.int64) if kept is None else np.setdiff1d(range(n), kept)
-        return TrainingSet(X, Y, left_out)
+        n, told = self.Y.shape[0], {}
+        left_out = np.empty(0, dtype=np.int64)
+        if hasattr(sampler, "sample_indices_"):
+            told = {"sample_indices_": sampler.sample_indices_}
+            left_out = np.setdiff1d(range(n), sampler.sample_indices_)
+        return TrainingSet(X, Y, left_out, _inherit(self.weight, told, Y.shape[0], sampler))
 
 
 class Bootstrap:
     """Rows drawn with replacement first; then the sampler, planned on each bag of rows."""
 
-    def __init__(self, sampler: Any, X: Any, Y: Any) -> None:
-        self.sampler, self.X, self.Y = sampler, X, Y
+    def __init__(self, sampler: Any, X: Any, Y: Any, weight: Weights = None) -> None:
+        self.sampler, self.X, self.Y, self.weight = sampler, X, Y, weight
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         n = self.Y.shape[0]
         rows = np.sort(rng.integers(n, size=n))
-        bag = make_source(self.sampler, take_rows(self.X, rows), take_rows(self.Y, rows))
-        drawn = bag.draw(rng)
-        return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), rows))
+        weight = None if self.weight is None else self.weight[rows]
+        X, Y = take_rows(self.X, rows), take_rows(self.Y, rows)
+        drawn = make_source(self.sampler, X, Y, weight=weight).draw(rng)
+        return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), rows), drawn.weight)
 
 
 class Beside:
@@ -94,7 +112,10 @@ class Beside:
         bag = np.sort(rng.integers(n, size=n))
         rows = np.concatenate([bag, np.arange(n, drawn.Y.shape[0])])
         return TrainingSet(
-            take_rows(drawn.X, rows), take_rows(drawn.Y, rows), np.setdiff1d(np.arange(n), bag)
+            take_rows(drawn.X, rows),
+            take_rows(drawn.Y, rows),
+            np.setdiff1d(np.arange(n), bag),
+            None if drawn.weight is None else drawn.weight[rows],
         )
 
 
@@ -105,17 +126,43 @@ def make_source(
     *,
     bootstrap: BootstrapKind = False,
     neighborhood: Any = None,
+    weight: Weights = None,
 ) -> Source:
     """Choose the source for a sampler: ours, somebody's, or none.
 
     Neighbors of the rows of X found before serve one plan on these rows, and nothing else.
     """
     if bootstrap == "beside" and sampler is not None:
-        return Beside(make_source(sampler, X, Y, neighborhood=neighborhood), Y.shape[0])
+        all_rows = make_source(sampler, X, Y, neighborhood=neighborhood, weight=weight)
+        return Beside(all_rows, Y.shape[0])
     if bootstrap:
-        return Bootstrap(sampler, X, Y)
+        return Bootstrap(sampler, X, Y, weight)
     if sampler is None:
-        return EveryRow(X, Y)
+        return EveryRow(X, Y, weight)
     if isinstance(sampler, BaseMultiLabelSampler):
-        return OnePlan(sampler, X, Y, neighborhood)
-    return ForeignSampler(sampler, X, Y)
+        return OnePlan(sampler, X, Y, neighborhood, weight)
+    return ForeignSampler(sampler, X, Y, weight)
+
+
+def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampler: Any) -> Weights:
+    """Return the weights of drawn rows: kept rows keep theirs, new ones have those of their seeds.
+
+    A seed may be a new row itself (MLSMOTE with growing bags); then its own seed counts.
+    """
+    if weight is None:
+        return None
+    n = len(weight)
+    kept = np.asarray(provenance.get("sample_indices_", np.arange(n)))
+    seeds = np.asarray(provenance.get("seed_indices_", np.empty(0, dtype=np.int64)))
+    origin = provenance.get("origin_indices_")
+    if origin is None:
+        while (seeds >= n).any():
+            seeds = np.where(seeds >= n, seeds[np.maximum(seeds - n, 0)], seeds)
+        origin = np.concatenate([kept, seeds])
+    if len(origin) != n_drawn or (origin < 0).any():
+        raise InputError(
+            "With sample_weight, every row of a sampler must tell where its weight comes from",
+            f"{type(sampler).__name__} does not say which rows it kept or made new ones from",
+            "Use a sampler of labelance.sampling that does, or leave the weights out",
+        )
+    return weight[origin]

@@ -1,6 +1,6 @@
 """Learners for imbalanced multi-label data."""
 
-from labelance.learners._base import BaseMultiLabelClassifier, all_learners
+from labelance.learners._base import BaseMultiLabelClassifier, WeightedClassifier, all_learners
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._chains import ChainPlan, fit_clone_chains
 from labelance.learners._clr import CalibratedLabelRanking
@@ -14,6 +14,7 @@ from labelance.learners._reduction import (
     CloneTrainer,
     Constant,
     Rows,
+    Weights,
     split_labelsets,
     split_powerset,
 )

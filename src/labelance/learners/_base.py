@@ -12,18 +12,26 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._validation import CategoricalFeatures, Data, validate_data, validate_like
-from labelance.learners._reduction import Rows, Trainer, make_trainer
+from labelance._arrays import take_rows
+from labelance._validation import (
+    CategoricalFeatures,
+    Data,
+    validate_data,
+    validate_like,
+    validate_weights,
+)
+from labelance.exceptions import InputError
+from labelance.learners._reduction import Rows, Trainer, Weights, make_trainer
 from labelance.learners.tree import C45Classifier
 
 
 class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of learners for (n, q) indicator targets.
 
-    A subclass gives ``_fit`` and ``_scores``, and ``_decide`` where its rule is not
+    A subclass gives ``_fit`` and ``_scores``, and ``_predict`` where its rule is not
     "score >= 0.5". Rows reach ``_fit`` twice: clean (``data.X``), for compiled code, and as
     the user gave them (``X``), for estimators of others, which may want their data frames.
     """
@@ -46,6 +54,11 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self : object
             The fitted learner.
         """
+        self._fit(self._open_training(X, y), X)
+        return self
+
+    def _open_training(self, X: Any, y: Any) -> Data:
+        """Validate training rows, and set what is known of them."""
         data = validate_data(
             X,
             y,
@@ -59,8 +72,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
-        self._fit(data, X)
-        return self
+        return data
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return a score in [0, 1] for every row and label.
@@ -124,7 +136,59 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         return tags
 
 
-class LearnerWithEstimator(BaseMultiLabelClassifier):
+class WeightedClassifier(BaseMultiLabelClassifier):
+    """Base of learners whose rows may have weights, which they hand to their estimators."""
+
+    estimator: Any
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedClassifier:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features. NaN is passed on to estimators that take it.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, such as :func:`labelance.sampling.sample_weights` gives, if the
+            estimator takes weights. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        if sample_weight is not None:
+            self._refuse_estimator_without_weights()
+        rows, weight = validate_weights(sample_weight, _num_samples(X), who=type(self).__name__)
+        if rows is not None:
+            X, y = take_rows(X, rows), take_rows(y, rows)
+        self._fit(self._open_training(X, y), X, weight)
+        return self
+
+    @abstractmethod
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        """Learn from clean data and the weights of its rows, None if all are 1."""
+
+    @property
+    def weights_count_rows(self) -> bool:
+        """Say whether a row of weight w always counts like w equal rows."""
+        return False
+
+    def _refuse_estimator_without_weights(self) -> None:
+        if isinstance(self.estimator, WeightedClassifier):
+            self.estimator._refuse_estimator_without_weights()
+        elif self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise InputError(
+                f"{type(self).__name__} hands sample_weight to its estimator",
+                f"{type(self.estimator).__name__} takes no weights",
+                "Use an estimator whose fit has sample_weight, or leave the weights out",
+            )
+
+
+class LearnerWithEstimator(WeightedClassifier):
     """Base of learners with ``estimator``, ``categorical_features`` and ``n_jobs``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,8 +208,11 @@ class LearnerWithEstimator(BaseMultiLabelClassifier):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    def _trainer(self, data: Data, X: Any) -> Trainer:
-        return make_trainer(self.estimator, Rows(data.X, X), self._schema)
+    def _grows_c45(self) -> bool:
+        return self.estimator is None or type(self.estimator) is C45Classifier
+
+    def _trainer(self, data: Data, X: Any, weight: Weights) -> Trainer:
+        return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

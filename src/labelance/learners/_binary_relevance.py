@@ -8,7 +8,7 @@ import numpy as np
 
 from labelance._validation import Data
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, split_labels
+from labelance.learners._reduction import Rows, Weights, split_labels
 
 
 class BinaryRelevance(LearnerWithEstimator):
@@ -69,9 +69,13 @@ class BinaryRelevance(LearnerWithEstimator):
     x0 > 2: 1 (5)
     """
 
-    def _fit(self, data: Data, X: Any) -> None:
+    @property
+    def weights_count_rows(self) -> bool:
+        return self._grows_c45()
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         split = split_labels(data.Y)
-        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:

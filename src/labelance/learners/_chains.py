@@ -161,21 +161,21 @@ def fit_clone_chains(
     Classifiers of others get X as numbers too, for the labels have to be appended to it.
     """
     chains = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_chain)(trainer.estimator, trainer.rows.clean, Y, plan, features)
-        for plan in plans
+        delayed(_fit_chain)(trainer, Y, plan, features) for plan in plans
     )
     return CloneChains(chains, Y.shape[1])
 
 
 def _fit_chain(
-    estimator: Any, X: Any, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
+    whole: CloneTrainer, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
 ) -> Chain:
-    labels, models = Labels(Y), []
+    X, labels, models = whole.rows.clean, Labels(Y), []
     before = np.empty(Y.shape, dtype=np.int8)
     for t, label in enumerate(plan.labels):
         present, wide = labels[label], _append(X, before, plan.labels[:t])
         rows = plan.draw_rows(present)
-        trainer = CloneTrainer(_declare(estimator, X.shape[1], t), Rows(wide, wide), clean=True)
+        estimator = _declare(whole.estimator, X.shape[1], t)
+        trainer = CloneTrainer(estimator, Rows(wide, wide), clean=True, weight=whole.weight)
         link = trainer.fit(subset_problems([rows], [present[rows]], 2), rng=plan.rng)
         before[:, label] = present if features == "true" else _decide(_ask(link[0], wide))
         models.append(link[0])
@@ -363,7 +363,8 @@ def _grow_links(
         known[every, link].astype(np.int32),
         False,
     )
-    return grow_forest(data, problems, trainer.options)
+    weight = None if trainer.weight is None else trainer.weight[every]
+    return grow_forest(data, problems, trainer.options, weight=weight)
 
 
 def _note_decisions(forest: Forest, X: Any, links: Links, before: NDArray[np.int8]) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, split_against_virtual, split_pairs
+from labelance.learners._reduction import Rows, Split, Weights, split_against_virtual, split_pairs
 
 _ROWS_PER_BLOCK = 1 << 19  # of the pairwise problems that are in memory at a time
 
@@ -105,8 +105,12 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         self.soft = soft
         self.variant = variant
 
-    def _fit(self, data: Data, X: Any) -> None:
-        trainer = self._trainer(data, X)
+    @property
+    def weights_count_rows(self) -> bool:
+        return self._grows_c45()
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        trainer = self._trainer(data, X, weight)
         self.estimators_, self._vote_matrices = [], []
         first, second, sizes = self._pairs(data.Y)
         for split in _splits(data.Y, first, second, sizes):

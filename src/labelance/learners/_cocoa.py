@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
-from labelance.learners._reduction import Rows, Split
+from labelance.learners._reduction import Rows, Split, Weights
 from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
 from labelance.learners.tree import Problems
 
@@ -110,13 +110,15 @@ class COCOA(LearnerWithThresholds):
         )
         self.n_couples = n_couples
 
-    def _fit(self, data: Data, X: Any) -> None:
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng = as_generator(self.random_state)
         self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
         split = split_couples(data.Y, self.couples_, rng)
-        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
+        self.estimators_ = self._trainer(data, X, weight).fit(
+            split.problems, n_jobs=self.n_jobs, rng=rng
+        )
         self._vote_matrix = split.votes
-        self._find_thresholds(data, X)
+        self._find_thresholds(data, X, weight)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)

@@ -13,7 +13,7 @@ from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
-from labelance.learners._reduction import Floats, Rows
+from labelance.learners._reduction import Floats, Rows, Weights
 
 SHARE_WITHOUT_BOOTSTRAP = 0.67
 
@@ -128,14 +128,14 @@ class ECC(LearnerWithEstimator):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _fit(self, data: Data, X: Any) -> None:
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng, n = as_generator(self.random_state), data.n_samples
         plans = [
             ChainPlan(stream.permutation(self.n_labels_), self._draw_bag(n, stream), stream, False)
             for stream in rng.spawn(self.n_estimators)
         ]
         self.estimators_ = fit_chains(
-            self._trainer(data, X),
+            self._trainer(data, X, weight),
             data.X,
             data.Y,
             plans,

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
-from labelance.learners._reduction import Rows
+from labelance.learners._reduction import Rows, Weights
 from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
 
 
@@ -118,14 +118,14 @@ class ECCRU(LearnerWithThresholds):
         self.n_estimators = n_estimators
         self.chain_features = chain_features
 
-    def _fit(self, data: Data, X: Any) -> None:
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         n, rng = data.n_samples, as_generator(self.random_state)
         ones = np.bincount(data.Y.indices, minlength=self.n_labels_)
         wanted = self._wanted_chains(np.minimum(ones, n - ones))
         plans = self._plan_chains(open_labels_by_chain(wanted), n, rng)
         self.chain_counts_ = count_chains([plan.labels for plan in plans], self.n_labels_)
         self.estimators_ = fit_chains(
-            self._trainer(data, X),
+            self._trainer(data, X, weight),
             data.X,
             data.Y,
             plans,
@@ -133,7 +133,7 @@ class ECCRU(LearnerWithThresholds):
             label_names=self.label_names_,
             n_jobs=self.n_jobs,
         )
-        self._find_thresholds(data, X)
+        self._find_thresholds(data, X, weight)
 
     def _wanted_chains(self, minority: Ints) -> Ints:
         """Return the number of chains that every label is to be in, by its minority rows."""

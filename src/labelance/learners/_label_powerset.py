@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, split_powerset
+from labelance.learners._reduction import Rows, Weights, split_powerset
 
 _CELLS_PER_BLOCK = 1 << 22  # of the probabilities of rows times labelsets
 
@@ -91,9 +91,13 @@ class LabelPowerset(LearnerWithEstimator):
         super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
         self.proba = proba
 
-    def _fit(self, data: Data, X: Any) -> None:
+    @property
+    def weights_count_rows(self) -> bool:
+        return self._grows_c45()
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         split = split_powerset(data.Y)
-        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs)
+        self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
         self.labelsets_ = split.votes.astype(np.int8)
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, split_labelsets, split_powerset
+from labelance.learners._reduction import Rows, Weights, split_labelsets, split_powerset
 
 
 class RAkEL(LearnerWithEstimator):
@@ -103,7 +103,11 @@ class RAkEL(LearnerWithEstimator):
         self.n_estimators = n_estimators
         self.random_state = random_state
 
-    def _fit(self, data: Data, X: Any) -> None:
+    @property
+    def weights_count_rows(self) -> bool:
+        return self._grows_c45()
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng, q = as_generator(self.random_state), self.n_labels_
         if q <= self.labelset_size:
             self.subsets_ = np.arange(q)[None, :]
@@ -112,7 +116,9 @@ class RAkEL(LearnerWithEstimator):
             n_estimators = 2 * q if self.n_estimators is None else self.n_estimators
             self.subsets_ = draw_subsets(q, self.labelset_size, n_estimators, rng)
             split = split_labelsets(data.Y, self.subsets_)
-        self.estimators_ = self._trainer(data, X).fit(split.problems, n_jobs=self.n_jobs, rng=rng)
+        self.estimators_ = self._trainer(data, X, weight).fit(
+            split.problems, n_jobs=self.n_jobs, rng=rng
+        )
         models_with = np.bincount(self.subsets_.ravel(), minlength=q)
         self._voters = np.maximum(models_with, 1)
         self._vote_matrix = split.votes

@@ -43,6 +43,7 @@ from labelance.learners.tree import (
 )
 
 Floats = NDArray[np.float64]
+Weights = Floats | None  # of rows; None stands for ones
 
 
 class Rows(NamedTuple):
@@ -226,6 +227,7 @@ class CloneTrainer:
     estimator: Any
     rows: Rows
     clean: bool
+    weight: Weights = None
 
     def fit(
         self,
@@ -242,7 +244,12 @@ class CloneTrainer:
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
         models = Parallel(n_jobs=n_jobs)(
             delayed(_fit_clone)(
-                self.estimator, X, expand_problem(problems, p, n), problems.all_rows, seed
+                self.estimator,
+                X,
+                expand_problem(problems, p, n),
+                problems.all_rows,
+                self.weight,
+                seed,
             )
             for p, seed in enumerate(seeds)
         )
@@ -306,7 +313,9 @@ class Constant:
         return np.ones((_length(X), 1))
 
 
-def _fit_clone(estimator: Any, X: Any, problem: Problem, all_rows: bool, seed: Any) -> Any:
+def _fit_clone(
+    estimator: Any, X: Any, problem: Problem, all_rows: bool, weight: Weights, seed: Any
+) -> Any:
     rows, y, _ = problem
     classes = np.unique(y)
     if len(classes) == 1:
@@ -314,7 +323,8 @@ def _fit_clone(estimator: Any, X: Any, problem: Problem, all_rows: bool, seed: A
     model = clone(estimator)
     if seed is not None:
         set_random_states(model, seed)
-    return model.fit(X if all_rows else take_rows(X, rows), y)
+    options = {} if weight is None else {"sample_weight": weight[rows]}
+    return model.fit(X if all_rows else take_rows(X, rows), y, **options)
 
 
 def _votes_of_block(
@@ -361,6 +371,7 @@ class TreeTrainer:
     options: C45Options
     names: tuple[str, ...] | None  # of the features
     schema: Schema
+    weight: Weights = None
 
     def fit(
         self,
@@ -370,7 +381,7 @@ class TreeTrainer:
         rng: np.random.Generator | None = None,
     ) -> TreeModels:
         """Grow one tree per problem; there is no chance in it."""
-        forest = grow_forest(self.data, problems, self.options, n_jobs=n_jobs)
+        forest = grow_forest(self.data, problems, self.options, weight=self.weight, n_jobs=n_jobs)
         return TreeModels(forest, self.estimator, self.names, self.schema)
 
 
@@ -416,23 +427,23 @@ class TreeModels:
         return self.forest.aggregate(rows.clean, votes, hard=hard, ties=ties, n_jobs=n_jobs)
 
 
-def make_trainer(estimator: Any, rows: Rows, schema: Schema) -> Trainer:
+def make_trainer(estimator: Any, rows: Rows, schema: Schema, weight: Weights) -> Trainer:
     """Return the fastest trainer for an estimator (None: C4.5).
 
     Work that all problems share, such as sorting the columns for trees, is done here, once.
     """
     estimator = C45Classifier() if estimator is None else estimator
     if not isinstance(estimator, C45Classifier):
-        return CloneTrainer(estimator, rows, clean=False)
+        return CloneTrainer(estimator, rows, clean=False, weight=weight)
     own = nominal_columns(estimator.categorical_features, rows.clean.shape[1], schema.names)
     counts = categories_of_features(rows.clean, own, estimator.n_categories, schema)
     if type(estimator) is C45Classifier and estimator.class_weight is None:
         data, names = prepare_data(rows.clean, counts), _string_names(schema)
-        return TreeTrainer(data, estimator, options_of(estimator), names, schema)
+        return TreeTrainer(data, estimator, options_of(estimator), names, schema, weight)
     informed = clone(estimator).set_params(
         categorical_features=np.flatnonzero(counts), n_categories=counts[counts > 0]
     )
-    return CloneTrainer(informed, rows, clean=True)
+    return CloneTrainer(informed, rows, clean=True, weight=weight)
 
 
 def _string_names(schema: Schema) -> tuple[str, ...] | None:

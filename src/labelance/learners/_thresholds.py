@@ -16,7 +16,8 @@ from labelance._arrays import take_rows
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
-from labelance.learners._base import BaseMultiLabelClassifier, LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator, WeightedClassifier
+from labelance.learners._reduction import Weights
 from labelance.metrics import label_scores
 from labelance.model_selection import IterativeStratifiedKFold
 
@@ -36,6 +37,7 @@ def best_thresholds(
     objective: Objective = "f1",
     search: ThresholdSearch = "exact",
     variant: Variant = "paper",
+    weight: Weights = None,
 ) -> np.ndarray:
     """Return for every label the threshold t that does best with ``score >= t``.
 
@@ -53,6 +55,8 @@ def best_thresholds(
     variant : {"paper", "mulan"}
         Where nothing on the grid is better than 0, keep 0.5, with a warning; or 0, which
         predicts the label everywhere, as the authors' program does.
+    weight : ndarray of shape (n,) or None
+        How often every row counts; None is once.
 
     Returns
     -------
@@ -62,17 +66,23 @@ def best_thresholds(
     positive = np.zeros(Y.shape, dtype=bool)  # as dense as the scores are
     positive[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
     if search == "exact":
-        return _exact(positive, scores, objective)
-    return _on_grid(positive, scores, objective, variant)
+        return _exact(positive, scores, weight, objective)
+    return _on_grid(positive, scores, weight, objective, variant)
 
 
-def _exact(positive: np.ndarray, scores: np.ndarray, objective: Objective) -> np.ndarray:
+def _exact(
+    positive: np.ndarray, scores: np.ndarray, weight: Weights, objective: Objective
+) -> np.ndarray:
     """Try every distinct score of every label, from the largest down."""
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=0)
-    hits = np.cumsum(np.take_along_axis(positive, order, axis=0), axis=0)
-    chosen = np.arange(1, len(scores) + 1)[:, None]
-    value = _value(hits, chosen - hits, positive.sum(axis=0), len(scores), objective)
+    found = np.take_along_axis(positive, order, axis=0)
+    if weight is None:
+        hits, chosen = np.cumsum(found, axis=0), np.arange(1, len(scores) + 1)[:, None]
+    else:
+        hits, chosen = np.cumsum(weight[order] * found, axis=0), np.cumsum(weight[order], axis=0)
+    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
+    value = _value(hits, chosen - hits, n_positive, n, objective)
     # A threshold takes all rows with its score, so only the end of a run of equals counts.
     run_goes_on = np.zeros(scores.shape, dtype=bool)
     run_goes_on[:-1] = ranked[:-1] == ranked[1:]
@@ -84,15 +94,19 @@ def _exact(positive: np.ndarray, scores: np.ndarray, objective: Objective) -> np
 
 
 def _on_grid(
-    positive: np.ndarray, scores: np.ndarray, objective: Objective, variant: Variant
+    positive: np.ndarray,
+    scores: np.ndarray,
+    weight: Weights,
+    objective: Objective,
+    variant: Variant,
 ) -> np.ndarray:
     """Try the values of the grid, from the smallest up."""
-    n_positive = positive.sum(axis=0)
+    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
     values = []
     for threshold in GRID:
         chosen = scores >= threshold
-        hits = (chosen & positive).sum(axis=0)
-        values.append(_value(hits, chosen.sum(axis=0) - hits, n_positive, len(scores), objective))
+        hits = _count(chosen & positive, weight)
+        values.append(_value(hits, _count(chosen, weight) - hits, n_positive, n, objective))
     table = np.array(values)
     thresholds = GRID[np.argmax(table, axis=0)]
     hopeless = table.max(axis=0) <= 0
@@ -107,14 +121,19 @@ def _on_grid(
     return thresholds
 
 
+def _count(rows: np.ndarray, weight: Weights) -> Any:
+    """Return how many rows there are in every column of a mask, or their weight."""
+    return rows.sum(axis=0) if weight is None else weight @ rows
+
+
 def _value(
-    hits: np.ndarray, false: np.ndarray, n_positive: np.ndarray, n: int, objective: Objective
+    hits: np.ndarray, false: np.ndarray, n_positive: np.ndarray, n: float, objective: Objective
 ) -> np.ndarray:
     """Return the objective from true positives and false positives; 0/0 counts as 1."""
     if objective == "f1":
         return _ratio(2 * hits, hits + false + n_positive)
     recall = _ratio(hits, n_positive)
-    specificity = _ratio(n - n_positive - false, n - n_positive)
+    specificity = _ratio(np.maximum(n - n_positive - false, 0), n - n_positive)
     if objective == "gmean":
         return np.sqrt(recall * specificity)
     return (recall + specificity) / 2
@@ -153,13 +172,14 @@ class LearnerWithThresholds(LearnerWithEstimator):
         self.variant = variant
         self.random_state = random_state
 
-    def _find_thresholds(self, data: Data, X: Any) -> None:
+    def _find_thresholds(self, data: Data, X: Any, weight: Weights) -> None:
         """Set ``thresholds_`` to those that maximise F on the training rows."""
         self.thresholds_ = best_thresholds(
             data.Y,
             self._scores(data.X, X),
             search=self.threshold_search,
             variant=self.variant,
+            weight=weight,
         )
         # A label that all rows agree on has score 0 or 1 everywhere, whatever the row.
         counts = np.bincount(data.Y.indices, minlength=data.Y.shape[1])
@@ -178,7 +198,7 @@ def relevance(estimator: Any, X: Any) -> np.ndarray:
     return scores if hasattr(estimator, "predict_proba") else expit(scores)
 
 
-class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
+class TunedClassifier(WeightedClassifier, metaclass=ABCMeta):
     """Base of learners with ``objective``, ``threshold_search`` and ``threshold_data``."""
 
     objective: Objective | None
@@ -194,23 +214,22 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    estimator: Any
-
-    def _fit(self, data: Data, X: Any) -> None:
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         self._refuse_single_label_estimator()
         self._refuse_fewer_rows_than_folds(data.n_samples)
         rng = as_generator(self.random_state)
         Y = data.labels.container.native
-        self._fit_model(X, Y, rng)
+        self._fit_model(X, Y, weight, rng)
         self.thresholds_ = np.full(self.n_labels_, 0.5)
         if self.objective is not None:
-            rows, scores = self._tuning_scores(data, X, Y, rng)
+            rows, scores = self._tuning_scores(data, X, Y, weight, rng)
             self.thresholds_ = best_thresholds(
                 data.Y[rows],
                 scores,
                 objective=self.objective,
                 search=self.threshold_search,
                 variant=self.variant,
+                weight=None if weight is None else weight[rows],
             )
 
     def _refuse_single_label_estimator(self) -> None:
@@ -232,7 +251,7 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
             )
 
     @abstractmethod
-    def _fit_model(self, X: Any, Y: Any, rng: np.random.Generator) -> None:
+    def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
         """Fit what gives the scores."""
 
     @abstractmethod
@@ -240,22 +259,23 @@ class TunedClassifier(BaseMultiLabelClassifier, metaclass=ABCMeta):
         """Return an unfitted copy that keeps 0.5, to be fitted on a part of the rows."""
 
     def _tuning_scores(
-        self, data: Data, X: Any, Y: Any, rng: np.random.Generator
+        self, data: Data, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and their scores, by the model itself or by models that left the row out."""
         if self.threshold_data == "cv":
-            return np.arange(data.n_samples), self._out_of_fold_scores(data.Y, X, Y, rng)
+            return np.arange(data.n_samples), self._out_of_fold_scores(data.Y, X, Y, weight, rng)
         return np.arange(data.n_samples), self._scores(data.X, X)
 
     def _out_of_fold_scores(
-        self, labels: sp.csr_array, X: Any, Y: Any, rng: np.random.Generator
+        self, labels: sp.csr_array, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
     ) -> np.ndarray:
         """Score every row by a model, sampling included, that was fitted on the other folds."""
         scores = np.empty(labels.shape)
         folds = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
         streams = rng.spawn(CV_FOLDS)
         for (train, test), stream in zip(folds.split(X, labels), streams):
-            model = self._untuned(stream).fit(take_rows(X, train), take_rows(Y, train))
+            part = None if weight is None else weight[train]
+            model = self._untuned(stream).fit(take_rows(X, train), take_rows(Y, train), part)
             scores[test] = model.predict_proba(take_rows(X, test))
         return scores
 

@@ -69,11 +69,11 @@ def _source(family: Family, fold: FoldData, at_least: int) -> Source:
     neighborhood = None
     if ours and family.bootstrap is not True:
         neighborhood = _shared_neighborhood(sampler, fold, at_least)
-    bag = {"bootstrap": family.bootstrap}
+    bags = family.bootstrap
     try:
-        return make_source(sampler, X, Y, **bag, neighborhood=neighborhood)
+        return make_source(sampler, X, Y, bootstrap=bags, neighborhood=neighborhood)
     except NothingToSampleError:
-        return make_source(None, X, Y, **bag)  # nothing to do about these labels
+        return make_source(None, X, Y, bootstrap=bags)  # nothing to do about these labels
 
 
 def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:

@@ -17,6 +17,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_validate
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from labelance.exceptions import ConstantLabelWarning, LabelFormatError
 from labelance.metrics import get_joint_scorer
@@ -197,6 +198,40 @@ def check_refit_forgets(learner: Any) -> None:
     assert_array_equal(learner.predict(X_other), expected.predict(X_other))
 
 
+def check_weights_of_one_change_nothing(learner: Any) -> None:
+    """Where learners take ``sample_weight``, ones give the very scores and labels of none."""
+    if not _takes_weights(learner):
+        return
+    X, Y = sampler_data()
+    scores, labels = learner.fit(X, Y).predict_proba(X), learner.predict(X)
+    learner.fit(X, Y, sample_weight=np.ones(len(X)))
+    assert_array_equal(learner.predict_proba(X), scores, "weights of one changed the scores")
+    assert_array_equal(learner.predict(X), labels, "weights of one changed the labels")
+
+
+def check_rows_without_weight_do_not_count(learner: Any) -> None:
+    """Where learners take ``sample_weight``, a row of weight 0 is as if it were not there."""
+    if not _takes_weights(learner):
+        return
+    X, Y = sampler_data()
+    keep = np.arange(len(X)) % 4 != 1
+    scores = learner.fit(X[keep], Y[keep]).predict_proba(X)
+    learner.fit(X, Y, sample_weight=keep.astype(float))
+    assert_same_scores(learner.predict_proba(X), scores, err_msg="rows of weight 0 count")
+
+
+def check_weights_count_rows(learner: Any) -> None:
+    """Where a learner says ``weights_count_rows``, weight 2 is the row twice."""
+    if not getattr(learner, "weights_count_rows", False):
+        return
+    X, Y = sampler_data()
+    counts = 1 + np.arange(len(X)) % 3
+    repeated = np.repeat(np.arange(len(X)), counts)
+    scores = learner.fit(X[repeated], Y[repeated]).predict_proba(X)
+    learner.fit(X, Y, sample_weight=counts)
+    assert_same_scores(learner.predict_proba(X), scores, err_msg="weights are not counts of rows")
+
+
 def check_clones_and_set_params(learner: Any) -> None:
     """``__init__`` stores its arguments unchanged and does nothing else; parameters round-trip."""
     check_parameters(learner, SamplerTraits())
@@ -250,6 +285,12 @@ def check_must_be_fitted(learner: Any) -> None:
         _assert_raises(partial(method, X), NotFittedError, "rows before fit")
 
 
+def _takes_weights(learner: Any) -> bool:
+    """Say whether a learner, and those inside it, take weights of rows."""
+    inner = getattr(learner, "estimator", None)
+    return has_fit_parameter(learner, "sample_weight") and (inner is None or _takes_weights(inner))
+
+
 def _pandas() -> Any:
     try:
         import pandas
@@ -281,6 +322,9 @@ LEARNER_LAWS: tuple[Callable[[Any], None], ...] = (
     check_jobs_do_not_matter,
     check_input_is_not_changed,
     check_refit_forgets,
+    check_weights_of_one_change_nothing,
+    check_rows_without_weight_do_not_count,
+    check_weights_count_rows,
     check_clones_and_set_params,
     check_pickles,
     check_works_in_a_pipeline,
