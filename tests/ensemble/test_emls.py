@@ -1,5 +1,7 @@
 """EMLS: one plan, many draws, mean scores, thresholds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,10 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import EMLS, EMLSOL, LabelThresholds
+from labelance.ensemble import EMLS, EMLSOL, LabelThresholds, draw_training_sets
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
 from labelance.learners import GRID, BinaryRelevance, MLkNN, best_thresholds
 from labelance.metrics import label_scores, macro_f1
+from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRUS, MLSMOTE, MLSOL, MLUL
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
@@ -283,3 +286,58 @@ def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
     model = EMLS(KNeighborsClassifier(), bootstrap="beside", **options)
     with pytest.raises(InputError, match=words):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True, "beside"])
+@pytest.mark.parametrize("threshold_data", ["train", "cv"])
+def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, threshold_data):
+    X, Y = data
+    options = {"bootstrap": bootstrap, "threshold_data": threshold_data, "random_state": 3}
+    expected = EMLS(TREE, MLSOL(), **options).fit(X, Y)
+    sets = draw_training_sets(MLSOL(), X, Y, 7, bootstrap=bootstrap, random_state=3)
+    model = EMLS(TREE, MLSOL(), **options).fit(X, Y, training_sets=sets)
+    assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert_array_equal(model.thresholds_, expected.thresholds_)
+
+
+def test_every_member_needs_a_training_set(data):
+    sets = draw_training_sets(MLSOL(), *data, 2, random_state=0)
+    with pytest.raises(InputError, match=r"5 members.*there are 2"):
+        EMLS(TREE).fit(*data, training_sets=sets)
+
+
+def test_stages_are_smaller_ensembles(data):
+    X, Y = data
+    stages = list(EMLS(TREE, MLSOL(), random_state=1).fit(X, Y).staged_predict_proba(X))
+    for n, scores in enumerate(stages, start=1):
+        smaller = EMLS(TREE, MLSOL(), n_estimators=n, random_state=1).fit(X, Y)
+        assert_array_equal(scores, smaller.predict_proba(X))
+    assert len(stages) == 5
+
+
+def test_a_warm_start_adds_members(monkeypatch, data):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), n_estimators=2, warm_start=True, random_state=1).fit(X, Y)
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    model.set_params(n_estimators=5).fit(X, Y)
+    assert len(fits) == 3
+    expected = EMLS(TREE, MLSOL(), random_state=1).fit(X, Y)
+    assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert_array_equal(model.thresholds_, expected.thresholds_)
+
+
+def test_a_warm_start_has_no_rows_out_of_bag(data):
+    model = EMLS(TREE, bootstrap=True, threshold_data="oob", warm_start=True)
+    with pytest.raises(InputError, match="warm_start=False"):
+        model.fit(*data)
+
+
+def test_a_training_set_may_bring_its_neighbors(data):
+    X, Y = data
+    (drawn,) = draw_training_sets(None, X, Y, 1)
+    wrong = find_neighbors(X, 3)
+    with pytest.raises(InputError, match="neighborhood of 10 neighbors"):
+        EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=[replace(drawn, neighborhood=wrong)])
+    ready = [replace(drawn, neighborhood=find_neighbors(X, 10))]
+    model = EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=ready)
+    assert_array_equal(model.predict_proba(X), MLkNN().fit(X, Y).predict_proba(X))

@@ -598,7 +598,7 @@ PACKAGES = [
 
 # Public names whose results are those of others: values that functions return, bases, lists.
 NOT_RESULTS = {
-    *["BaseMultiLabelClassifier", "all_learners"],
+    *["BaseMultiLabelClassifier", "all_learners", "TrainingSet", "draw_training_sets"],
     *[
         "BaseMultiLabelSampler",
         "Draw",

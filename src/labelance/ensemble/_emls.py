@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._validation import Data
-from labelance.ensemble._training_sets import BootstrapKind, Source, make_source
+from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, make_source
 from labelance.exceptions import InputError
 from labelance.learners import (
     Objective,
@@ -59,6 +62,9 @@ class EMLS(TunedClassifier):
     random_state : int, RandomState, Generator or None, default=None
         One stream a member; the same int gives the same ensemble for any ``n_jobs``. The
         learners themselves are clones with the seed that ``estimator`` has.
+    warm_start : bool, default=False
+        Keep the members of the ``fit`` before, and fit only those that ``n_estimators`` asks
+        for beyond them; data and seed must be the same. Not with out-of-bag thresholds.
     n_jobs : int, optional
         Members fitted at once.
 
@@ -98,6 +104,7 @@ class EMLS(TunedClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "threshold_data": [StrOptions({"train", "oob", "cv"})],
         "bootstrap": ["boolean", StrOptions({"beside"})],
+        "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
     }
 
@@ -113,6 +120,7 @@ class EMLS(TunedClassifier):
         bootstrap: BootstrapKind = False,
         variant: Variant = "paper",
         random_state: Any = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -124,8 +132,10 @@ class EMLS(TunedClassifier):
         self.bootstrap = bootstrap
         self.variant = variant
         self.random_state = random_state
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
 
+    estimators_: list[Any]
     _own_sampler: ClassVar[Any] = None  # makes the sampler of an ensemble with a name
 
     def _sampler(self) -> Any:
@@ -134,22 +144,82 @@ class EMLS(TunedClassifier):
             return self._own_sampler()
         return self.sampler
 
-    def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
-        self._refuse_oob_without_rows_left_out()
-        self._refuse_bags_beside_other_changes()
-        source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> EMLS:
+        """Fit the members, and choose the thresholds.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, if the estimator takes weights. A synthetic row has the weight
+            of its seed.
+        training_sets : sequence of TrainingSet, optional
+            What the members learn from, drawn before by :func:`draw_training_sets` and shared
+            with other ensembles: the first ``n_estimators`` are used, with weights of their
+            own, and the sampler only where thresholds need other models.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        self._learn(X, y, sample_weight, training_sets=training_sets)
+        return self
+
+    def _fit_model(
+        self,
+        X: Any,
+        Y: Any,
+        weight: Weights,
+        rng: np.random.Generator,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> None:
+        self._refuse_warm_start_out_of_bag()
+        streams = rng.spawn(self.n_estimators)
+        if training_sets is None:
+            self._refuse_oob_without_rows_left_out()
+            self._refuse_bags_beside_other_changes()
+            source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
+            draws = (partial(source.draw, stream) for stream in streams)
+        else:
+            self._refuse_few_sets(training_sets)
+            draws = (partial(_ready, drawn) for drawn in training_sets[: self.n_estimators])
+        before = self.estimators_ if self.warm_start and hasattr(self, "estimators_") else []
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_member)(self.estimator, source, stream)
-            for stream in rng.spawn(self.n_estimators)
+            delayed(_fit_member)(self.estimator, draw) for draw in list(draws)[len(before) :]
         )
-        self.estimators_ = [member for member, _ in fitted]
+        self.estimators_ = [*before, *(member for member, _ in fitted)][: self.n_estimators]
         self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
 
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of the first member, of the first two, … of all.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Yields
+        ------
+        scores : ndarray of shape (n, q)
+            The mean score of the members so far.
+        """
+        self._open(X)
+        yield from staged_mean(relevance(member, X) for member in self.estimators_)
+
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = np.zeros((clean.shape[0], self.n_labels_))
-        for member in self.estimators_:
-            total += relevance(member, X)
-        return total / len(self.estimators_)
+        return deque(staged_mean(relevance(member, X) for member in self.estimators_), 1)[0]
 
     def _tuning_scores(
         self, data: Data, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
@@ -177,11 +247,27 @@ class EMLS(TunedClassifier):
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
         return clone(self).set_params(
-            objective=None, threshold_data="train", random_state=random_state
+            objective=None, threshold_data="train", random_state=random_state, warm_start=False
         )
 
     def _needs_rows_left_out(self) -> bool:
         return self.threshold_data == "oob" and self.objective is not None
+
+    def _refuse_few_sets(self, training_sets: Sequence[TrainingSet]) -> None:
+        if len(training_sets) < self.n_estimators:
+            raise InputError(
+                f"Each of {self.n_estimators} members needs a training set",
+                f"there are {len(training_sets)}",
+                "Draw more of them, or lower n_estimators",
+            )
+
+    def _refuse_warm_start_out_of_bag(self) -> None:
+        if self.warm_start and self._needs_rows_left_out():
+            raise InputError(
+                'threshold_data="oob" needs to know which rows every member left out',
+                "with warm_start=True those of earlier members are forgotten",
+                'Set warm_start=False, or use threshold_data="cv"',
+            )
 
     def _refuse_bags_beside_other_changes(self) -> None:
         sampler = self._sampler()
@@ -212,10 +298,21 @@ class EMLS(TunedClassifier):
             )
 
 
-def _fit_member(estimator: Any, source: Source, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
-    drawn = source.draw(rng)
-    options = {} if drawn.weight is None else {"sample_weight": drawn.weight}
-    return clone(estimator).fit(drawn.X, drawn.Y, **options), drawn.left_out
+def staged_mean(scores: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield the mean of the first array, of the first two, … of all."""
+    total: Any = 0.0
+    for n, more in enumerate(scores, start=1):
+        total = total + more
+        yield total / n
+
+
+def _fit_member(estimator: Any, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:
+    drawn = draw()
+    return drawn.fit(clone(estimator)), drawn.left_out
+
+
+def _ready(drawn: TrainingSet) -> TrainingSet:
+    return drawn
 
 
 class EMLSOL(EMLS):
@@ -229,7 +326,7 @@ class EMLSOL(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, n_jobs
+    random_state, warm_start, n_jobs
         As in :class:`EMLS`.
 
     Attributes
@@ -266,7 +363,7 @@ class EMLSMOTE(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, n_jobs
+    random_state, warm_start, n_jobs
         As in :class:`EMLS`.
 
     Attributes
@@ -303,7 +400,7 @@ class ERHwRSMT(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, n_jobs
+    random_state, warm_start, n_jobs
         As in :class:`EMLS`.
 
     Attributes

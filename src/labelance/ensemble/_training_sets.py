@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._arrays import take_rows
-from labelance._utils import set_random_states
+from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance.exceptions import InputError
 from labelance.learners import Weights
 from labelance.sampling import BaseMultiLabelSampler
@@ -20,12 +20,31 @@ BootstrapKind = Literal[False, True, "beside"]
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What one member learns from, and which original rows it does not see."""
+    """What one member of an ensemble learns from.
+
+    Attributes
+    ----------
+    X, Y : array, sparse matrix or data frame
+        Rows and their labels.
+    left_out : ndarray of int
+        The original rows that are not among them.
+    weight : ndarray or None
+        Weights of the rows; None if all are 1.
+    neighborhood : Neighborhood or None
+        Neighbors of the rows found before, for learners that take them.
+    """
 
     X: Any
     Y: Any
     left_out: np.ndarray
     weight: Weights = None
+    neighborhood: Any = None
+
+    def fit(self, estimator: Any) -> Any:
+        """Fit an estimator to the rows, with what is known of them."""
+        known = {"sample_weight": self.weight, "neighborhood": self.neighborhood}
+        options = {name: value for name, value in known.items() if value is not None}
+        return estimator.fit(self.X, self.Y, **options)
 
 
 class Source(Protocol):
@@ -142,6 +161,55 @@ def make_source(
     if isinstance(sampler, BaseMultiLabelSampler):
         return OnePlan(sampler, X, Y, neighborhood, weight)
     return ForeignSampler(sampler, X, Y, weight)
+
+
+def draw_training_sets(
+    sampler: Any,
+    X: Any,
+    y: Any,
+    n_sets: int = 5,
+    *,
+    bootstrap: BootstrapKind = False,
+    random_state: RandomStateLike = None,
+    neighborhood: Any = None,
+) -> list[TrainingSet]:
+    """Draw what the members of one or several ensembles learn from: one plan, many draws.
+
+    Parameters
+    ----------
+    sampler : object with ``fit_resample``, or None
+        As in :class:`EMLS`.
+    X : array, sparse matrix or data frame of shape (n, d)
+        The features.
+    y : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1.
+    n_sets : int, default=5
+        Number of sets, at least as many as the largest ensemble has members.
+    bootstrap : bool or "beside", default=False
+        As in :class:`EMLS`.
+    random_state : int, RandomState, Generator or None, default=None
+        With the ``random_state`` of an ensemble these are the sets that it would draw itself.
+    neighborhood : Neighborhood, optional
+        Neighbors of the rows of X found before, for one plan on all rows.
+
+    Returns
+    -------
+    training_sets : list of TrainingSet
+        For ``EMLS.fit(X, y, training_sets=…)``, whatever its estimator is.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import EMLS, draw_training_sets
+    >>> from labelance.learners import BinaryRelevance, MLkNN
+    >>> from labelance.sampling import MLSOL
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> sets = draw_training_sets(MLSOL(), X, y, random_state=0)  # one neighbor search
+    >>> trees = EMLS(BinaryRelevance()).fit(X, y, training_sets=sets)
+    >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
+    """
+    source = make_source(sampler, X, y, bootstrap=bootstrap, neighborhood=neighborhood)
+    return [source.draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 
 
 def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampler: Any) -> Weights:

@@ -160,12 +160,16 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         self : object
             The fitted learner.
         """
+        return self._learn(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, **ready: Any) -> WeightedClassifier:
+        """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
         if sample_weight is not None:
             self._refuse_estimator_without_weights()
         rows, weight = validate_weights(sample_weight, _num_samples(X), who=type(self).__name__)
         if rows is not None:
             X, y = take_rows(X, rows), take_rows(y, rows)
-        self._fit(self._open_training(X, y), X, weight)
+        self._fit(self._open_training(X, y), X, weight, **ready)
         return self
 
     @abstractmethod

@@ -214,12 +214,12 @@ class TunedClassifier(WeightedClassifier, metaclass=ABCMeta):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+    def _fit(self, data: Data, X: Any, weight: Weights = None, **ready: Any) -> None:
         self._refuse_single_label_estimator()
         self._refuse_fewer_rows_than_folds(data.n_samples)
         rng = as_generator(self.random_state)
         Y = data.labels.container.native
-        self._fit_model(X, Y, weight, rng)
+        self._fit_model(X, Y, weight, rng, **ready)
         self.thresholds_ = np.full(self.n_labels_, 0.5)
         if self.objective is not None:
             rows, scores = self._tuning_scores(data, X, Y, weight, rng)
