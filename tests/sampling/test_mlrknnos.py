@@ -21,7 +21,7 @@ from labelance.exceptions import (
 )
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRkNNOS
-from labelance.sampling._mlrknnos import Numbers, RBFMachine
+from labelance.sampling._mlrknnos import NumericEncoder, RBFMachine
 from labelance.testing import sampler_data
 
 TREE = DecisionTreeClassifier(random_state=0)
@@ -150,7 +150,7 @@ def test_numbers_equal_the_slow_loop_dense_and_sparse(seed, missing, n_categorie
     width = rng.random(5) + 0.5
     expected = read_slowly(X, nominal, width)
     for kind in (np.asarray, sp.csr_array):
-        numbers = Numbers.of(kind(X), nominal, width).read(kind(X))
+        numbers = NumericEncoder.learn(kind(X), nominal, width).transform(kind(X))
         assert sp.issparse(numbers) == (kind is sp.csr_array)
         numbers = numbers.toarray() if sp.issparse(numbers) else numbers
         assert_allclose(numbers, expected, rtol=1e-12)

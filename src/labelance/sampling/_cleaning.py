@@ -76,7 +76,7 @@ def _count_shared(
 
 
 @dataclass(frozen=True, eq=False)
-class Misfits:
+class Deletion:
     """The rows to delete, as a mask, and what a fitted sampler says about how they were found."""
 
     rows: np.ndarray
@@ -86,30 +86,30 @@ class Misfits:
 
 
 class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
-    """Base of samplers that find the misfits; all of them are deleted, in no order."""
+    """Base of samplers that delete rows whose labels differ from their neighbors'."""
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
         deletes=True, random=False, finds_neighbors=True
     )
 
     @abstractmethod
-    def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
+    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         """Return the rows to delete."""
 
-    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Misfits:
+    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Deletion:
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
-        misfits = self._misfits(data, around)
-        if misfits.rows.all():
+        deletion = self._rows_to_delete(data, around)
+        if deletion.rows.all():
             raise InputError(
                 f"{type(self).__name__} leaves at least one row",
                 f"the labels of all {data.n_samples} rows differ from their neighbors' by more "
-                f"than the threshold of {misfits.threshold:g}",
+                f"than the threshold of {deletion.threshold:g}",
                 "Raise the threshold, or part frequent from rare labels with REMEDIAL first",
             )
-        return misfits
+        return deletion
 
-    def _draw(self, data: Data, plan: Misfits, rng: np.random.Generator) -> Draw:
+    def _draw(self, data: Data, plan: Deletion, rng: np.random.Generator) -> Draw:
         kept = np.flatnonzero(~plan.rows)
         return Draw(rows=kept, provenance={"sample_indices_": kept, **plan.fitted})
 
@@ -230,14 +230,14 @@ class MLeNN(NeighborCleaner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
+    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[candidates] = 2 * far.sum(axis=1) >= around.k
-        return Misfits(marked, self.threshold, len(candidates))
+        return Deletion(marked, self.threshold, len(candidates))
 
 
 class MLTL(NeighborCleaner):
@@ -371,7 +371,7 @@ class MLTL(NeighborCleaner):
     ) -> Neighborhood:
         return super()._neighborhood(data, metric, None if given is None else given.truncate(1))
 
-    def _misfits(self, data: Data, around: Neighborhood) -> Misfits:
+    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         threshold = choose_threshold(data.Y) if self.threshold is None else self.threshold
         candidates = self._candidates(data)
         nearest = around.indices
@@ -381,7 +381,7 @@ class MLTL(NeighborCleaner):
             linked = linked[nearest[nearest[linked, 0], 0] == linked]
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[linked] = True
-        return Misfits(marked, threshold, len(candidates), {"threshold_": threshold})
+        return Deletion(marked, threshold, len(candidates), {"threshold_": threshold})
 
     def _candidates(self, data: Data) -> np.ndarray:
         """Return the rows that may be deleted."""

@@ -18,17 +18,17 @@ from labelance._utils import kernel
 
 
 @dataclass(frozen=True, eq=False)
-class Circles:
-    """One circle for each row that is to be made.
+class SeedNeighborhoods:
+    """A seed and its neighbors inside a bag, for each candidate row.
 
     Parameters
     ----------
     rows : ndarray of int of shape (g, 1 + k)
         The seed, then its neighbors, nearest first, and -1 where a bag has fewer.
     sizes : ndarray of int of shape (g,)
-        How many rows each circle has, the seed included; at least 2.
+        How many rows each neighborhood has, the seed included; at least 2.
     labels : ndarray of int of shape (g,)
-        The label whose bag the circle lies in.
+        The label whose bag it lies in.
     """
 
     rows: np.ndarray
@@ -38,8 +38,8 @@ class Circles:
     @classmethod
     def of(
         cls, labels: np.ndarray, bags: Sequence[np.ndarray], around: Sequence[np.ndarray]
-    ) -> Circles:
-        """Join the neighbors found inside each bag, as places in the bag, to circles of rows."""
+    ) -> SeedNeighborhoods:
+        """Join the neighbors found inside each bag, as places in the bag, to lines of rows."""
         lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
         widths = np.array([1 + places.shape[1] for places in around], dtype=np.int64)
         rows = np.full((lengths.sum(), widths.max(initial=1)), -1, dtype=np.int64)
@@ -55,12 +55,12 @@ class Circles:
 
     @property
     def seeds(self) -> np.ndarray:
-        """The first row of every circle."""
+        """The first row of every neighborhood."""
         return self.rows[:, 0]
 
-    def take(self, places: np.ndarray | slice) -> Circles:
-        """Return some of the circles; one may come more than once."""
-        return Circles(self.rows[places], self.sizes[places], self.labels[places])
+    def take(self, places: np.ndarray | slice) -> SeedNeighborhoods:
+        """Return some of the neighborhoods; one may come more than once."""
+        return SeedNeighborhoods(self.rows[places], self.sizes[places], self.labels[places])
 
     def draw_references(self, rng: np.random.Generator) -> np.ndarray:
         """Draw one of the neighbors of every seed."""
@@ -68,8 +68,8 @@ class Circles:
         return self.rows[np.arange(len(self)), chosen]
 
 
-class Made(NamedTuple):
-    """New rows, the rows they come from, and the label they were made for."""
+class SyntheticRows(NamedTuple):
+    """Synthetic rows, their seeds and references, and the label whose bag these lie in."""
 
     X: Any
     Y: sp.csr_array
@@ -79,13 +79,13 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Offspring:
-    """Rows to be made, as far as chance has no say in them.
+class CandidateRows:
+    """Synthetic rows as far as they do not depend on chance.
 
     Parameters
     ----------
-    circles : Circles
-        Who they come from.
+    neighborhoods : SeedNeighborhoods
+        Their seeds, and the neighbors that references are drawn from.
     Y : csr_array of shape (g, q)
         Their labels.
     nominal : array, csr_array or None
@@ -93,28 +93,28 @@ class Offspring:
         gives them; None if all features are numeric.
     """
 
-    circles: Circles
+    neighborhoods: SeedNeighborhoods
     Y: sp.csr_array
     nominal: Any
 
-    def take(self, places: np.ndarray | slice) -> Offspring:
-        """Return some of the rows to be made; one may come more than once."""
+    def take(self, places: np.ndarray | slice) -> CandidateRows:
+        """Return some of the candidate rows; one may come more than once."""
         if isinstance(places, slice):
             return self
         nominal = None if self.nominal is None else self.nominal[places]
-        return Offspring(self.circles.take(places), self.Y[places], nominal)
+        return CandidateRows(self.neighborhoods.take(places), self.Y[places], nominal)
 
-    def make(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> Made:
+    def draw(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> SyntheticRows:
         """Draw a reference for every seed, and numbers between the two."""
-        circles = self.circles
-        references = circles.draw_references(rng)
+        around = self.neighborhoods
+        references = around.draw_references(rng)
         if self.nominal is not None and categorical.all():
             X_new = self.nominal
         else:
-            X_new = interpolate_rows(X, circles.seeds, references, categorical, rng)
+            X_new = interpolate_rows(X, around.seeds, references, categorical, rng)
             if self.nominal is not None:
                 X_new = _overlay(X_new, self.nominal, categorical)
-        return Made(X_new, self.Y, circles.seeds, references, circles.labels)
+        return SyntheticRows(X_new, self.Y, around.seeds, references, around.labels)
 
 
 def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
@@ -127,37 +127,46 @@ def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
     return mixed + voted
 
 
+class Voters(NamedTuple):
+    """Who votes in each neighborhood t: the rows ``rows[t, first : sizes[t]]``."""
+
+    rows: np.ndarray
+    sizes: np.ndarray
+    first: int
+
+
 def vote_labels(
-    Y: sp.csr_array, circles: np.ndarray, sizes: np.ndarray, needed: np.ndarray
+    Y: sp.csr_array, neighborhoods: np.ndarray, sizes: np.ndarray, needed: np.ndarray
 ) -> sp.csr_array:
-    """Return for every circle the labels that at least ``needed`` of its rows have.
+    """Return for every neighborhood the labels that at least ``needed`` of its rows have.
 
     Parameters
     ----------
     Y : csr_array of shape (n, q)
         Labels of the rows.
-    circles : ndarray of int of shape (g, 1 + k)
+    neighborhoods : ndarray of int of shape (g, 1 + k)
         Row numbers; only the first ``sizes[t]`` of line t count.
     sizes, needed : ndarray of int of shape (g,)
-        Rows of the circle, and how many of them must have a label; at least 1.
+        Rows of the neighborhood, and how many of them must have a label; at least 1.
     """
-    # A label in the result takes ``needed`` of the circle's ones, so there is room for all.
-    room = _count_stored(Y.indptr, circles, sizes, 0) // needed
+    # A label in the result takes ``needed`` of its ones, so there is room for all.
+    voters = Voters(neighborhoods, sizes, 0)
+    room = _count_stored(Y.indptr, voters) // needed
     starts = np.cumsum(room) - room
     columns = np.empty(room.sum(), dtype=Y.indices.dtype)
     votes = np.zeros(Y.shape[1], dtype=np.int64)
-    ends = _gather_labels(Y.indices, Y.indptr, circles, sizes, needed, votes, starts, columns)
+    ends = _gather_labels(Y.indptr, Y.indices, voters, needed, votes, starts, columns)
     filled, indptr = squeeze_runs(starts, ends)
     ones = np.ones(len(filled), dtype=np.int8)
-    out = sp.csr_array((ones, columns[filled], indptr), shape=(len(circles), Y.shape[1]))
+    out = sp.csr_array((ones, columns[filled], indptr), shape=(len(neighborhoods), Y.shape[1]))
     out.sort_indices()  # they came in the order in which the votes sufficed
     return out
 
 
 def vote_values(
-    X: Any, nominal: np.ndarray, circles: np.ndarray, sizes: np.ndarray, *, with_seed: bool
+    X: Any, nominal: np.ndarray, neighborhoods: np.ndarray, sizes: np.ndarray, *, with_seed: bool
 ) -> Any:
-    """Return for every circle the most frequent value of each nominal feature.
+    """Return for every neighborhood the most frequent value of each nominal feature.
 
     The lowest code wins a tie, and missing values have no vote. Dense rows give an array of
     the nominal features alone; sparse rows give a CSR array of all columns, in which only
@@ -169,48 +178,45 @@ def vote_values(
         Clean features.
     nominal : ndarray of bool of shape (d,)
         The features to vote on.
-    circles, sizes : ndarray of int
+    neighborhoods, sizes : ndarray of int
         As for :func:`vote_labels`.
     with_seed : bool
-        Whether the first row of a circle has a vote.
+        Whether the seed has a vote.
     """
-    first = 0 if with_seed else 1
+    voters = Voters(neighborhoods, sizes, 0 if with_seed else 1)
     if not sp.issparse(X):
-        out = np.empty((len(circles), np.count_nonzero(nominal)), dtype=X.dtype)
-        _fill_dense(X, np.flatnonzero(nominal), circles, sizes, first, out)
+        out = np.empty((len(neighborhoods), np.count_nonzero(nominal)), dtype=X.dtype)
+        _fill_dense(X, np.flatnonzero(nominal), voters, out)
         return out
     # Zero is the lowest code, so another value wins only where more voters store a value than
     # do not. So no row of the result has more than twice what its voters store on average.
-    room = 2 * _count_stored(X.indptr, circles, sizes, first) // np.maximum(sizes - first, 1)
+    room = 2 * _count_stored(X.indptr, voters) // np.maximum(sizes - voters.first, 1)
     starts = np.cumsum(room) - room
     columns = np.empty(room.sum(), dtype=X.indices.dtype)
     values = np.empty(room.sum(), dtype=X.dtype)
-    ends = _fill_sparse(sparse_rows(X), nominal, circles, sizes, first, starts, columns, values)
+    ends = _fill_sparse(sparse_rows(X), nominal, voters, starts, columns, values)
     filled, indptr = squeeze_runs(starts, ends)
     cells = values[filled], columns[filled], indptr
-    voted = sp.csr_array(cells, shape=(len(circles), X.shape[1]))
+    voted = sp.csr_array(cells, shape=(len(neighborhoods), X.shape[1]))
     voted.sort_indices()
     return voted
 
 
 @kernel
-def _count_stored(
-    indptr: np.ndarray, circles: np.ndarray, sizes: np.ndarray, first: int
-) -> np.ndarray:
-    """Return how many entries the rows of each circle store together, from ``first`` on."""
-    stored = np.zeros(len(circles), dtype=np.int64)
-    for t in range(len(circles)):
-        for row in circles[t, first : sizes[t]]:
+def _count_stored(indptr: np.ndarray, voters: Voters) -> np.ndarray:
+    """Return how many entries the rows of each neighborhood store together, from ``first`` on."""
+    stored = np.zeros(len(voters.rows), dtype=np.int64)
+    for t in range(len(voters.rows)):
+        for row in voters.rows[t, voters.first : voters.sizes[t]]:
             stored[t] += indptr[row + 1] - indptr[row]
     return stored
 
 
 @kernel
 def _gather_labels(
-    indices: np.ndarray,
     indptr: np.ndarray,
-    circles: np.ndarray,
-    sizes: np.ndarray,
+    indices: np.ndarray,
+    voters: Voters,
     needed: np.ndarray,
     votes: np.ndarray,
     starts: np.ndarray,
@@ -218,14 +224,14 @@ def _gather_labels(
 ) -> np.ndarray:
     """Fill ``columns`` with the labels of each new row; return where they end."""
     ends = starts.copy()
-    for t in range(len(circles)):
-        for row in circles[t, : sizes[t]]:
+    for t in range(len(voters.rows)):
+        for row in voters.rows[t, voters.first : voters.sizes[t]]:
             for cell in range(indptr[row], indptr[row + 1]):
                 votes[indices[cell]] += 1
                 if votes[indices[cell]] == needed[t]:
                     columns[ends[t]] = indices[cell]
                     ends[t] += 1
-        for row in circles[t, : sizes[t]]:
+        for row in voters.rows[t, voters.first : voters.sizes[t]]:
             for cell in range(indptr[row], indptr[row + 1]):
                 votes[indices[cell]] = 0
     return ends
@@ -250,27 +256,23 @@ def _most_frequent(values: np.ndarray) -> float:
 def _fill_dense(
     X: np.ndarray,
     features: np.ndarray,
-    circles: np.ndarray,
-    sizes: np.ndarray,
-    first: int,
+    voters: Voters,
     out: np.ndarray,
 ) -> None:
-    values = np.empty(circles.shape[1])
-    for t in range(len(circles)):
-        voters = circles[t, first : sizes[t]]
+    values = np.empty(voters.rows.shape[1])
+    for t in range(len(voters.rows)):
+        rows = voters.rows[t, voters.first : voters.sizes[t]]
         for c in range(len(features)):
-            for a in range(len(voters)):
-                values[a] = X[voters[a], features[c]]
-            out[t, c] = _most_frequent(values[: len(voters)])
+            for a in range(len(rows)):
+                values[a] = X[rows[a], features[c]]
+            out[t, c] = _most_frequent(values[: len(rows)])
 
 
 @kernel
 def _fill_sparse(
     csr: SparseRows,
     nominal: np.ndarray,
-    circles: np.ndarray,
-    sizes: np.ndarray,
-    first: int,
+    voters: Voters,
     starts: np.ndarray,
     columns: np.ndarray,
     out: np.ndarray,
@@ -281,10 +283,10 @@ def _fill_sparse(
     # How many voters store a value of a column; once these are most of them, the column is
     # nominated, and has the place of its ballots here, counted down from -1.
     state = np.zeros(len(nominal), dtype=np.int64)
-    for t in range(len(circles)):
-        voters = circles[t, first : sizes[t]]
-        n_nominated, most = 0, len(voters) // 2 + 1
-        for row in voters:
+    for t in range(len(voters.rows)):
+        rows = voters.rows[t, voters.first : voters.sizes[t]]
+        n_nominated, most = 0, len(rows) // 2 + 1
+        for row in rows:
             for cell in range(indptr[row], indptr[row + 1]):
                 column = indices[cell]
                 if state[column] >= 0:
@@ -293,9 +295,9 @@ def _fill_sparse(
                         columns[starts[t] + n_nominated] = column
                         n_nominated += 1
                         state[column] = -n_nominated
-        ballots = np.zeros((n_nominated, len(voters)))
-        for a in range(len(voters)):
-            for cell in range(indptr[voters[a]], indptr[voters[a] + 1]):
+        ballots = np.zeros((n_nominated, len(rows)))
+        for a in range(len(rows)):
+            for cell in range(indptr[rows[a]], indptr[rows[a] + 1]):
                 column = indices[cell]
                 if state[column] < 0:
                     ballots[-1 - state[column], a] = data[cell]

@@ -83,7 +83,7 @@ class ReverseNeighbors:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericEncoder:
     """How clean rows become rows of known numbers, dense or sparse as they came.
 
     A numeric feature is divided by its width, as in the distance, and a missing value is the
@@ -110,18 +110,18 @@ class Numbers:
     width: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, nominal: np.ndarray, width: np.ndarray) -> Numbers:
+    def learn(cls, X: Any, nominal: np.ndarray, width: np.ndarray) -> NumericEncoder:
         """Learn categories and means from clean rows."""
         highest = np.where(nominal, np.nan_to_num(column_range(X)[1]), 0).astype(np.int64)
         mean, missing = _known_means(X)
         columns = np.where(nominal, np.maximum(highest + missing, 1), 1)
         return cls(nominal, highest, np.concatenate(([0], np.cumsum(columns))), mean, width)
 
-    def read(self, X: Any) -> Any:
+    def transform(self, X: Any) -> Any:
         """Return clean rows as numbers, in the container they came in."""
-        return self._read_sparse(X) if sp.issparse(X) else self._read_dense(X)
+        return self._transform_sparse(X) if sp.issparse(X) else self._transform_dense(X)
 
-    def _read_sparse(self, X: sp.csr_array) -> sp.csr_array:
+    def _transform_sparse(self, X: sp.csr_array) -> sp.csr_array:
         values = np.where(np.isnan(X.data), self.mean[X.indices], X.data) / self.width[X.indices]
         nominal = self.nominal[X.indices]
         columns = self.first[X.indices]
@@ -132,7 +132,7 @@ class Numbers:
             sp.csr_array((values.astype(X.dtype), columns, X.indptr), shape=shape)
         )
 
-    def _read_dense(self, X: np.ndarray) -> np.ndarray:
+    def _transform_dense(self, X: np.ndarray) -> np.ndarray:
         out = np.zeros((X.shape[0], self.first[-1]), dtype=X.dtype)
         numeric, nominal = np.flatnonzero(~self.nominal), np.flatnonzero(self.nominal)
         known = np.where(np.isnan(X[:, numeric]), self.mean[numeric], X[:, numeric])
@@ -165,8 +165,8 @@ _CELLS = 1 << 21  # kernel values held together
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
-    """New rows to be labelled, label by label.
+class LabelPrediction:
+    """The labels of synthetic rows, predicted label by label.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class MLRkNNOSPlan:
     labels: np.ndarray
     n_new: np.ndarray
     reverse: list[ReverseNeighbors]
-    numbers: Numbers
+    encoder: NumericEncoder
 
 
 class MLRkNNOS(NeighborSampler):
@@ -416,8 +416,8 @@ class MLRkNNOS(NeighborSampler):
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
         width = self._feature_metric(data.X, data.categorical).compiled.width
-        numbers = Numbers.of(data.X, data.categorical, width)
-        return MLRkNNOSPlan(values, labels, n_new[labels], reverse, numbers)
+        encoder = NumericEncoder.learn(data.X, data.categorical, width)
+        return MLRkNNOSPlan(values, labels, n_new[labels], reverse, encoder)
 
     def _draw(self, data: Data, plan: MLRkNNOSPlan, rng: np.random.Generator) -> Draw:
         pairs = [near.draw(size, rng) for near, size in zip(plan.reverse, plan.n_new)]
@@ -465,19 +465,19 @@ class MLRkNNOS(NeighborSampler):
     ) -> sp.csr_array:
         """Return the labels of the new rows: their own is known, the others are predicted."""
         q = data.Y.shape[1]
-        made = np.zeros(q, dtype=np.int64)
-        made[plan.labels] = plan.n_new
-        labelling = Labelling(
+        n_new = np.zeros(q, dtype=np.int64)
+        n_new[plan.labels] = plan.n_new
+        prediction = LabelPrediction(
             labeller=self.labeller,
-            X=plan.numbers.read(data.X),
-            X_new=plan.numbers.read(X_new),
+            X=plan.encoder.transform(data.X),
+            X_new=plan.encoder.transform(X_new),
             Y_columns=data.Y.tocsc(),
             minority_value=plan.minority_value,
-            bounds=np.concatenate(([0], np.cumsum(made))),
+            bounds=np.concatenate(([0], np.cumsum(n_new))),
         )
         seeds = draw_seeds(rng, q)
         return _join_columns(
-            self._for_each(labelling.column, list(enumerate(seeds))), X_new.shape[0]
+            self._for_each(prediction.column, list(enumerate(seeds))), X_new.shape[0]
         )
 
     def _for_each(self, work: Any, tasks: list[Any]) -> list[Any]:

@@ -17,7 +17,13 @@ from labelance.exceptions import InputError
 from labelance.imbalance import Variant, formulas
 from labelance.neighbors import Scale, search_neighbors
 from labelance.sampling._base import Draw, SamplerTraits
-from labelance.sampling._label_vote import Circles, Made, Offspring, vote_labels, vote_values
+from labelance.sampling._label_vote import (
+    CandidateRows,
+    SeedNeighborhoods,
+    SyntheticRows,
+    vote_labels,
+    vote_values,
+)
 from labelance.sampling._neighbor_base import NeighborSampler
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
@@ -127,34 +133,34 @@ class GrowingRows:
         self._cells.append(rows.data)
 
 
-class Family:
-    """Original rows and the rows made from them so far; synthetic rows are numbered from n."""
+class GrowingData:
+    """Original rows and the synthetic rows so far, which are numbered from n."""
 
     def __init__(self, X: Any, Y: sp.csr_array) -> None:
         self._X, self._Y = X, Y
-        self._X_made, self._Y_made = GrowingRows(X), GrowingRows(Y)
+        self._X_new, self._Y_new = GrowingRows(X), GrowingRows(Y)
         self._parents = [np.empty((3, 0), dtype=np.int64)]
 
-    def gather(self, label: int, bag: np.ndarray) -> tuple[np.ndarray, Any, sp.csr_array]:
+    def rows_of(self, label: int, bag: np.ndarray) -> tuple[np.ndarray, Any, sp.csr_array]:
         """Return all rows of a label, given the original ones: numbers, features and labels."""
-        X, Y, Y_made = self._X[bag], self._Y[bag], self._Y_made.filled
-        cells = np.flatnonzero(Y_made.indices == label)
-        young = np.searchsorted(Y_made.indptr, cells, side="right") - 1
-        if len(young):
-            X, Y = stack_rows(X, self._X_made.filled[young]), stack_rows(Y, Y_made[young])
-        return np.concatenate([bag, self._Y.shape[0] + young]), X, Y
+        X, Y, Y_new = self._X[bag], self._Y[bag], self._Y_new.filled
+        cells = np.flatnonzero(Y_new.indices == label)
+        synthetic = np.searchsorted(Y_new.indptr, cells, side="right") - 1
+        if len(synthetic):
+            X, Y = stack_rows(X, self._X_new.filled[synthetic]), stack_rows(Y, Y_new[synthetic])
+        return np.concatenate([bag, self._Y.shape[0] + synthetic]), X, Y
 
-    def append(self, rows: np.ndarray, made: Made) -> None:
-        """Take in what was made from the given rows; its parents are places among them."""
-        self._X_made.append(made.X)
-        self._Y_made.append(made.Y)
-        parents = rows[made.seeds], rows[made.references], made.labels
+    def append(self, rows: np.ndarray, new: SyntheticRows) -> None:
+        """Append synthetic rows whose parents are places among the given rows."""
+        self._X_new.append(new.X)
+        self._Y_new.append(new.Y)
+        parents = rows[new.seeds], rows[new.references], new.labels
         self._parents.append(np.stack(parents))
 
-    def made(self) -> Made:
-        """Return all that was made, with the parents' numbers."""
+    def synthetic_rows(self) -> SyntheticRows:
+        """Return all synthetic rows, with the numbers of their parents."""
         parents = np.concatenate(self._parents, axis=1)
-        return Made(self._X_made.filled, self._Y_made.filled, *parents)
+        return SyntheticRows(self._X_new.filled, self._Y_new.filled, *parents)
 
 
 LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
@@ -162,16 +168,16 @@ LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
 
 @dataclass(frozen=True, eq=False)
 class MLSMOTEPlan:
-    """The minority labels with their bags, and what the rows to be made are like.
+    """The minority labels with their bags, and the candidate rows.
 
-    ``quotas`` say how many seeds each bag gives, if labels have targets. ``offspring`` is None
+    ``quotas`` say how many seeds each bag gives, if labels have targets. ``candidates`` are None
     with ``variant="mulan"``: bags that grow are searched anew in every draw.
     """
 
     labels: np.ndarray
     bags: list[np.ndarray]
     quotas: np.ndarray | None
-    offspring: Offspring | None
+    candidates: CandidateRows | None
 
     @property
     def sizes(self) -> np.ndarray:
@@ -349,9 +355,9 @@ class MLSMOTE(NeighborSampler):
         if self.variant == "mulan":
             return MLSMOTEPlan(labels, bags, quotas, None)
         around = [self._search(data.X[bag], data.categorical) for bag in bags]
-        circles = Circles.of(labels, bags, around)
-        offspring = self._foresee(data.X, data.Y, data.categorical, circles)
-        return MLSMOTEPlan(labels, bags, quotas, offspring)
+        seeds = SeedNeighborhoods.of(labels, bags, around)
+        candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
+        return MLSMOTEPlan(labels, bags, quotas, candidates)
 
     def _strategy(self, data: Data) -> Strategy:
         """Return the labels to make rows for, and how many rows they should have, if it says."""
@@ -378,19 +384,19 @@ class MLSMOTE(NeighborSampler):
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
         return search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
 
-    def _foresee(
-        self, X: Any, Y: sp.csr_array, categorical: np.ndarray, circles: Circles
-    ) -> Offspring:
-        """Let the circles vote on labels and nominal features."""
-        rows, sizes = circles.rows, circles.sizes
+    def _candidates(
+        self, X: Any, Y: sp.csr_array, categorical: np.ndarray, around: SeedNeighborhoods
+    ) -> CandidateRows:
+        """Let the neighborhoods vote on labels and nominal features."""
+        rows, sizes = around.rows, around.sizes
         labels = vote_labels(Y, rows, sizes, self._votes_needed(sizes))
         if not categorical.any():
-            return Offspring(circles, labels, None)
+            return CandidateRows(around, labels, None)
         nominal = vote_values(X, categorical, rows, sizes, with_seed=self.variant == "mulan")
-        return Offspring(circles, labels, nominal)
+        return CandidateRows(around, labels, nominal)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
-        """Return how many rows of a circle must have a label."""
+        """Return how many rows of a neighborhood must have a label."""
         if self.labelset_strategy == "union":
             return np.ones_like(sizes)
         if self.labelset_strategy == "intersection":
@@ -398,19 +404,19 @@ class MLSMOTE(NeighborSampler):
         return sizes // 2 + 1 if self.labelset_strategy == "majority" else (sizes + 1) // 2
 
     def _draw(self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator) -> Draw:
-        if plan.offspring is None:
-            made = self._make_growing(data, plan, rng)
+        if plan.candidates is None:
+            new = self._draw_in_grown_bags(data, plan, rng)
         else:
             places = draw_places(plan.sizes, self._n_seeds(plan), rng)
-            made = plan.offspring.take(places).make(data.X, data.categorical, rng)
-        some = len(made.seeds) > 0
+            new = plan.candidates.take(places).draw(data.X, data.categorical, rng)
+        some = len(new.seeds) > 0
         return Draw(
-            X_new=made.X if some else None,
-            Y_new=made.Y if some else None,
+            X_new=new.X if some else None,
+            Y_new=new.Y if some else None,
             provenance={
-                "seed_indices_": made.seeds,
-                "reference_indices_": made.references,
-                "label_indices_": made.labels,
+                "seed_indices_": new.seeds,
+                "reference_indices_": new.references,
+                "label_indices_": new.labels,
             },
         )
 
@@ -420,16 +426,18 @@ class MLSMOTE(NeighborSampler):
             return self.n_samples
         return np.where(plan.sizes > 0, plan.quotas, 0)
 
-    def _make_growing(self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator) -> Made:
-        """Make the rows of one label after the other, each in a bag that has grown by then."""
-        family = Family(data.X, data.Y)
+    def _draw_in_grown_bags(
+        self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator
+    ) -> SyntheticRows:
+        """Oversample one label after the other, each in a bag that has grown by then."""
+        growing = GrowingData(data.X, data.Y)
         drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
         wanted = split_places(drawn, plan.sizes)
         for label, bag, places in zip(plan.labels, plan.bags, wanted):
-            rows, X_bag, Y_bag = family.gather(label, bag)
+            rows, X_bag, Y_bag = growing.rows_of(label, bag)
             if len(rows) > 1:
                 around = self._search(X_bag, data.categorical)
-                circles = Circles.of(np.array([label]), [np.arange(len(rows))], [around])
-                offspring = self._foresee(X_bag, Y_bag, data.categorical, circles.take(places))
-                family.append(rows, offspring.make(X_bag, data.categorical, rng))
-        return family.made()
+                seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
+                candidates = self._candidates(X_bag, Y_bag, data.categorical, seeds.take(places))
+                growing.append(rows, candidates.draw(X_bag, data.categorical, rng))
+        return growing.synthetic_rows()

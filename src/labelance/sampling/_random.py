@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,15 +35,16 @@ from labelance.sampling._strategy import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class MLROSPlan:
+class MLROSPlan(NamedTuple):
     """The labels to clone for, the rows that have each of them, all counts, and when to stop.
 
-    A label is done when its IRLbl is down to ``mean_ir`` or its count is up to its target.
+    The rows of label ``labels[b]`` are ``rows[starts[b] : starts[b + 1]]``. A label is done when
+    its IRLbl is down to ``mean_ir`` or its count is up to its target.
     """
 
     labels: np.ndarray
-    bags: sp.csc_array
+    starts: np.ndarray
+    rows: np.ndarray
     counts: np.ndarray
     mean_ir: MeanRatio
     targets: np.ndarray
@@ -169,7 +169,7 @@ class MLROS(BaseMultiLabelSampler):
             mean_ir, targets = mean_ir_of_counts(counts), np.full(len(labels), np.inf)
         else:
             mean_ir, targets = NO_MEAN, strategy.targets[labels]
-        plan = MLROSPlan(labels, bags, counts, mean_ir, targets)
+        plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, mean_ir, targets)
         refuse_too_many_numbers(self._budget(data, plan), who="MLROS")
         return plan
 
@@ -178,12 +178,7 @@ class MLROS(BaseMultiLabelSampler):
         clones = _clone_in_turns(
             data.Y.indptr,
             data.Y.indices,
-            plan.labels,
-            plan.bags.indptr,
-            plan.bags.indices,
-            plan.counts.copy(),
-            plan.mean_ir,
-            plan.targets,
+            plan._replace(counts=plan.counts.copy()),
             self.variant == "mulan",
             numbers,
         )
@@ -207,46 +202,41 @@ def draw_clones(data: Data, clones: np.ndarray, *, who: str) -> Draw:
 def _clone_in_turns(
     indptr: np.ndarray,
     indices: np.ndarray,
-    labels: np.ndarray,
-    bag_starts: np.ndarray,
-    bag_rows: np.ndarray,
-    counts: np.ndarray,
-    mean_ir: MeanRatio,
-    targets: np.ndarray,
+    plan: MLROSPlan,
     static_max: bool,
     numbers: np.ndarray,
 ) -> np.ndarray:
-    """Return the rows to clone, one uniform number each; ``counts`` are brought up to date."""
+    """Return the rows to clone, one uniform number each; the counts are brought up to date."""
+    counts, starts = plan.counts, plan.starts
     clones = np.empty(len(numbers), dtype=np.int64)
-    made = 0
+    n_clones = 0
     largest = counts.max()
-    active = np.arange(len(labels))
+    active = np.arange(len(plan.labels))
     n_active = len(active)
-    while n_active > 0 and made < len(clones):
+    while n_active > 0 and n_clones < len(clones):
         n_still = 0
         for t in range(n_active):
             bag = active[t]
-            count = counts[labels[bag]]
-            if made == len(clones) or count >= targets[bag]:
+            count = counts[plan.labels[bag]]
+            if n_clones == len(clones) or count >= plan.targets[bag]:
                 continue
-            if ratio_against_mean(largest, count, mean_ir) <= 0:
+            if ratio_against_mean(largest, count, plan.mean_ir) <= 0:
                 continue
             active[n_still] = bag
             n_still += 1
-            size = bag_starts[bag + 1] - bag_starts[bag]
-            row = bag_rows[bag_starts[bag] + np.int64(numbers[made] * size)]
-            clones[made] = row
-            made += 1
+            size = starts[bag + 1] - starts[bag]
+            row = plan.rows[starts[bag] + np.int64(numbers[n_clones] * size)]
+            clones[n_clones] = row
+            n_clones += 1
             for cell in range(indptr[row], indptr[row + 1]):
                 counts[indices[cell]] += 1
                 if not static_max and counts[indices[cell]] > largest:
                     largest = counts[indices[cell]]
         n_active = n_still
-    return clones[:made]
+    return clones[:n_clones]
 
 
-@dataclass(frozen=True, eq=False)
-class Turns:
+class MajorityBags(NamedTuple):
     """The majority labels, their cells label by label, all counts, and MeanIR.
 
     A cell is a one of Y, known by its place in ``Y.indices``; ``row_of`` is its row and
@@ -366,7 +356,7 @@ class MLRUS(BaseMultiLabelSampler):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _plan(self, data: Data, neighborhood: None) -> np.ndarray | Turns:
+    def _plan(self, data: Data, neighborhood: None) -> np.ndarray | MajorityBags:
         """Return the candidates ("paper") or the bags of the majority labels."""
         if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
@@ -374,31 +364,23 @@ class MLRUS(BaseMultiLabelSampler):
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         counts = formulas.label_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
-        return _take_turns(data.Y, labels, counts, mean_ir_of_counts(counts))
+        return _majority_bags(data.Y, labels, counts, mean_ir_of_counts(counts))
 
-    def _draw(self, data: Data, plan: np.ndarray | Turns, rng: np.random.Generator) -> Draw:
+    def _draw(self, data: Data, plan: np.ndarray | MajorityBags, rng: np.random.Generator) -> Draw:
         n = data.n_samples
         budget = min(rows_to_sample(n, self.sampling_ratio), n - 1)
-        if isinstance(plan, Turns):
+        if isinstance(plan, MajorityBags):
             return draw_kept(n, self._delete_in_turns(data.Y, plan, rng.random(budget)))
         size = min(budget, len(plan))
         return draw_kept(n, rng.choice(plan, size=size, replace=False, shuffle=False))
 
-    def _delete_in_turns(self, Y: sp.csr_array, plan: Turns, numbers: np.ndarray) -> np.ndarray:
-        return _delete_in_turns(
-            Y.indptr,
-            Y.indices,
-            plan.labels,
-            plan.starts,
-            plan.cells.copy(),
-            plan.row_of,
-            plan.place_of.copy(),
-            plan.counts.copy(),
-            np.bincount(plan.counts),
-            plan.mean_ir,
-            self.variant == "mulan",
-            numbers,
+    def _delete_in_turns(
+        self, Y: sp.csr_array, plan: MajorityBags, numbers: np.ndarray
+    ) -> np.ndarray:
+        bags = plan._replace(
+            cells=plan.cells.copy(), place_of=plan.place_of.copy(), counts=plan.counts.copy()
         )
+        return _delete_in_turns(Y.indptr, Y.indices, bags, self.variant == "mulan", numbers)
 
 
 def draw_kept(n: int, deleted: np.ndarray) -> Draw:
@@ -409,30 +391,23 @@ def draw_kept(n: int, deleted: np.ndarray) -> Draw:
     return Draw(rows=kept, provenance={"sample_indices_": kept})
 
 
-def _take_turns(
+def _majority_bags(
     Y: sp.csr_array, labels: np.ndarray, counts: np.ndarray, mean_ir: MeanRatio
-) -> Turns:
+) -> MajorityBags:
     """Return the bags of the labels, as cells of Y."""
     numbered = sp.csr_array((np.arange(Y.nnz), Y.indices, Y.indptr), shape=Y.shape)
     bags = numbered[:, labels].tocsc()
     place_of = np.full(Y.nnz, -1)
     place_of[bags.data] = np.arange(bags.nnz)
     row_of = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    return Turns(labels, bags.indptr, bags.data, row_of, place_of, counts, mean_ir)
+    return MajorityBags(labels, bags.indptr, bags.data, row_of, place_of, counts, mean_ir)
 
 
 @kernel
 def _delete_in_turns(
     indptr: np.ndarray,
     indices: np.ndarray,
-    labels: np.ndarray,
-    starts: np.ndarray,
-    cells: np.ndarray,
-    row_of: np.ndarray,
-    place_of: np.ndarray,
-    counts: np.ndarray,
-    having: np.ndarray,
-    mean_ir: MeanRatio,
+    bags: MajorityBags,
     static_max: bool,
     numbers: np.ndarray,
 ) -> np.ndarray:
@@ -441,6 +416,8 @@ def _delete_in_turns(
     The first ``counts[label]`` cells of a bag are those of rows that are still there, and
     ``having[c]`` labels have the count c, which tells when the largest count goes down.
     """
+    labels, starts, cells, row_of, place_of, counts, mean_ir = bags
+    having = np.bincount(counts)
     bag_of = np.full(len(counts), -1)
     for bag in range(len(labels)):
         bag_of[labels[bag]] = bag

@@ -161,14 +161,14 @@ def decouple(
         return Draw(provenance=provenance)
     lengths = np.concatenate([n_labels - np.where(is_split, n_rare, 0), n_rare[split]])
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(Y.indptr.dtype)
-    columns = _deal_labels(Y.indices, Y.indptr, rare, is_split, indptr[Y.shape[0]])
+    columns = _split_labels(Y.indices, Y.indptr, rare, is_split, indptr[Y.shape[0]])
     Y_rows = sp.csr_array((Y.data, columns, indptr), shape=(len(lengths), Y.shape[1]))
     Y_rows.has_sorted_indices = True
     return Draw(np.concatenate([np.arange(Y.shape[0]), split]), Y_rows, provenance=provenance)
 
 
 @kernel
-def _deal_labels(
+def _split_labels(
     indices: np.ndarray, indptr: np.ndarray, rare: np.ndarray, is_split: np.ndarray, n_kept: int
 ) -> np.ndarray:
     """Write the labels that rows keep, and from ``n_kept`` on those that go to copies."""
