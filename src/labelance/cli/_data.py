@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-import labelance  # rooms open on first use, which keeps --help quick
+import labelance  # packages are imported on first use, which keeps --help quick
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ MaxMemoryOption = Annotated[
     typer.Option(
         "--max-memory",
         help="The most memory that the data of a file may take, such as 4GB; 1 GiB or 100 times "
-        "the size of the file unless told.",
+        "the size of the file by default.",
         show_default=False,
     ),
 ]

@@ -89,16 +89,16 @@ class MultiLabelDataset:
 
     @classmethod
     def from_data(
-        cls, X: Any, Y: Any, *, name: str = "", description: str = "", citation: str = ""
+        cls, X: Any, y: Any, *, name: str = "", description: str = "", citation: str = ""
     ) -> MultiLabelDataset:
-        """Make a dataset of X and Y in any container: arrays, sparse matrices, data frames.
+        """Make a dataset of X and y in any container: arrays, sparse matrices, data frames.
 
         Names and categories are those of the frames.
         """
         from labelance._arrays import open_container
         from labelance._validation import validate_labels
 
-        features, labels = open_container(X, "X"), validate_labels(Y, who="A dataset")
+        features, labels = open_container(X, "X"), validate_labels(y, who="A dataset")
         known = features.categories()
         return cls(
             X=features.values(),

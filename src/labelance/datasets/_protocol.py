@@ -48,7 +48,7 @@ def apply_protocol(
     See Also
     --------
     keep_frequent_features : The first step, on any X.
-    drop_rare_labels : The second step, on any Y.
+    drop_rare_labels : The second step, on any y.
 
     Examples
     --------
@@ -128,22 +128,22 @@ def keep_frequent_features(
     return (csr_array(csc_array(X)[:, kept]) if sparse else X[:, kept]), kept
 
 
-def drop_rare_labels(Y: Any, min_count: int = 2) -> tuple[Any, Columns]:
+def drop_rare_labels(y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     """Drop labels that too few rows have to be split into training and test rows.
 
     Parameters
     ----------
-    Y : ndarray or sparse array of shape (n_samples, n_labels)
+    y : ndarray or sparse array of shape (n_samples, n_labels)
         The labels, as zeros and ones.
     min_count : int, default=2
         Number of rows that a label needs to stay.
 
     Returns
     -------
-    Y_kept : ndarray or sparse array
+    y_kept : ndarray or sparse array
         The columns kept, in their old order.
     kept : ndarray
-        Their numbers in Y.
+        Their numbers in y.
 
     Notes
     -----
@@ -155,12 +155,12 @@ def drop_rare_labels(Y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     --------
     >>> import numpy as np
     >>> from labelance.datasets import drop_rare_labels
-    >>> Y_kept, kept = drop_rare_labels(np.array([[1, 0, 1], [1, 0, 0], [1, 1, 1]]))
+    >>> y_kept, kept = drop_rare_labels(np.array([[1, 0, 1], [1, 0, 0], [1, 1, 1]]))
     >>> kept
     array([0, 2])
     """
-    check_sparse(Y, "Y")
-    Y = Y if is_sparse(Y) else np.asarray(Y)
+    check_sparse(y, "y")
+    Y = y if is_sparse(y) else np.asarray(y)
     kept = np.flatnonzero(np.asarray((Y != 0).sum(axis=0)).ravel() >= min_count)
     return Y[:, kept], kept
 

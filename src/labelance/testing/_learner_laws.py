@@ -133,7 +133,7 @@ def check_constant_labels_stay_constant(learner: Any) -> None:
     Y[:, 1], Y[:, 3] = 0, 1
     new = np.vstack([X, 50 * np.random.default_rng(0).normal(size=(20, 4))])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantLabelWarning)  # it may well be told
+        warnings.simplefilter("ignore", ConstantLabelWarning)  # it may well be reported
         learner.fit(X, Y)
     labels, scores = learner.predict(new), learner.predict_proba(new)
     assert (labels[:, 1] == 0).all(), "a label that no training row has was predicted"

@@ -69,7 +69,7 @@ def test_a_last_line_needs_no_end(music):
 def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
     data = read_multilabel(music)
     monkeypatch.setattr(_text_file, "READ_SIZE", size)
-    monkeypatch.setattr(_text_file.TextFile._pieces, "__kwdefaults__", {"size": size})
+    monkeypatch.setattr(_text_file.TextFile._chunks, "__kwdefaults__", {"size": size})
     assert read_multilabel(music).same_as(data)
     zipped = music.with_suffix(".arff.gz")
     zipped.write_bytes(gzip.compress(MUSIC.encode(), mtime=0))

@@ -44,7 +44,7 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v
 
 
 class _SplitHead(NamedTuple):
-    """A head in pieces: the relation, and name, type as written and line of every attribute."""
+    """A head, split: the relation, and name, type as written and line of every attribute."""
 
     relation: str
     names: list[str]

@@ -11,21 +11,19 @@ import numpy as np
 from labelance._utils import kernel
 from labelance.datasets.formats._tokenizer import (
     CELLS,
-    COLUMN,
     ESCAPED,
     FAILED,
     MISSING,
-    MISTAKE,
     PLAIN,
     QUOTED,
     ROWS,
-    START,
-    STOP,
     Bytes,
+    CellBuffers,
     FoundCells,
     Ints,
     Longs,
-    make_room,
+    allocate_buffers,
+    fail,
     most_dense_rows,
     parse_digits,
 )
@@ -48,78 +46,57 @@ def find_cells(block: bytes, first_line: int, width: int, *, sparse: bool) -> Fo
     text = np.frombuffer(block, dtype=np.uint8)
     if sparse:
         rows = block.count(b"\n")
-        room = make_room(rows, int(np.count_nonzero(text == COMMA)) + rows, sparse=True)
-        _find_sparse(
-            text,
-            first_line,
-            width,
-            room.bounds,
-            room.marks,
-            room.columns,
-            room.ends,
-            room.lines,
-            room.tally,
-        )
+        buffers = allocate_buffers(rows, int(np.count_nonzero(text == COMMA)) + rows, sparse=True)
+        _find_sparse(text, first_line, width, buffers)
     else:
         rows = most_dense_rows(block, width)
-        room = make_room(rows, (rows + 1) * width, sparse=False)
-        _find_dense(text, first_line, width, room.bounds, room.marks, room.lines, room.tally)
-    return room.found(block, width)
+        buffers = allocate_buffers(rows, (rows + 1) * width, sparse=False)
+        _find_dense(text, first_line, width, buffers)
+    return buffers.found(block, width)
 
 
 @kernel
-def _find_dense(
-    text: Bytes, line: int, width: int, bounds: Ints, marks: Bytes, lines: Longs, tally: Longs
-) -> None:
-    """Go through rows ``1.5, red, ?``; ``line`` is the number of the first line."""
+def _find_dense(text: Bytes, line: int, width: int, buffers: CellBuffers) -> None:
+    """Find the cells of rows ``1.5, red, ?``; ``line`` is the number of the first line."""
+    bounds, marks, _, _, lines, status = buffers
     at, row = 0, 0
     while at < len(text):
         at = _skip_blank(text, at)
         if text[at] != NEWLINE and text[at] != PERCENT:
             lines[row] = line
-            at = _dense_row(text, at, width, row * width, bounds, marks, tally)
+            cells = slice(row * width, (row + 1) * width)
+            at = _dense_row(text, at, bounds[cells], marks[cells], status)
             if at == FAILED:
                 break
             row += 1
         at = _skip_line(text, at)
         line += 1
-    tally[ROWS], tally[CELLS] = row, row * width
+    status[ROWS], status[CELLS] = row, row * width
 
 
 @kernel
-def _find_sparse(
-    text: Bytes,
-    line: int,
-    width: int,
-    bounds: Ints,
-    marks: Bytes,
-    columns: Ints,
-    ends: Longs,
-    lines: Longs,
-    tally: Longs,
-) -> None:
-    """Go through rows ``{3 1.5, 7 red}``; ``columns`` and ``ends`` become those of a CSR."""
+def _find_sparse(text: Bytes, line: int, width: int, buffers: CellBuffers) -> None:
+    """Find the cells of rows ``{3 1.5, 7 red}``; ``columns`` and ``ends`` make a CSR."""
+    bounds, marks, columns, ends, lines, status = buffers
     at, row = 0, 0
     while at < len(text):
         at = _skip_blank(text, at)
         if text[at] != NEWLINE and text[at] != PERCENT:
             lines[row] = line
-            at = _sparse_row(text, at, width, bounds, marks, columns, tally)
+            at = _sparse_row(text, at, width, bounds, marks, columns, status)
             if at == FAILED:
                 break
             row += 1
-            ends[row] = tally[CELLS]
+            ends[row] = status[CELLS]
         at = _skip_line(text, at)
         line += 1
-    tally[ROWS], tally[CELLS] = row, ends[row]
+    status[ROWS], status[CELLS] = row, ends[row]
 
 
 @kernel
-def _dense_row(
-    text: Bytes, at: int, width: int, first: int, bounds: Ints, marks: Bytes, tally: Longs
-) -> int:
-    """Note the cells of the row at ``at``; give where it ends, or FAILED."""
-    column = 0
+def _dense_row(text: Bytes, at: int, bounds: Ints, marks: Bytes, status: Longs) -> int:
+    """Find the cells of the row at ``at``; give where it ends, or FAILED."""
+    width, column = len(marks), 0
     while text[at] != NEWLINE and text[at] != PERCENT:
         mistake = 0
         if text[at] == COMMA:
@@ -129,38 +106,37 @@ def _dense_row(
         elif column == width:
             mistake = TOO_MANY
         if mistake:
-            return _fail(tally, mistake, column, at, at + 1)
+            return fail(status, mistake, column, at, at + 1)
         start, stop, at, mark = _value(text, at)
         if mark == UNCLOSED:
-            return _fail(tally, UNCLOSED, column, start, stop)
-        bounds[first + column, 0], bounds[first + column, 1] = start, stop
-        marks[first + column] = mark
+            return fail(status, UNCLOSED, column, start, stop)
+        bounds[column, 0], bounds[column, 1], marks[column] = start, stop, mark
         column += 1
         at = _skip_blank(text, at)
         if text[at] == COMMA:
             at = _skip_blank(text, at + 1)
-    return at if column == width else _fail(tally, TOO_FEW, column, at, at)
+    return at if column == width else fail(status, TOO_FEW, column, at, at)
 
 
 @kernel
 def _sparse_row(
-    text: Bytes, at: int, width: int, bounds: Ints, marks: Bytes, columns: Ints, tally: Longs
+    text: Bytes, at: int, width: int, bounds: Ints, marks: Bytes, columns: Ints, status: Longs
 ) -> int:
-    """Note the cells of the row at ``at``; give where it ends, or FAILED."""
+    """Find the cells of the row at ``at``; give where it ends, or FAILED."""
     if text[at] != OPEN_BRACE:
-        return _fail(tally, WRONG_KIND, 0, at, at + 1)
+        return fail(status, WRONG_KIND, 0, at, at + 1)
     at = _skip_blank(text, at + 1)
-    cell, before = tally[CELLS], -1
+    cell, before = status[CELLS], -1
     while text[at] != CLOSE_BRACE:
         column, stop = _index(text, at)
         value = _skip_blank(text, stop)
         in_order = before < column < width and 0 < stop - at < 10
         if not (in_order and value > stop and _IN_WORD[text[value]]):
             mistake = _index_mistake(text, at, stop, column, before, width)
-            return _fail(tally, mistake, column, at, max(stop, _word_end(text, at)))
+            return fail(status, mistake, column, at, max(stop, _word_end(text, at)))
         start, stop, at, mark = _value(text, value)
         if mark == UNCLOSED:
-            return _fail(tally, UNCLOSED, column, start, stop)
+            return fail(status, UNCLOSED, column, start, stop)
         bounds[cell, 0], bounds[cell, 1] = start, stop
         marks[cell], columns[cell] = mark, column
         cell, before = cell + 1, column
@@ -168,13 +144,13 @@ def _sparse_row(
         if text[at] == COMMA:
             at = _skip_blank(text, at + 1)
         elif text[at] != CLOSE_BRACE and text[at] != NEWLINE:
-            return _fail(tally, TRAILING, column, at, at + 1)
-    tally[CELLS] = cell
+            return fail(status, TRAILING, column, at, at + 1)
+    status[CELLS] = cell
     at = _skip_blank(text, at + 1)
     if text[at] == COMMA or text[at] == OPEN_BRACE:
-        return _fail(tally, WEIGHT, 0, at, at + 1)
+        return fail(status, WEIGHT, 0, at, at + 1)
     ends = text[at] == NEWLINE or text[at] == PERCENT
-    return at if ends else _fail(tally, TRAILING, 0, at, at + 1)
+    return at if ends else fail(status, TRAILING, 0, at, at + 1)
 
 
 @kernel
@@ -232,13 +208,6 @@ def _skip_line(text: Bytes, at: int) -> int:
     while text[at] != NEWLINE:
         at += 1
     return at + 1
-
-
-@kernel
-def _fail(tally: Longs, mistake: int, column: int, start: int, stop: int) -> int:
-    """Note the mistake and where it is."""
-    tally[MISTAKE], tally[COLUMN], tally[START], tally[STOP] = mistake, column, start, stop
-    return FAILED
 
 
 # Mistakes in the values of a row, beside those in its form.

@@ -20,25 +20,23 @@ from labelance.datasets.formats._labels import Table, refuse_repeated_names
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
 from labelance.datasets.formats._tokenizer import (
     CELLS,
-    COLUMN,
     ESCAPED,
     FAILED,
     GUESS,
     MISSING,
-    MISTAKE,
     NUMBER,
     PLAIN,
     QUOTED,
     ROWS,
-    START,
-    STOP,
     TEXT,
     Bytes,
+    CellBuffers,
     CellReader,
     FoundCells,
     Ints,
     Longs,
-    make_room,
+    allocate_buffers,
+    fail,
     most_dense_rows,
 )
 from labelance.exceptions import DataFileError, InputError
@@ -53,29 +51,22 @@ def find_cells(block: bytes, first_line: int, width: int, separator: int) -> Fou
     """Find the cells of a block of whole rows."""
     text = np.frombuffer(block, dtype=np.uint8)
     rows = most_dense_rows(block, width)
-    room = make_room(rows, (rows + 1) * width, sparse=False)
-    _find(text, first_line, width, separator, room.bounds, room.marks, room.lines, room.tally)
-    return room.found(block, width)
+    buffers = allocate_buffers(rows, (rows + 1) * width, sparse=False)
+    _find(text, first_line, width, separator, buffers)
+    return buffers.found(block, width)
 
 
 @kernel
-def _find(
-    text: Bytes,
-    line: int,
-    width: int,
-    separator: int,
-    bounds: Ints,
-    marks: Bytes,
-    lines: Longs,
-    tally: Longs,
-) -> None:
-    """Go through the rows; ``line`` is the number of the first line."""
+def _find(text: Bytes, line: int, width: int, separator: int, buffers: CellBuffers) -> None:
+    """Find the cells of all rows; ``line`` is the number of the first line."""
+    bounds, marks, _, _, lines, status = buffers
     at, row = 0, 0
     while at < len(text):
         if text[at] != NEWLINE:
             lines[row] = line
             start = at
-            at = _row(text, at, width, separator, row * width, bounds, marks, tally)
+            cells = slice(row * width, (row + 1) * width)
+            at = _find_in_row(text, at, separator, bounds[cells], marks[cells], status)
             if at == FAILED:
                 break
             row += 1
@@ -83,22 +74,15 @@ def _find(
                 line += text[i] == NEWLINE
         at += 1
         line += 1
-    tally[ROWS], tally[CELLS] = row, row * width
+    status[ROWS], status[CELLS] = row, row * width
 
 
 @kernel
-def _row(
-    text: Bytes,
-    at: int,
-    width: int,
-    separator: int,
-    first: int,
-    bounds: Ints,
-    marks: Bytes,
-    tally: Longs,
+def _find_in_row(
+    text: Bytes, at: int, separator: int, bounds: Ints, marks: Bytes, status: Longs
 ) -> int:
-    """Note the cells of the row at ``at``; give where it ends, or FAILED."""
-    column = 0
+    """Find the cells of the row at ``at``; give where it ends, or FAILED."""
+    width, column = len(marks), 0
     while True:
         at = _skip_blank(text, at, separator)
         start, stop, at, mark = _value(text, at, separator)
@@ -113,10 +97,8 @@ def _row(
         elif text[at] == NEWLINE and column + 1 < width:
             mistake = TOO_FEW
         if mistake:
-            tally[MISTAKE], tally[COLUMN], tally[START], tally[STOP] = mistake, column, start, stop
-            return FAILED
-        bounds[first + column, 0], bounds[first + column, 1] = start, stop
-        marks[first + column] = mark
+            return fail(status, mistake, column, start, stop)
+        bounds[column, 0], bounds[column, 1], marks[column] = start, stop, mark
         if text[at] == NEWLINE:
             return at
         column += 1

@@ -287,31 +287,31 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
 
 
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
-    pieces = pattern.split("*")
-    found = [j for j, name in enumerate(table.names) if _matches(name, pieces)]
+    parts = pattern.split("*")
+    found = [j for j, name in enumerate(table.names) if _matches(name, parts)]
     if not found:
         raise table.file.error(None, f"Some column is called {pattern!r}", "none is", _HOW_TO)
     return found
 
 
-def _matches(name: str, pieces: list[str]) -> bool:
-    """Tell whether a name is these pieces with anything between them.
+def _matches(name: str, parts: list[str]) -> bool:
+    """Return whether a name consists of these parts with anything between them.
 
-    Each piece is taken where it comes first, which leaves most to those after it; a regular
+    Each part is taken where it comes first, which leaves most to those after it; a regular
     expression would try all other places as well, for hours.
     """
-    first, *others = pieces
+    first, *others = parts
     if not others:
         return name == first
     *middle, last = others
     if not name.startswith(first) or not name.endswith(last):
         return False
     at, end = len(first), len(name) - len(last)
-    for piece in middle:
-        found = name.find(piece, at, end)
+    for part in middle:
+        found = name.find(part, at, end)
         if found < 0:
             return False
-        at = found + len(piece)
+        at = found + len(part)
     return at <= end
 
 

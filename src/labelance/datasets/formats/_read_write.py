@@ -129,12 +129,12 @@ def read_multilabel(
     categorical : sequence of str, optional
         Columns of a CSV or TSV file that are nominal even if they hold numbers only.
     first_feature, first_label : {0, 1}, optional
-        The number of the first feature and label in LibSVM text. Labels count from 0 unless
-        told. Features count from 0 if the file begins with a line ``n d q`` or has a feature 0,
+        The number of the first feature and label in LibSVM text. Labels count from 0 by
+        default. Features count from 0 if the file begins with a line ``n d q`` or has a feature 0,
         else from 1.
     n_features, n_labels : int, optional
-        How many there are in LibSVM text that does not begin with a line ``n d q``; as many as
-        are used unless told.
+        How many there are in LibSVM text that does not begin with a line ``n d q``; by default
+        as many as are used.
     encoding : str, default="utf-8"
         The encoding of a text file.
     max_memory : int or str, optional
@@ -231,7 +231,7 @@ def write_multilabel(
     Parameters
     ----------
     data : MultiLabelDataset or tuple
-        A dataset, or X and Y as arrays, sparse matrices or data frames.
+        A dataset, or the pair ``(X, y)`` of arrays, sparse matrices or data frames.
     path : str or path-like
         Where to write. The ending tells the format; with ``.gz`` after it the file is gzipped.
     format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional

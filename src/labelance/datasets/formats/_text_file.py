@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, hstack
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.exceptions import DataFileError, InputError
 
-# Unless told, so much in any case, and so many times the size of the file.
+# By default so much in any case, and so many times the size of the file.
 LEAST = 1 << 30
 TIMES = 100
 VARIABLE = "LABELANCE_MAX_MEMORY"
@@ -130,9 +130,9 @@ class TextFile:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes, unzipped and otherwise as they are."""
-        pieces = self._pieces()
-        while piece := self._next(pieces, None):
-            yield piece
+        chunks = self._chunks()
+        while chunk := self._next(chunks, None):
+            yield chunk
 
     def lines(self, *, quote: bytes | None = None) -> Iterator[tuple[int, bytes]]:
         r"""Yield blocks of whole lines with the number of their first line.
@@ -141,47 +141,47 @@ class TextFile:
         does not end a line.
         """
         number, pending, inside = 1, [b""], False
-        pieces = self._newlines()
-        while piece := self._next(pieces, number):
-            cut = _last_line_end(piece, quote, inside)
+        chunks = self._newlines()
+        while chunk := self._next(chunks, number):
+            cut = _last_line_end(chunk, quote, inside)
             if cut:
-                block = b"".join([*pending, piece[:cut]])
+                block = b"".join([*pending, chunk[:cut]])
                 yield number, self._checked(number, block)
                 number += block.count(b"\n")
                 pending, inside = [], False
-            pending.append(piece[cut:])
+            pending.append(chunk[cut:])
             self.require(sum(map(len, pending)), what="a line", line=number)
-            inside ^= quote is not None and piece.count(quote, cut) % 2 == 1
+            inside ^= quote is not None and chunk.count(quote, cut) % 2 == 1
         rest = b"".join(pending)
         if rest:
             yield number, self._checked(number, rest + b"\n")
 
-    def _next(self, pieces: Iterator[bytes], number: int | None) -> bytes:
-        """Give the next piece, nothing at the end; a broken file breaks in line ``number``."""
+    def _next(self, chunks: Iterator[bytes], number: int | None) -> bytes:
+        """Give the next chunk, nothing at the end; a broken file breaks in line ``number``."""
         try:
-            return next(pieces, b"")
+            return next(chunks, b"")
         except _Unreadable as problem:
             raise self.error(number, problem.asked, problem.came, problem.fix) from problem
 
-    def _pieces(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-        """Yield the bytes, unzipped, in pieces of at most ``size``."""
+    def _chunks(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Yield the bytes, unzipped, in chunks of at most ``size``."""
         with self._open() as stream:
             head = stream.read(READ_SIZE)
             if head.startswith(GZIP_MAGIC):
-                pieces = _gunzip(stream, head, size)
+                chunks = _gunzip(stream, head, size)
                 # A small file is read sooner than a thread is started.
-                yield from self._limited(pieces if len(head) < READ_SIZE else _ahead(pieces))
+                yield from self._limited(chunks if len(head) < READ_SIZE else _read_ahead(chunks))
             else:
                 yield from _read(stream, head, size)
 
-    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield unzipped pieces; endless zeros would take no memory, but all the time there is."""
+    def _limited(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield unzipped chunks; endless zeros would take no memory, but all the time there is."""
         total = 0
-        for piece in pieces:
-            total += len(piece)
+        for chunk in chunks:
+            total += len(chunk)
             if total > self.max_memory:
                 raise _Unreadable(*self.too_large("it is larger when unzipped"))
-            yield piece
+            yield chunk
 
     def _open(self) -> BinaryIO:
         try:
@@ -194,17 +194,17 @@ class TextFile:
     def _newlines(self) -> Iterator[bytes]:
         r"""Yield the bytes with every kind of line end made ``\n``, and no byte order mark."""
         held, first = b"", True
-        for piece in self._pieces():
-            piece = held + piece
+        for chunk in self._chunks():
+            chunk = held + chunk
             if first:
-                piece, first = piece.removeprefix(codecs.BOM_UTF8), False
+                chunk, first = chunk.removeprefix(codecs.BOM_UTF8), False
             # A carriage return at the end may be the first half of a line end.
-            held = b"\r" if piece.endswith(b"\r") else b""
-            piece = piece[: len(piece) - len(held)]
-            if b"\r" in piece:
-                piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            if piece:
-                yield piece
+            held = b"\r" if chunk.endswith(b"\r") else b""
+            chunk = chunk[: len(chunk) - len(held)]
+            if b"\r" in chunk:
+                chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if chunk:
+                yield chunk
         if held:
             yield b"\n"
 
@@ -254,13 +254,13 @@ def _read(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
         head = stream.read(size)
 
 
-def _ahead(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Unzip the next piece in another thread while the last one is parsed; both leave the GIL."""
+def _read_ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Unzip the next chunk in another thread while the last one is parsed; both leave the GIL."""
     with ThreadPoolExecutor(1) as worker:
-        following = worker.submit(next, pieces, None)
-        while (piece := following.result()) is not None:
-            following = worker.submit(next, pieces, None)
-            yield piece
+        following = worker.submit(next, chunks, None)
+        while (chunk := following.result()) is not None:
+            following = worker.submit(next, chunks, None)
+            yield chunk
 
 
 def _gunzip(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
@@ -268,11 +268,11 @@ def _gunzip(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
     compressed, member = head, zlib.decompressobj(wbits=31)
     while compressed or (compressed := stream.read(READ_SIZE)):
         try:
-            piece = member.decompress(compressed, size)
+            chunk = member.decompress(compressed, size)
         except zlib.error as problem:
             raise _broken_gzip("its bytes are damaged") from problem
-        if piece:
-            yield piece
+        if chunk:
+            yield chunk
         compressed = member.unconsumed_tail
         if member.eof:
             # Zeros may pad the end; anything else begins another member.

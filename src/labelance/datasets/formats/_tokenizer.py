@@ -212,7 +212,7 @@ Longs = NDArray[np.int64]
 # How a cell is written. Only an escaped one differs from its bytes.
 PLAIN, QUOTED, ESCAPED, MISSING = 0, 1, 2, 3
 
-# Entries of a tally: rows and cells that are whole, then the mistake (0 for none), where it is.
+# Entries of a status: complete rows and cells, then the mistake (0 for none) and where it is.
 ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
 
 FAILED = -1
@@ -257,20 +257,19 @@ class FoundCells:
         return self.block[slice(*self.bounds[cell])]
 
 
-@dataclass(frozen=True)
-class Room:
-    """Arrays for a kernel to note cells in."""
+class CellBuffers(NamedTuple):
+    """Arrays that a kernel fills with the cells it finds; see `FoundCells`."""
 
     bounds: Ints
     marks: Bytes
     columns: Ints
     ends: Longs
     lines: Longs
-    tally: Longs
+    status: Longs
 
     def found(self, block: bytes, width: int) -> FoundCells:
         """Return the part that the kernel filled."""
-        rows, cells, *mistake = self.tally.tolist()
+        rows, cells, *mistake = self.status.tolist()
         return FoundCells(
             block,
             rows,
@@ -284,17 +283,24 @@ class Room:
         )
 
 
-def make_room(rows: int, cells: int, *, sparse: bool) -> Room:
-    """Allocate for at most so many rows and cells; pages that stay unused cost nothing."""
-    return Room(
+def allocate_buffers(rows: int, cells: int, *, sparse: bool) -> CellBuffers:
+    """Allocate arrays for at most so many rows and cells; unused pages cost nothing."""
+    return CellBuffers(
         bounds=np.empty((cells, 2), dtype=np.int32),
         marks=np.empty(cells, dtype=np.uint8),
         columns=np.empty(cells if sparse else 0, dtype=np.int32),
         ends=np.zeros(rows + 1 if sparse else 0, dtype=np.int64),
         # A mistake in the row after the last whole one has a line, too.
         lines=np.empty(rows + 1, dtype=np.int64),
-        tally=np.zeros(6, dtype=np.int64),
+        status=np.zeros(6, dtype=np.int64),
     )
+
+
+@kernel
+def fail(status: Longs, mistake: int, column: int, start: int, stop: int) -> int:
+    """Record a mistake and where it is; return FAILED."""
+    status[MISTAKE], status[COLUMN], status[START], status[STOP] = mistake, column, start, stop
+    return FAILED
 
 
 def most_dense_rows(block: bytes, width: int) -> int:
@@ -451,9 +457,7 @@ class CellReader:
         later = np.empty(len(found.bounds), dtype=np.int64)
         left, bad = _read_cells(
             np.frombuffer(found.block, dtype=np.uint8),
-            found.bounds,
-            found.marks,
-            found.columns,
+            (found.bounds, found.marks, found.columns),
             self.kinds,
             self.known,
             numbers,
@@ -487,9 +491,7 @@ class CellReader:
 @kernel
 def _read_cells(
     text: Bytes,
-    bounds: Ints,
-    marks: Bytes,
-    columns: Ints,
+    cells: tuple[Ints, Bytes, Ints],
     kinds: NDArray[np.uint8],
     known: Vocabulary,
     numbers: NDArray[np.float64],
@@ -497,8 +499,10 @@ def _read_cells(
 ) -> tuple[int, int]:
     """Read cells up to a bad one; count those for later, and give the bad one or -1.
 
-    Without ``columns`` the cells are those of whole rows.
+    ``cells`` are the bounds, marks and columns of `FoundCells`; without columns the cells are
+    those of complete rows.
     """
+    bounds, marks, columns = cells
     # Taken out of the tuple once: a field of a tuple is counted as a reference at every use.
     lists, words, word_bounds, owners, codes, slots = known
     left, column = 0, -1

@@ -81,7 +81,7 @@ def make_figure1(
     -------
     X : ndarray of shape (n_samples, 2)
         The points.
-    Y : ndarray of shape (n_samples, 3)
+    y : ndarray of shape (n_samples, 3)
         Their labels, as zeros and ones.
 
     References
@@ -92,10 +92,10 @@ def make_figure1(
     Examples
     --------
     >>> from labelance.datasets import make_figure1
-    >>> X, Y = make_figure1("b", random_state=0)
+    >>> X, y = make_figure1("b", random_state=0)
     >>> X.shape
     (300, 2)
-    >>> Y.sum(axis=0)
+    >>> y.sum(axis=0)
     array([60, 30, 90])
     """
     if variant not in _CLOUDS:

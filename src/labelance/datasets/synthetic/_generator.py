@@ -15,11 +15,11 @@ from labelance._utils import RandomStateLike, as_generator
 from labelance.datasets.synthetic._groups import (
     Concepts,
     Counts,
-    Seats,
-    deal_labels,
-    place_dense,
-    place_sparse,
-    seat_labels,
+    Placement,
+    assign_types,
+    make_dense_features,
+    make_sparse_features,
+    place_labels,
     sizes_by_type,
 )
 from labelance.exceptions import InputError
@@ -174,7 +174,7 @@ def make_multilabel_imbalanced(
     Parameters
     ----------
     n_samples, n_features, n_labels : int
-        Numbers of rows, of columns of X, and of columns of Y.
+        Numbers of rows, of columns of X, and of columns of y.
     cardinality : float, optional
         Mean number of labels of a row. Unless given, it follows from the imbalance.
     imbalance : float or array-like of shape (n_labels,), optional
@@ -200,7 +200,7 @@ def make_multilabel_imbalanced(
         The last so many columns of X hold codes of categories: 0 to 3 if X is dense; in a
         sparse X any whole number, mostly 0.
     return_indicator : {"dense", "sparse"}, default="dense"
-        Whether Y is an array or a CSR array.
+        Whether y is an array or a CSR array.
     random_state : int, RandomState, Generator or None, default=None
         Fixes the data.
 
@@ -208,7 +208,7 @@ def make_multilabel_imbalanced(
     -------
     X : ndarray or csr_array of shape (n_samples, n_features)
         The features.
-    Y : ndarray or csr_array of shape (n_samples, n_labels)
+    y : ndarray or csr_array of shape (n_samples, n_labels)
         The labels, as zeros and ones (int8).
 
     Raises
@@ -230,20 +230,19 @@ def make_multilabel_imbalanced(
     Examples
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> X, Y = make_multilabel_imbalanced(600, 5, 3, imbalance=[4, 9, 19], random_state=0)
-    >>> X.shape, Y.sum(axis=0)
+    >>> X, y = make_multilabel_imbalanced(600, 5, 3, imbalance=[4, 9, 19], random_state=0)
+    >>> X.shape, y.sum(axis=0)
     ((600, 5), array([120,  60,  30]))
     """
     group_size = k_neighbors + 1
-    _check(
-        n_samples,
-        n_features,
-        n_labels,
-        k_neighbors,
-        n_categorical,
-        sparse,
-        density,
-        label_correlation,
+    _check_ranges(
+        k_neighbors=(k_neighbors, 1, np.inf),
+        n_samples=(n_samples, 2 * group_size, np.inf),
+        n_features=(n_features, 2 if sparse else 1, np.inf),
+        n_labels=(n_labels, 1, np.inf),
+        n_categorical=(n_categorical, 0, n_features if sparse else n_features - 1),
+        label_correlation=(label_correlation, 0, 1),
+        density=(density, 0, 0.5),
     )
     refuse_more_than_memory(
         n_samples,
@@ -257,38 +256,23 @@ def make_multilabel_imbalanced(
     n_groups = n_samples // group_size
     # Rows that are left over join the last group, where then no label may be the minority.
     usable = n_groups - (n_samples % group_size > 0)
-    parts = _deal(minority, type_shares, k_neighbors, usable)
+    parts = _split_minority(minority, type_shares, k_neighbors, usable)
     label_rng, feature_rng, row_rng = rng.spawn(3)
-    seats = seat_labels(parts, label_correlation, usable, group_size, label_rng)
-    concepts = _concepts(seats, n_samples, n_groups, group_size)
+    placements = place_labels(parts, label_correlation, usable, group_size, label_rng)
+    concepts = _concepts(placements, n_samples, n_groups, group_size)
     if sparse:
-        X: Features = place_sparse(concepts, n_features, n_categorical, density, feature_rng)
+        X: Features = make_sparse_features(
+            concepts, n_features, n_categorical, density, feature_rng
+        )
     else:
-        X = place_dense(concepts, n_features, n_categorical, feature_rng)
+        X = make_dense_features(concepts, n_features, n_categorical, feature_rng)
     order = row_rng.permutation(n_samples)
     return X[order], _labels(concepts.rows[order], ones > n_samples - ones, return_indicator)
 
 
-def _check(
-    n_samples: int,
-    n_features: int,
-    n_labels: int,
-    k_neighbors: int,
-    n_categorical: int,
-    sparse: bool,
-    density: float,
-    label_correlation: float,
-) -> None:
-    most_categorical = n_features if sparse else n_features - 1
-    for name, value, least, most in (
-        ("k_neighbors", k_neighbors, 1, np.inf),
-        ("n_samples", n_samples, 2 * (k_neighbors + 1), np.inf),
-        ("n_features", n_features, 2 if sparse else 1, np.inf),
-        ("n_labels", n_labels, 1, np.inf),
-        ("n_categorical", n_categorical, 0, most_categorical),
-        ("label_correlation", label_correlation, 0, 1),
-        ("density", density, 0, 0.5),
-    ):
+def _check_ranges(**ranges: tuple[float, float, float]) -> None:
+    """Refuse a parameter outside its range; each comes as its value, the least and the most."""
+    for name, (value, least, most) in ranges.items():
         if not least <= value <= most:
             raise InputError(
                 f"{name} lies between {least:g} and {most:g} here",
@@ -297,14 +281,14 @@ def _check(
             )
 
 
-def _deal(
+def _split_minority(
     minority: Counts, type_shares: Sequence[float] | None, k: int, usable: int
 ) -> list[Counts]:
-    """Deal the minority cells by the shares asked for, or by what each label can have."""
+    """Split the minority cells into types by the shares asked for, or as a label allows."""
     if type_shares is None:
-        return deal_labels(minority, _possible_mixture(minority, k, usable), k, usable)[0]
+        return assign_types(minority, _possible_mixture(minority, k, usable), k, usable)[0]
     shares = _check_shares(type_shares, k)
-    parts, cells = deal_labels(minority, np.tile(shares, (len(minority), 1)), k, usable)
+    parts, cells = assign_types(minority, np.tile(shares, (len(minority), 1)), k, usable)
     reached = cells.sum(axis=0) / cells.sum()
     if np.abs(reached - shares).max() > TOLERANCE:
         raise InputError(
@@ -347,14 +331,16 @@ def _possible_mixture(minority: Counts, k: int, usable: int) -> NDArray[np.float
     return t * mixed + (1 - t) * safe
 
 
-def _concepts(seats: list[Seats], n_samples: int, n_groups: int, group_size: int) -> Concepts:
-    """Write the seats of all labels as sparse matrices, of groups and of rows."""
-    n_labels = len(seats)
-    rows = [seat.rows(group_size) for seat in seats]
+def _concepts(
+    placements: list[Placement], n_samples: int, n_groups: int, group_size: int
+) -> Concepts:
+    """Return the placements of all labels as sparse matrices, of groups and of rows."""
+    n_labels = len(placements)
+    rows = [placement.rows(group_size) for placement in placements]
     row_ends = np.cumsum([0, *map(len, rows)])
-    group_ends = np.cumsum([0, *(len(seat.group) for seat in seats)])
-    by_group = np.concatenate([seat.group for seat in seats])
-    share = np.concatenate([seat.size for seat in seats]) / group_size
+    group_ends = np.cumsum([0, *(len(placement.group) for placement in placements)])
+    by_group = np.concatenate([placement.group for placement in placements])
+    share = np.concatenate([placement.size for placement in placements]) / group_size
     by_row, ones = np.concatenate(rows), np.ones(row_ends[-1], dtype=np.int8)
     return Concepts(
         csc_array((share, by_group, group_ends), shape=(n_groups, n_labels)).tocsr(),

@@ -31,8 +31,8 @@ Counts = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Seats:
-    """Where the minority rows of one label sit.
+class Placement:
+    """The rows in which one label is the minority.
 
     Attributes
     ----------
@@ -87,17 +87,17 @@ def _is_sum_of(numbers: Counts, sizes: Counts) -> NDArray[np.bool_]:
     return -(-numbers // sizes.max()) * sizes.min() <= numbers
 
 
-def deal(cells: Counts, sizes: list[Counts], n_groups: int) -> Counts:
-    """Turn numbers of SF, BD, RR and OT cells into the sizes of the label's parts in groups.
+def group_sizes(cells: Counts, sizes: list[Counts], n_groups: int) -> Counts:
+    """Return how many rows of each group get the label, for given numbers of cells of each type.
 
     Sizes of a type are mixed, so that C varies; where groups are scarce, the largest are taken.
     """
     for share in (0.5, 1.0):
         parts = [_parts(int(n), size, share) for n, size in zip(cells, sizes)]
-        dealt = np.concatenate(parts)
-        if len(dealt) <= n_groups:
+        found = np.concatenate(parts)
+        if len(found) <= n_groups:
             break
-    return dealt
+    return found
 
 
 def _parts(total: int, sizes: Counts, share: float) -> Counts:
@@ -110,10 +110,10 @@ def _parts(total: int, sizes: Counts, share: float) -> Counts:
     return np.diff(np.arange(count + 1) * total // count)
 
 
-def deal_labels(
+def assign_types(
     minority: Counts, shares: NDArray[np.float64], k: int, n_groups: int
 ) -> tuple[list[Counts], Counts]:
-    """Deal the minority cells of every label; return the parts and the cells of each type.
+    """Return the group sizes of every label, and its number of cells of each type.
 
     What rounding gives or takes in one label is made up for in the next.
     """
@@ -124,7 +124,7 @@ def deal_labels(
         owed += shares[label] * total
         cells[label] = split_by_type(int(total), owed, sizes)
         owed -= cells[label]
-        parts.append(deal(cells[label], sizes, n_groups))
+        parts.append(group_sizes(cells[label], sizes, n_groups))
         if len(parts[-1]) > n_groups:
             raise InputError(
                 f"The types of label {label} need {len(parts[-1])} separate groups of {k + 1} rows",
@@ -134,47 +134,47 @@ def deal_labels(
     return parts, cells
 
 
-def seat_labels(
+def place_labels(
     parts: list[Counts],
     correlation: float,
     n_groups: int,
     group_size: int,
     rng: np.random.Generator,
-) -> list[Seats]:
+) -> list[Placement]:
     """Choose groups and rows for every label; each follows the next more frequent one.
 
     A share ``correlation`` of a label's parts goes to rows of the label before it; the rest
     goes anywhere.
     """
     order = np.argsort([-part.sum() for part in parts], kind="stable")
-    seats: list[Seats] = [Seats(*np.empty((3, 0), dtype=np.intp))] * len(parts)
-    leader = seats[0]
+    placements: list[Placement] = [Placement(*np.empty((3, 0), dtype=np.intp))] * len(parts)
+    previous = placements[0]
     for label, stream in zip(order, rng.spawn(len(parts))):
-        leader = _seat(
-            stream.permutation(parts[label]), leader, correlation, n_groups, group_size, stream
+        previous = _place_label(
+            stream.permutation(parts[label]), previous, correlation, n_groups, group_size, stream
         )
-        seats[label] = leader
-    return seats
+        placements[label] = previous
+    return placements
 
 
-def _seat(
+def _place_label(
     sizes: Counts,
-    leader: Seats,
+    previous: Placement,
     correlation: float,
     n_groups: int,
     group_size: int,
     rng: np.random.Generator,
-) -> Seats:
-    following = min(int(np.rint(correlation * len(sizes))), len(leader.group))
-    together, chosen = _match(sizes[:following], leader.size, rng)
+) -> Placement:
+    following = min(int(np.rint(correlation * len(sizes))), len(previous.group))
+    together, chosen = _match(sizes[:following], previous.size, rng)
     apart = np.delete(sizes, together)
     free = np.ones(n_groups, dtype=bool)
-    free[leader.group[chosen]] = False
+    free[previous.group[chosen]] = False
     anywhere = rng.choice(np.flatnonzero(free), size=len(apart), replace=False)
-    return Seats(
-        np.concatenate([leader.group[chosen], anywhere]),
+    return Placement(
+        np.concatenate([previous.group[chosen], anywhere]),
         np.concatenate([sizes[together], apart]),
-        np.concatenate([leader.first[chosen], rng.integers(group_size, size=len(apart))]),
+        np.concatenate([previous.first[chosen], rng.integers(group_size, size=len(apart))]),
     )
 
 
@@ -227,7 +227,7 @@ class Concepts(NamedTuple):
     group_of_row: NDArray[np.intp]
 
 
-def place_dense(
+def make_dense_features(
     concepts: Concepts, n_features: int, n_categorical: int, rng: np.random.Generator
 ) -> Table:
     """Make a dense X; the last ``n_categorical`` columns hold codes."""
@@ -247,7 +247,7 @@ def place_dense(
     return X
 
 
-def place_sparse(
+def make_sparse_features(
     concepts: Concepts,
     n_features: int,
     n_categorical: int,
@@ -278,21 +278,21 @@ def place_sparse(
 def address(drift: Table, base: int) -> NDArray[np.intp]:
     """Give every row of ``drift`` digits that no other has, in the order of its values.
 
-    All are sorted by the first column and cut into ``base`` equal heaps, each heap is sorted
-    by the second column and cut again, and so on until every heap has one member.
+    All are sorted by the first column and cut into ``base`` equal buckets, each bucket is
+    sorted by the second column and cut again, until every bucket has one member.
     """
     n_groups, n_digits = drift.shape
     digits = np.zeros(drift.shape, dtype=np.intp)
-    heap, largest = np.zeros(n_groups, dtype=np.intp), n_groups
+    bucket, largest = np.zeros(n_groups, dtype=np.intp), n_groups
     for i in range(n_digits):
-        order = np.lexsort((drift[:, i], heap))
-        first = np.flatnonzero(np.diff(heap[order], prepend=-1))
+        order = np.lexsort((drift[:, i], bucket))
+        first = np.flatnonzero(np.diff(bucket[order], prepend=-1))
         size = np.diff(first, append=n_groups)
         place = np.empty(n_groups, dtype=np.intp)
         place[order] = np.arange(n_groups) - np.repeat(first, size)
         largest = -(-largest // base)
         digits[:, i] = place // largest
-        heap = heap * base + digits[:, i]
+        bucket = bucket * base + digits[:, i]
     return digits
 
 
@@ -316,7 +316,7 @@ def _slots_needed(
             return n_digits, levels
     raise InputError(
         f"Sparse rows tell {n_groups} groups apart by their words",
-        f"density={density:g} of n_features={n_features} leaves room for "
+        f"density={density:g} of n_features={n_features} distinguishes only "
         f"{(width * MOST_LEVELS) ** n_slots}",
         "Raise n_features, or bring density nearer to 0.3, or ask for fewer rows",
     )
