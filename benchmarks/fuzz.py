@@ -35,9 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance.datasets import read_multilabel
-from labelance.datasets._rda import read_rda
-from labelance.datasets.formats._labels import read_label_names
+from labelance.datasets import read_label_names, read_multilabel, read_rda
 from labelance.exceptions import LabelanceError
 from labelance.study import import_results, load_study
 

@@ -71,7 +71,7 @@ def test_a_page_with_a_wrong_block_fails(tmp_path):
         run_page(page)
 
 
-def test_the_reference_has_every_room():
+def test_the_reference_has_every_package():
     page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^   labelance\.([a-z_]+)$", page, re.MULTILINE)) == {
         *labelance._PACKAGES,
@@ -79,9 +79,9 @@ def test_the_reference_has_every_room():
     }
 
 
-@pytest.mark.parametrize("room", labelance._PACKAGES)
-def test_every_public_name_of_a_room_has_a_docstring(room):
-    module = import_module(f"labelance.{room}")
+@pytest.mark.parametrize("package", labelance._PACKAGES)
+def test_every_public_name_of_a_package_has_a_docstring(package):
+    module = import_module(f"labelance.{package}")
     for name in module.__all__:
         thing = getattr(module, name)
         assert not callable(thing) or thing.__doc__, name

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import labelance
 
@@ -83,7 +84,7 @@ def test_unknown_name_is_an_attribute_error():
         _ = labelance.MLSOLL
 
 
-def test_front_page_names_live_in_their_rooms():
+def test_front_page_names_live_in_their_packages():
     assert labelance.MLSOL is labelance.sampling.MLSOL
     assert labelance.profile is labelance.imbalance.profile
 
@@ -108,6 +109,20 @@ def test_show_versions_lists_the_packages_of_the_project_file():
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     wanted = {line.partition(">")[0] for line in project["dependencies"]}
     assert set(labelance.show_versions(as_dict=True)["core"]) == wanted | {"labelance"}
+
+
+def test_requirements_are_read_as_packaging_reads_them():
+    core, optional = {"labelance"}, set()
+    extras = set(metadata.metadata("labelance").get_all("Provides-Extra")) - {"docs", "dev"}
+    for line in metadata.requires("labelance"):
+        requirement = Requirement(line)
+        if requirement.marker is None:
+            core.add(requirement.name)
+        elif any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+            optional.add(requirement.name)
+    facts = labelance.show_versions(as_dict=True)
+    assert set(facts["core"]) == core
+    assert set(facts["optional"]) == optional - {"labelance"}
 
 
 def test_citation_names_this_version():

@@ -6,6 +6,7 @@ import sys
 from importlib import import_module, metadata
 from typing import Any, Literal, overload
 
+# Parsed by hand, since packaging is no core dependency; a test compares with it.
 # A requirement as the metadata writes it: "numba>=0.60", "typer>=0.12; extra == 'cli'".
 _REQUIREMENT = re.compile(
     r"(?P<name>[\w.-]+)[^;]*(?:;.*\bextra\s*==\s*['\"](?P<extra>[\w-]+)['\"])?"

@@ -123,6 +123,12 @@ def test_convert_there_and_back(call, songs, tmp_path):
     assert read_multilabel(back).same_as(read_multilabel(npz))
 
 
+def test_brackets_in_a_file_name_are_printed(call, songs, tmp_path):
+    out = tmp_path / "songs[bold].npz"
+    _, printed, _ = call("convert", songs, out, "--labels", "-3")
+    assert out.name in printed
+
+
 def test_files_are_not_overwritten_unless_forced(call, songs, tmp_path):
     out = tmp_path / "out.npz"
     out.write_text("precious")

@@ -10,9 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from labelance.datasets import _download, _registry
-from labelance.datasets._download import git_blob_id
-from labelance.datasets._registry import DatasetInfo, SourceFile
+from labelance.datasets import DatasetInfo, SourceFile, git_blob_id
 
 ARFF = b"""@relation tiny
 @attribute size numeric
@@ -93,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     """A server on this machine; nothing waits between attempts."""
-    monkeypatch.setattr(_download, "PAUSE", 0)
+    monkeypatch.setattr("labelance.datasets._download.PAUSE", 0)
     for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
     with Server() as running:
@@ -151,7 +149,7 @@ class Publisher:
             sources=tuple(self.source(file, content, manners) for file, content in files.items()),
         )
         self.entries[name] = info
-        self.monkeypatch.setattr(_registry, "REGISTRY", self.entries)
+        self.monkeypatch.setattr("labelance.datasets._registry.REGISTRY", self.entries)
         return info
 
 

@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from labelance.datasets import _download, dataset_info, fetch_dataset, list_datasets, load_dataset
-from labelance.datasets._download import convert_mldr, git_blob_id, join_arff
-from labelance.datasets._rda import Numbers, RObject, read_rda
+from labelance.datasets import (
+    RObject,
+    SparseVector,
+    convert_mldr,
+    dataset_info,
+    fetch_dataset,
+    git_blob_id,
+    join_arff,
+    list_datasets,
+    load_dataset,
+    read_rda,
+)
 from labelance.exceptions import DataFileError
 
 HEADER = b"@relation r\n@attribute a numeric\n@attribute l {0,1}\n"
@@ -110,16 +119,16 @@ def test_the_registered_conversion_is_repeated_byte_for_byte(name, data_dir, mon
     data, info = load_dataset(name, data_home=data_dir), dataset_info(name)
     table = hstack([data.X, csr_array(data.Y, dtype=float)]).tocsc()
     columns = [
-        RObject(Numbers(table.shape[0], places, values), {})
+        RObject(SparseVector(table.shape[0], places, values), {})
         for places, values in zip(
             np.split(table.indices, table.indptr[1:-1]), np.split(table.data, table.indptr[1:-1])
         )
     ]
     index = np.arange(data.n_features, table.shape[1]) + 1
-    labels = r_list({"index": RObject(Numbers(len(index), np.arange(len(index)), index), {})})
+    labels = r_list({"index": RObject(SparseVector(len(index), np.arange(len(index)), index), {})})
     frame = r_list(dict(zip([*data.feature_names, *data.label_names], columns)))
     whole = {"x": r_list({"dataset": frame, "labels": labels})}
-    monkeypatch.setattr(_download, "read_rda", lambda content, path: whole)
+    monkeypatch.setattr("labelance.datasets._download.read_rda", lambda content, path: whole)
     arff, xml = convert_mldr(info, b"")
     assert hashlib.sha256(arff).hexdigest() == info.sha256_arff
     assert hashlib.sha256(xml).hexdigest() == info.sha256_xml

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import labelance
-from labelance.cli._console import console, print_json, print_table, progress
+from labelance.cli._console import console, print_json, print_table, progress, say
 from labelance.cli._data import JsonOption
 
 app = typer.Typer(
@@ -80,7 +80,7 @@ def fetch(
         print_json(rows)
         return
     for row in rows:
-        console.print(f"{row['name']}: {row['arff']}", highlight=False, soft_wrap=True)
+        say(f"{row['name']}: {row['arff']}")
 
 
 @app.command(epilog="Example: labelance datasets verify yeast")

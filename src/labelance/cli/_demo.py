@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from labelance.cli._console import console, print_json, print_table, progress
+from labelance.cli._console import print_json, print_table, progress, say
 from labelance.cli._data import check_free
 
 N_REPEATS = 3  # times two folds
@@ -127,7 +127,7 @@ def _draw(X: np.ndarray, Y: np.ndarray, seed: int, path: Path, *, quiet: bool) -
         save_before_after(path, X, Y, X_new, Y_new, label_names=names, title="MLSOL")
     except MissingDependencyError as error:
         if not quiet:
-            console.print(f"No picture: {error}", highlight=False)
+            say(f"No picture: {error}")
         return None
     return str(path)
 
@@ -136,10 +136,9 @@ def _print_story(
     X: np.ndarray, Y: np.ndarray, scores: list[Score], drawn: str | None, seconds: float
 ) -> None:
     shares = ", ".join(f"{share:.0%}" for share in Y.mean(axis=0))
-    console.print(
+    say(
         f"{len(X)} points with {Y.shape[1]} labels, present in {shares} of them; "
-        f"mean of {N_REPEATS} times 2 stratified folds.",
-        highlight=False,
+        f"mean of {N_REPEATS} times 2 stratified folds."
     )
     rows = [
         (score.learner, score.method, *map("{:.3f}".format, score.figures())) for score in scores
@@ -150,8 +149,8 @@ def _print_story(
         ours = [score for score in scores if score.learner == learner]
         best = max(ours, key=lambda score: score.macro_f1)
         gain = best.macro_f1 - ours[0].macro_f1
-        console.print(f"{learner}: best macro F with {best.method}, {gain:+.3f}.", highlight=False)
-    console.print("Which method is best depends on data and learner; try yours.", highlight=False)
+        say(f"{learner}: best macro F with {best.method}, {gain:+.3f}.")
+    say("Which method is best depends on data and learner; try yours.")
     if drawn:
-        console.print(f"Before and after: {drawn}", highlight=False)
-    console.print(f"Done in {seconds:.1f} s.", highlight=False)
+        say(f"Before and after: {drawn}")
+    say(f"Done in {seconds:.1f} s.")

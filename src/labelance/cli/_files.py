@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import console, print_json, print_table
+from labelance.cli._console import print_json, print_table, say
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -52,7 +52,7 @@ def describe(
     if json:
         print_json({"data": data, **result.to_dict()})
     else:
-        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
+        say(str(result))
 
 
 OutArgument = Annotated[
@@ -79,11 +79,8 @@ def convert(
     check_free(out, force)
     dataset = load(data, labels, protocol, max_memory)
     labelance.datasets.write_multilabel(dataset, out, overwrite=force)
-    console.print(
-        f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, "
-        f"{dataset.n_labels} labels",
-        highlight=False,
-        soft_wrap=True,
+    say(
+        f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, {dataset.n_labels} labels"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import labelance
-from labelance.cli._console import console, errors, print_json, print_table
+from labelance.cli._console import errors, print_json, print_table, say
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -98,13 +98,13 @@ def _parse_value(text: str) -> Any:
 
 
 def _resample(sampler: Any, dataset: MultiLabelDataset) -> MultiLabelDataset:
-    _tell_nominal_features(sampler, dataset)
+    _set_nominal_features(sampler, dataset)
     _number_labels(sampler, dataset)
     X, Y = sampler.fit_resample(dataset.X, dataset.Y)
     return replace(dataset, X=X, Y=Y)
 
 
-def _tell_nominal_features(sampler: Any, dataset: MultiLabelDataset) -> None:
+def _set_nominal_features(sampler: Any, dataset: MultiLabelDataset) -> None:
     """Set ``categorical_features``, of the sampler or of the one inside it."""
     if "resampler" in sampler.get_params(deep=False) and sampler.resampler is None:
         sampler.set_params(resampler=sampler._second())
@@ -140,12 +140,10 @@ def _report(
     if as_json:
         print_json(figures)
         return
-    console.print(
+    say(
         f"{output}: {before.n_samples} -> {after.n_samples} rows, "
         f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "
-        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}",
-        highlight=False,
-        soft_wrap=True,
+        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}"
     )
 
 
@@ -155,7 +153,7 @@ def methods(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the samplers and what each does to the rows; or tell all about one of them."""
+    """List the samplers and what each does to the rows; or show all about one of them."""
     if name is not None:
         _print_one(name)
         return

@@ -1,6 +1,6 @@
 """Multi-label data in and out: file formats, a catalogue of public datasets, generators.
 
-A name is imported when it is first used, so that looking in here costs nothing.
+A name is imported when it is first used: listing the catalogue does not wait for the readers.
 """
 
 from importlib import import_module
@@ -17,52 +17,94 @@ if TYPE_CHECKING:
     from labelance.datasets._catalogue import load_dataset as load_dataset
     from labelance.datasets._catalogue import verify_dataset as verify_dataset
     from labelance.datasets._dataset import MultiLabelDataset as MultiLabelDataset
+    from labelance.datasets._download import convert_mldr as convert_mldr
+    from labelance.datasets._download import git_blob_id as git_blob_id
+    from labelance.datasets._download import join_arff as join_arff
     from labelance.datasets._protocol import apply_protocol as apply_protocol
     from labelance.datasets._protocol import drop_rare_labels as drop_rare_labels
     from labelance.datasets._protocol import keep_frequent_features as keep_frequent_features
+    from labelance.datasets._rda import RObject as RObject
+    from labelance.datasets._rda import SparseVector as SparseVector
+    from labelance.datasets._rda import read_rda as read_rda
     from labelance.datasets._registry import DatasetInfo as DatasetInfo
-    from labelance.datasets.formats._read_write import read_multilabel as read_multilabel
-    from labelance.datasets.formats._read_write import write_multilabel as write_multilabel
-    from labelance.datasets.synthetic._figures import Figure2 as Figure2
-    from labelance.datasets.synthetic._figures import make_figure1 as make_figure1
-    from labelance.datasets.synthetic._figures import make_figure2 as make_figure2
-    from labelance.datasets.synthetic._generator import (
+    from labelance.datasets._registry import SourceFile as SourceFile
+    from labelance.datasets.formats import label_file_beside as label_file_beside
+    from labelance.datasets.formats import read_label_names as read_label_names
+    from labelance.datasets.formats import read_multilabel as read_multilabel
+    from labelance.datasets.formats import write_multilabel as write_multilabel
+    from labelance.datasets.synthetic import Figure2 as Figure2
+    from labelance.datasets.synthetic import make_figure1 as make_figure1
+    from labelance.datasets.synthetic import make_figure2 as make_figure2
+    from labelance.datasets.synthetic import (
         make_multilabel_imbalanced as make_multilabel_imbalanced,
     )
 
-# Public names, and the module each lives in.
-_NAMES = {
-    "DatasetCheck": "labelance.datasets._catalogue",
-    "DatasetFiles": "labelance.datasets._catalogue",
-    "DatasetInfo": "labelance.datasets._registry",
-    "DatasetTable": "labelance.datasets._catalogue",
-    "MultiLabelDataset": "labelance.datasets._dataset",
-    "apply_protocol": "labelance.datasets._protocol",
-    "dataset_info": "labelance.datasets._catalogue",
-    "drop_rare_labels": "labelance.datasets._protocol",
-    "fetch_dataset": "labelance.datasets._catalogue",
-    "get_data_home": "labelance.datasets._catalogue",
-    "keep_frequent_features": "labelance.datasets._protocol",
-    "list_datasets": "labelance.datasets._catalogue",
-    "load_dataset": "labelance.datasets._catalogue",
-    "verify_dataset": "labelance.datasets._catalogue",
-    "read_multilabel": "labelance.datasets.formats._read_write",
-    "write_multilabel": "labelance.datasets.formats._read_write",
-    "Figure2": "labelance.datasets.synthetic._figures",
-    "make_figure1": "labelance.datasets.synthetic._figures",
-    "make_figure2": "labelance.datasets.synthetic._figures",
-    "make_multilabel_imbalanced": "labelance.datasets.synthetic._generator",
+# The public names, by the module that each lives in.
+_PUBLIC = {
+    "_catalogue": (
+        "DatasetCheck",
+        "DatasetFiles",
+        "DatasetTable",
+        "dataset_info",
+        "fetch_dataset",
+        "get_data_home",
+        "list_datasets",
+        "load_dataset",
+        "verify_dataset",
+    ),
+    "_dataset": ("MultiLabelDataset",),
+    "_protocol": (
+        "apply_protocol",
+        "drop_rare_labels",
+        "keep_frequent_features",
+    ),
+    "_registry": ("DatasetInfo",),
+    "formats": (
+        "read_multilabel",
+        "write_multilabel",
+    ),
+    "synthetic": (
+        "Figure2",
+        "make_figure1",
+        "make_figure2",
+        "make_multilabel_imbalanced",
+    ),
+}
+# For our own packages and tests.
+_INTERNAL = {
+    "_download": (
+        "convert_mldr",
+        "git_blob_id",
+        "join_arff",
+    ),
+    "_rda": (
+        "RObject",
+        "SparseVector",
+        "read_rda",
+    ),
+    "_registry": ("SourceFile",),
+    "formats": (
+        "label_file_beside",
+        "read_label_names",
+    ),
+}
+_MODULES = {
+    name: module
+    for modules in (_PUBLIC, _INTERNAL)
+    for module, names in modules.items()
+    for name in names
 }
 
-__all__ = [*_NAMES]
+__all__ = [name for names in _PUBLIC.values() for name in names]
 
 
 # Hidden from type checkers, for which it would make every misspelt name look right.
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        if name in _NAMES:
-            value = globals()[name] = getattr(import_module(_NAMES[name]), name)
+        if name in _MODULES:
+            module = import_module(f"labelance.datasets.{_MODULES[name]}")
+            value = globals()[name] = getattr(module, name)
             return value
         raise AttributeError(f"module 'labelance.datasets' has no attribute {name!r}")
 

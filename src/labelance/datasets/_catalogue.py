@@ -47,7 +47,7 @@ class DatasetTable(tuple[DatasetInfo, ...]):
             for info in self
         ]
         widths = [max(map(len, column)) for column in zip(heads, *rows)]
-        # Words to the left, numbers to the right.
+        # Words to the left, numbers to the right; by hand, since pandas is an extra.
         aligned = [
             "  ".join(
                 cell.ljust(width) if i in (0, 1, 7) else cell.rjust(width)
@@ -194,9 +194,7 @@ def load_dataset(
     >>> load_dataset("yeast", protocol="paper")  # doctest: +SKIP
     MultiLabelDataset('yeast', 2417 samples, 103 features, 14 labels)
     """
-    from labelance.datasets.formats._read_write import (
-        read_multilabel,  # needs numba; the rest does not
-    )
+    from labelance.datasets.formats import read_multilabel  # needs numba; the rest does not
 
     info = find_entry(name)
     files = _find_files(info, data_home)
@@ -294,7 +292,7 @@ def verify_dataset(name: str, *, data_home: Folder = None) -> DatasetCheck:
 
 
 def _folders(data_home: Folder) -> Iterator[Path]:
-    """Give the folders to look in, one by one: the cache folder needs pooch, one's own does not."""
+    """Yield the folders to look in; the cache folder needs pooch, the user's own does not."""
     local = os.environ.get(LOCAL_FOLDER)
     if data_home is None and local:
         yield Path(local).expanduser()
@@ -323,7 +321,7 @@ def _sha256(path: Path) -> str:
 
 
 def _check_made(info: DatasetInfo, arff: bytes, xml: bytes) -> None:
-    """The sources were right; make sure that what was made of them is, too."""
+    """Raise if the files that were made have other checksums than the registered ones."""
     made = tuple(hashlib.sha256(content).hexdigest() for content in (arff, xml))
     if made != (info.sha256_arff, info.sha256_xml):
         raise DownloadError(

@@ -1,4 +1,4 @@
-"""The value that every reader, generator and catalogue entry gives: a multi-label dataset."""
+"""The multi-label dataset that every reader and the catalogue return."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class MultiLabelDataset:
         return replace(self, X=self.X[rows], Y=self.Y[rows])
 
     def same_as(self, other: MultiLabelDataset) -> bool:
-        """Tell whether the other holds the same data, bit for bit, missing values included.
+        """Return whether the other holds the same data, bit for bit, missing values included.
 
         Features, labels, their names and categories count; the words about the dataset do not.
         """
@@ -165,7 +165,7 @@ class MultiLabelDataset:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Tell a scipy sparse matrix from a dense one, leaving the type checker in peace."""
+    """Return whether a matrix is one of scipy.sparse; the type checker learns nothing from it."""
     return bool(issparse(matrix))
 
 
@@ -178,7 +178,7 @@ def check_sparse(matrix: Any, role: str) -> None:
 
 
 def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
-    """X as a C-contiguous double array, or a sorted CSR without stored zeros."""
+    """Return X as a C-contiguous double array, or a sorted CSR without stored zeros."""
     if not is_sparse(X):
         dense = np.ascontiguousarray(X, dtype=np.float64)
         if dense.ndim != 2:
@@ -190,7 +190,7 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
 
 
 def _clean_labels(Y: Any) -> csr_array:
-    """Y as sorted int8 ones."""
+    """Return Y as a CSR of sorted int8 ones."""
     check_sparse(Y, "Y")
     sparse = csr_array(Y if is_sparse(Y) else np.atleast_2d(np.asarray(Y)))
     if not np.isin(sparse.data, (0, 1)).all():
@@ -252,7 +252,7 @@ def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _same_matrix(a: Any, b: Any) -> bool:
-    """Equal kind, shape and bits; -0.0 is not 0.0, and NaN equals NaN."""
+    """Return whether kind, shape and bits are equal; -0.0 is not 0.0, and NaN equals NaN."""
     if is_sparse(a) != is_sparse(b) or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if not is_sparse(a):
@@ -265,14 +265,14 @@ def _same_matrix(a: Any, b: Any) -> bool:
 
 
 def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    """Values as integers, with one pattern for every NaN."""
+    """Return values as integers, with one pattern for every NaN."""
     if values.dtype.kind != "f":
         return values
     return np.where(np.isnan(values), np.nan, values).view(np.int64)
 
 
 def _feature_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
-    """One pandas column for every feature, in order; numbers of a sparse X stay sparse."""
+    """Return a pandas column for every feature, in order; numbers of a sparse X stay sparse."""
     nominal = data.categorical_features
     X: Any = data.X
     numbers, codes = X[:, ~nominal], X[:, nominal]

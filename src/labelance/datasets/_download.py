@@ -19,13 +19,13 @@ from threading import get_ident
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from labelance.datasets._rda import RObject, read_rda
 from labelance.datasets._registry import DatasetInfo, SourceFile
+from labelance.datasets.formats import label_file_bytes
 from labelance.exceptions import DownloadError
 
 ATTEMPTS = 3
@@ -68,7 +68,7 @@ def git_blob_id(content: bytes) -> str:
 
     Examples
     --------
-    >>> from labelance.datasets._download import git_blob_id
+    >>> from labelance.datasets import git_blob_id
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
     """
@@ -125,7 +125,7 @@ def _get(address: str, part: Path, git_blob: str) -> str | None:
 
 
 def _transfer(address: str, part: Path) -> bool:
-    """Append to ``part`` what it lacks, or write it anew; tell whether all of it came."""
+    """Append to ``part`` what it lacks, or write it anew; return whether all of it came."""
     start = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "labelance", "Accept-Encoding": "identity"}
     if start:
@@ -182,19 +182,7 @@ def convert_mldr(info: DatasetInfo, rda: bytes) -> tuple[bytes, bytes]:
     attributes = [f"@attribute {names[j]} {'{0,1}' if is_label[j] else 'numeric'}" for j in kept]
     rows = _sparse_rows(_matrix([frame.value[j] for j in kept]))
     arff = [origin, f"@relation {info.name}", "", *attributes, "", "@data", *rows, ""]
-    return "\n".join(arff).encode(), label_file([names[j] for j in np.flatnonzero(is_label)])
-
-
-def label_file(names: Sequence[str]) -> bytes:
-    """Write label names in the XML form of Mulan."""
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        '<labels xmlns="http://mulan.sourceforge.net/labels">',
-        *(f"<label name={quoteattr(name)}></label>" for name in names),
-        "</labels>",
-        "",
-    ]
-    return "\n".join(lines).encode()
+    return "\n".join(arff).encode(), label_file_bytes([names[j] for j in np.flatnonzero(is_label)])
 
 
 def _matrix(columns: Sequence[RObject]) -> csr_array:

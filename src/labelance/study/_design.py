@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from labelance.datasets.formats._labels import label_file_beside
+from labelance.datasets import label_file_beside
 from labelance.exceptions import StudyError
 from labelance.study._component import Component
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 
 def sampler_data(n: int = 60, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and Y whose labels form regions; the last label is present in most rows.
+    """Return X and y whose labels form regions; the last label is present in most rows.
 
     About a third of the cells of X are exactly zero, so that sparse containers have
     something to leave out, and two rows are equal.

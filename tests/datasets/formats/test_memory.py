@@ -10,9 +10,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets._rda import read_rda
-from labelance.datasets.formats._text_file import LEAST, find_budget, parse_amount, show_amount
+from labelance.datasets import MultiLabelDataset, read_multilabel, read_rda, write_multilabel
+from labelance.datasets.formats import DEFAULT_BUDGET, find_budget, format_amount, parse_amount
 from labelance.exceptions import DataFileError, InputError
 
 # Reads every file named with at most 100 MB, in a process that can have little more than that.
@@ -148,7 +147,7 @@ def test_r_objects_have_the_same_budget():
 def test_the_budget_is_a_gibibyte_or_a_hundred_times_the_file(tmp_path, monkeypatch):
     monkeypatch.delenv("LABELANCE_MAX_MEMORY", raising=False)
     path = tmp_path / "a.csv"
-    assert find_budget(path) == LEAST == 2**30
+    assert find_budget(path) == DEFAULT_BUDGET == 2**30
     with path.open("wb") as out:
         out.truncate(100_000_000)
     assert find_budget(path) == 10_000_000_000
@@ -166,4 +165,4 @@ def test_amounts_that_are_none_are_refused(tmp_path, amount):
 
 def test_amounts_are_shown_as_they_are_given():
     for text in ("1 B", "999 B", "4 GB", "1.5 TB"):
-        assert show_amount(parse_amount(text)) == text
+        assert format_amount(parse_amount(text)) == text

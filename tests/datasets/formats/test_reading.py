@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets.formats import _text_file
-from labelance.datasets.formats._labels import _matches
+from labelance.datasets.formats import matches_pattern
 from labelance.exceptions import DataFileError, InputError
 
 MUSIC = r"""% A comment, then a blank line
@@ -68,8 +67,8 @@ def test_a_last_line_needs_no_end(music):
 @pytest.mark.parametrize("size", [2, 3, 7, 64])
 def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
     data = read_multilabel(music)
-    monkeypatch.setattr(_text_file, "READ_SIZE", size)
-    monkeypatch.setattr(_text_file.TextFile._chunks, "__kwdefaults__", {"size": size})
+    monkeypatch.setattr("labelance.datasets.formats._text_file.READ_SIZE", size)
+    monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", size)
     assert read_multilabel(music).same_as(data)
     zipped = music.with_suffix(".arff.gz")
     zipped.write_bytes(gzip.compress(MUSIC.encode(), mtime=0))
@@ -239,9 +238,7 @@ def test_text_that_a_sparse_row_leaves_out_is_empty(tmp_path):
 
 
 def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
-    from labelance.datasets.formats import _tokenizer
-
-    monkeypatch.setattr(_tokenizer, "MOST_WORDS", 3)
+    monkeypatch.setattr("labelance.datasets.formats._tokenizer.MOST_WORDS", 3)
     path = tmp_path / "a.csv"
     words = [f"w{i % 7}" for i in range(50)]
     path.write_text("word,l\n" + "".join(f"{word},1\n" for word in words))
@@ -369,7 +366,7 @@ def slow_match(name, pattern):
 
 @given(st.text("ab", max_size=7), st.text("ab*", max_size=6))
 def test_patterns_mean_what_they_say(name, pattern):
-    assert _matches(name, pattern.split("*")) == slow_match(name, pattern)
+    assert matches_pattern(name, pattern) == slow_match(name, pattern)
 
 
 def test_no_pattern_takes_forever(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets.formats import _read_write
 from labelance.exceptions import FileWriteError, InputError
 
 ENDINGS = ["arff", "arff.gz", "csv", "tsv", "parquet", "libsvm", "npz"]
@@ -131,7 +130,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, ending, before
         out.write(b"half of it")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(_read_write._WRITERS, ending.removesuffix(".gz"), fill_disk)
+    writers = {ending.removesuffix(".gz"): fill_disk}
+    monkeypatch.setattr("labelance.datasets.formats._read_write._WRITERS", writers)
     with pytest.raises(FileWriteError, match=r"No space left.*Make room") as caught:
         write_multilabel(small(), path, overwrite=True)
     assert ("is as it was" in str(caught.value)) == (before is not None)

@@ -198,7 +198,7 @@ def test_a_million_rows_take_seconds() -> None:
         ({"n_labels": 1, "cardinality": 0.2, "imbalance": 9}, "cannot be so unequal"),
         ({"n_categorical": 20}, "n_categorical lies between 0 and 19"),
         ({"sparse": True, "density": 0.9}, "density lies between"),
-        ({"sparse": True, "n_samples": 20_000, "density": 0.05}, "leaves room for 80"),
+        ({"sparse": True, "n_samples": 20_000, "density": 0.05}, "distinguishes only 80"),
         ({"label_correlation": 2}, "label_correlation lies between 0 and 1"),
         ({"n_samples": 11}, "n_samples lies between 12"),
     ],

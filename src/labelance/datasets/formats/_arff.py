@@ -108,7 +108,7 @@ def _resolve(match: re.Match[str]) -> str:
 
 
 def _data_line(block: bytes) -> int | None:
-    """Position after the line ``@data``, or None."""
+    """Return the position after the line ``@data``, or None."""
     lower, at = block.lower(), -1
     while (at := lower.find(b"@data", at + 1)) >= 0:
         before = lower[lower.rfind(b"\n", 0, at) + 1 : at]
@@ -149,7 +149,7 @@ def _split_head(file: TextFile, head: str) -> _SplitHead:
 
 
 def _split_plain(text: str) -> tuple[list[str], list[str]] | None:
-    """Names and types, if there are three bare words on every line but the last, or None.
+    """Return names and types if there are three bare words on every line but the last, or None.
 
     Wide files are like this, and splitting all their words at once is most of the speed.
     """
@@ -193,7 +193,7 @@ def _parse_relation(file: TextFile, number: int, line: str) -> str:
 
 
 def _split_attribute(file: TextFile, number: int, line: str) -> tuple[str, str]:
-    """Name and type of a line ``@attribute name type``, the name quoted or not."""
+    """Return name and type of a line ``@attribute name type``, the name quoted or not."""
     match = _ATTRIBUTE.match(line)
     if match is None or not match[2].strip():
         raise file.error(
@@ -231,7 +231,7 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
 
 
 def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[str, ...]:
-    """Values of a nominal type ``{a, 'b c', d}``."""
+    """Return the values of a nominal type ``{a, 'b c', d}``."""
     values: list[str] = []
     at = 1
     while match := _VALUE.match(spec, at):
@@ -320,13 +320,13 @@ class _Body:
             self.parts.append(numbers.reshape(found.rows, width))
 
     def cells(self) -> Any:
-        """All rows, a CSR if they were sparse."""
+        """Return all rows, as a CSR if they were sparse."""
         if self.sparse:
             return vstack(self.parts, format="csr")
         return np.concatenate([np.empty((0, self.header.kinds.size)), *self.parts])
 
     def _error(self, found: FoundCells, bad: int) -> DataFileError:
-        """Say what is wrong with a cell, or with the form of the row after the last cell."""
+        """Return the error for a bad cell, or for the form of the row after the last cell."""
         mistake, row, column = found.mistake, found.rows, found.column
         token = found.block[found.start : found.stop]
         if bad >= 0:
@@ -345,7 +345,7 @@ class _Body:
 
 
 def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] | None:
-    """Label columns by the option -C of a MEKA relation name."""
+    """Return the label columns by the option -C of a MEKA relation name."""
     match = _MEKA.search(relation)
     if match is None:
         return None

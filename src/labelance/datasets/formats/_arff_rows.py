@@ -95,7 +95,7 @@ def _find_sparse(text: Bytes, line: int, width: int, buffers: CellBuffers) -> No
 
 @kernel
 def _dense_row(text: Bytes, at: int, bounds: Ints, marks: Bytes, status: Longs) -> int:
-    """Find the cells of the row at ``at``; give where it ends, or FAILED."""
+    """Find the cells of the row at ``at``; return where it ends, or FAILED."""
     width, column = len(marks), 0
     while text[at] != NEWLINE and text[at] != PERCENT:
         mistake = 0
@@ -122,7 +122,7 @@ def _dense_row(text: Bytes, at: int, bounds: Ints, marks: Bytes, status: Longs) 
 def _sparse_row(
     text: Bytes, at: int, width: int, bounds: Ints, marks: Bytes, columns: Ints, status: Longs
 ) -> int:
-    """Find the cells of the row at ``at``; give where it ends, or FAILED."""
+    """Find the cells of the row at ``at``; return where it ends, or FAILED."""
     if text[at] != OPEN_BRACE:
         return fail(status, WRONG_KIND, 0, at, at + 1)
     at = _skip_blank(text, at + 1)
@@ -155,14 +155,14 @@ def _sparse_row(
 
 @kernel
 def _index(text: Bytes, at: int) -> tuple[int, int]:
-    """Read the column number of a sparse cell; give it and where it ends."""
+    """Read the column number of a sparse cell; return it and where it ends."""
     column, at = parse_digits(text, at, np.uint64(0))
     return int(np.int64(column)), at
 
 
 @kernel
 def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, width: int) -> int:
-    """Say what is wrong with the column number ``text[at:stop]`` or with what follows it."""
+    """Return what is wrong with the column number ``text[at:stop]`` or with what follows it."""
     if text[at] == NEWLINE:
         return OPEN_ROW
     blank = text[stop] == BLANK or text[stop] == TAB
@@ -173,7 +173,7 @@ def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, wi
 
 @kernel
 def _value(text: Bytes, at: int) -> tuple[int, int, int, int]:
-    """Bounds of the value at ``at`` without its quotes, where it ends, its mark or UNCLOSED."""
+    """Return bounds of the value at ``at`` without quotes, where it ends, its mark or UNCLOSED."""
     quote = text[at]
     if quote != QUOTE and quote != DOUBLE_QUOTE:
         stop = _word_end(text, at)

@@ -55,7 +55,7 @@ class Table:
     labels: tuple[int, ...] | None = None
 
     def line(self, row: int) -> int | None:
-        """Line of the file that row ``row`` came from."""
+        """Return the line of the file that row ``row`` came from."""
         return None if self.lines is None else int(self.lines[row])
 
     def take(self, columns: NDArray[np.intp]) -> Table:
@@ -175,7 +175,7 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
 
 
 def label_file_bytes(label_names: Sequence[str]) -> bytes:
-    """Write label names as Mulan does."""
+    """Return a label file with these names, as Mulan writes it."""
     for name in label_names:
         if any((ord(c) < 32 and c not in "\t\n\r") or c in "\ufffe\uffff" for c in name):
             raise InputError(
@@ -183,9 +183,7 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
                 f"the label {name!r} has a control character",
                 "Rename the label, or write label_file=False",
             )
-    # Line breaks and tabs in a name would be read as spaces unless they are written as numbers.
-    escapes = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
-    rows = [f"<label name={quoteattr(name, escapes)}></label>" for name in label_names]
+    rows = [f"<label name={quoteattr(name)}></label>" for name in label_names]
     head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
     return "\n".join([*head, *rows, "</labels>", ""]).encode()
 
@@ -236,7 +234,7 @@ def split_labels(
 
 
 def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
-    """Positions of the label columns."""
+    """Return the positions of the label columns."""
     if labels is None:
         return _find_by_file(table)
     if isinstance(labels, (int, np.integer)):
@@ -255,13 +253,13 @@ def _names_in(table: Table, path: Path) -> tuple[str, ...]:
 
 
 def label_file_beside(path: Path) -> Path:
-    """The label file that goes with a data file: ``yeast.xml`` beside ``yeast.arff.gz``."""
+    """Return the path of the label file of a data file, such as yeast.xml for yeast.arff.gz."""
     stem = path.with_suffix("") if path.suffix == ".gz" else path
     return stem.with_suffix(".xml")
 
 
 def _find_by_file(table: Table) -> Sequence[int]:
-    """A label file beside the data, or what the data file says of itself."""
+    """Find the labels by a label file beside the data, or else by the data file itself."""
     beside = label_file_beside(table.file.path)
     if beside.is_file():
         return _find_by_name(table, _names_in(table, beside), f"the label file {beside}")
@@ -287,20 +285,19 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
 
 
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
-    parts = pattern.split("*")
-    found = [j for j, name in enumerate(table.names) if _matches(name, parts)]
+    found = [j for j, name in enumerate(table.names) if matches_pattern(name, pattern)]
     if not found:
         raise table.file.error(None, f"Some column is called {pattern!r}", "none is", _HOW_TO)
     return found
 
 
-def _matches(name: str, parts: list[str]) -> bool:
-    """Return whether a name consists of these parts with anything between them.
+def matches_pattern(name: str, pattern: str) -> bool:
+    """Return whether a name is the pattern with anything in place of every ``*``.
 
     Each part is taken where it comes first, which leaves most to those after it; a regular
     expression would try all other places as well, for hours.
     """
-    first, *others = parts
+    first, *others = pattern.split("*")
     if not others:
         return name == first
     *middle, last = others
@@ -333,7 +330,7 @@ def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[i
 def _indicator(
     table: Table, columns: NDArray[np.intp], present: str | Collection[str] | None
 ) -> csr_array:
-    """Y: one where a label column holds the value that means present."""
+    """Return Y: one where a label column holds the value that means present."""
     cells = table.cells[:, columns]
     _check_cells(table, columns, cells)
     codes = np.array([_present_code(table, j, present) for j in columns])
@@ -394,7 +391,7 @@ def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any) -> None:
 
 
 def _present_code(table: Table, column: int, present: str | Collection[str] | None) -> int:
-    """Code of the value of a label column that means the row has the label."""
+    """Return the code of the value of a label column that means the row has the label."""
     values = table.categories[column]
     if values is None:
         return 1

@@ -77,7 +77,7 @@ def _read_rows(text: Bytes, line: int, buffers: _Buffers) -> None:
 
 @kernel
 def _read_labels(text: Bytes, at: int, labels: Longs, status: Longs) -> int:
-    """Read the labels at the beginning of a line, if there are any; give where they end."""
+    """Read the labels at the beginning of a line, if there are any; return where they end."""
     start, count = at, status[LABELS]
     while _in_word(text[at]):
         label, stop = _integer(text, at)
@@ -103,7 +103,7 @@ def _read_cells(
     later: Longs,
     status: Longs,
 ) -> int:
-    """Read ``0:1.5 8:2`` to the end of the line or a comment; give where it ends."""
+    """Read ``0:1.5 8:2`` to the end of the line or a comment; return where it ends."""
     cell, left = status[CELLS], status[LATER]
     at = _skip_blank(text, at)
     while text[at] != NEWLINE and text[at] != HASH:
@@ -128,7 +128,7 @@ def _read_cells(
 
 @kernel
 def _integer(text: Bytes, at: int) -> tuple[int, int]:
-    """Read digits at ``at``; give their number and where they end."""
+    """Read digits at ``at``; return their number and where they end."""
     number, start = 0, at
     while 48 <= text[at] <= 57 and at - start < _MOST_DIGITS:
         number = number * 10 + int(np.int64(text[at])) - 48

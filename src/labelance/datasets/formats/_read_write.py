@@ -328,7 +328,7 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
 
 
 def _names_same_labels(path: Path, names: tuple[str, ...]) -> bool:
-    """Tell whether a label file is there already and names these labels."""
+    """Return whether a label file is there already and names these labels."""
     if not path.is_file():
         return False
     try:

@@ -25,8 +25,8 @@ from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.exceptions import DataFileError, InputError
 
 # By default so much in any case, and so many times the size of the file.
-LEAST = 1 << 30
-TIMES = 100
+DEFAULT_BUDGET = 1 << 30
+BUDGET_PER_BYTE = 100
 VARIABLE = "LABELANCE_MAX_MEMORY"
 
 # A short Python string and its place in a tuple.
@@ -44,9 +44,9 @@ def find_budget(path: Path, max_memory: int | str | None = None) -> int:
     if max_memory is not None:
         return parse_amount(max_memory)
     try:
-        return max(LEAST, TIMES * path.stat().st_size)
+        return max(DEFAULT_BUDGET, BUDGET_PER_BYTE * path.stat().st_size)
     except OSError:
-        return LEAST  # whoever opens the file says what is wrong with it
+        return DEFAULT_BUDGET  # whoever opens the file says what is wrong with it
 
 
 def parse_amount(amount: int | str) -> int:
@@ -54,7 +54,7 @@ def parse_amount(amount: int | str) -> int:
 
     Examples
     --------
-    >>> from labelance.datasets.formats._text_file import parse_amount
+    >>> from labelance.datasets.formats import parse_amount
     >>> parse_amount("4GB"), parse_amount("1.5 GiB"), parse_amount(1024)
     (4000000000, 1610612736, 1024)
     """
@@ -71,7 +71,7 @@ def parse_amount(amount: int | str) -> int:
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
-def show_amount(amount: int) -> str:
+def format_amount(amount: int) -> str:
     """Write a number of bytes for people: ``4.1 GB``."""
     power = min((len(str(amount)) - 1) // 3, len(_UNITS))
     return f"{amount / 1000**power:.3g} {_UNITS[power - 1].upper() if power else ''}B"
@@ -99,7 +99,7 @@ class TextFile:
 
     path: Path
     encoding: str = "utf-8"
-    max_memory: int = LEAST
+    max_memory: int = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
         if not _extends_ascii(self.encoding):
@@ -117,12 +117,12 @@ class TextFile:
     def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
         if needed > self.max_memory:
-            raise self.error(line, *self.too_large(f"{what} would take {show_amount(needed)}"))
+            raise self.error(line, *self.too_large(f"{what} would take {format_amount(needed)}"))
 
     def too_large(self, came: str) -> tuple[str, str, str]:
         """Say what is wrong with a file that takes more memory than allowed."""
         return (
-            f"What is in the file takes at most max_memory={show_amount(self.max_memory)}",
+            f"What is in the file takes at most max_memory={format_amount(self.max_memory)}",
             came,
             "If you trust the file, give more, such as max_memory='4GB' "
             "(for commands: --max-memory 4GB)",
@@ -157,22 +157,22 @@ class TextFile:
             yield number, self._checked(number, rest + b"\n")
 
     def _next(self, chunks: Iterator[bytes], number: int | None) -> bytes:
-        """Give the next chunk, nothing at the end; a broken file breaks in line ``number``."""
+        """Return the next chunk, nothing at the end; a broken file breaks in line ``number``."""
         try:
             return next(chunks, b"")
         except _Unreadable as problem:
             raise self.error(number, problem.asked, problem.came, problem.fix) from problem
 
-    def _chunks(self, *, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-        """Yield the bytes, unzipped, in chunks of at most ``size``."""
+    def _chunks(self) -> Iterator[bytes]:
+        """Yield the bytes, unzipped, in chunks of at most ``BLOCK_SIZE``."""
         with self._open() as stream:
             head = stream.read(READ_SIZE)
             if head.startswith(GZIP_MAGIC):
-                chunks = _gunzip(stream, head, size)
+                chunks = _gunzip(stream, head)
                 # A small file is read sooner than a thread is started.
                 yield from self._limited(chunks if len(head) < READ_SIZE else _read_ahead(chunks))
             else:
-                yield from _read(stream, head, size)
+                yield from _read(stream, head)
 
     def _limited(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield unzipped chunks; endless zeros would take no memory, but all the time there is."""
@@ -240,7 +240,7 @@ class TextFile:
 
 
 def _extends_ascii(encoding: str) -> bool:
-    """Tell whether the bytes of ASCII mean themselves, which all parsers build on."""
+    """Return whether the bytes of ASCII mean themselves, which all parsers build on."""
     ascii_bytes = bytes(range(32, 127)) + b"\\x41+AGE-\n.xn--bcher-kva.a"
     try:
         return ascii_bytes.decode(encoding) == ascii_bytes.decode("ascii")
@@ -248,10 +248,10 @@ def _extends_ascii(encoding: str) -> bool:
         return False
 
 
-def _read(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+def _read(stream: BinaryIO, head: bytes) -> Iterator[bytes]:
     while head:
         yield head
-        head = stream.read(size)
+        head = stream.read(BLOCK_SIZE)
 
 
 def _read_ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -263,12 +263,12 @@ def _read_ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _gunzip(stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
-    """Unzip one or several gzip members, never more than ``size`` bytes at a time."""
+def _gunzip(stream: BinaryIO, head: bytes) -> Iterator[bytes]:
+    """Unzip one or several gzip members, never more than ``BLOCK_SIZE`` bytes at a time."""
     compressed, member = head, zlib.decompressobj(wbits=31)
     while compressed or (compressed := stream.read(READ_SIZE)):
         try:
-            chunk = member.decompress(compressed, size)
+            chunk = member.decompress(compressed, BLOCK_SIZE)
         except zlib.error as problem:
             raise _broken_gzip("its bytes are damaged") from problem
         if chunk:
@@ -288,9 +288,9 @@ def _broken_gzip(came: str) -> _Unreadable:
 
 
 def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:
-    """Position after the last line end outside quotes, 0 if there is none.
+    """Return the position after the last line end outside quotes, 0 if there is none.
 
-    ``inside`` tells whether the text begins inside quotes.
+    ``inside`` says whether the text begins inside quotes.
     """
     cut = text.rfind(b"\n") + 1
     if quote is None:

@@ -98,7 +98,7 @@ def _parse_long(
 
 @kernel
 def parse_digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[np.uint64, int]:
-    """Append the digits at ``at`` to a number; give it and where they end."""
+    """Append the digits at ``at`` to a number; return it and where they end."""
     digit = np.uint64(text[at]) - np.uint64(48)
     while digit <= np.uint64(9):  # what is below "0" wraps around to a large number
         number = number * np.uint64(10) + digit
@@ -153,7 +153,7 @@ def _word(text: NDArray[np.uint8], at: int, stop: int, negative: bool) -> tuple[
 
 @kernel
 def _scale(mantissa: np.uint64, exponent: int) -> tuple[int, float]:
-    """Give the double nearest to mantissa * 10**exponent."""
+    """Return the double nearest to mantissa * 10**exponent."""
     if mantissa == np.uint64(0):
         return KNOWN, 0.0
     if mantissa <= np.uint64(2**53) and -22 <= exponent <= 22:
@@ -197,7 +197,7 @@ def _scale_by_product(mantissa: np.uint64, exponent: int) -> tuple[int, float]:
 
 @kernel
 def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Give the high and low words of the 128-bit product."""
+    """Return the high and low words of the 128-bit product."""
     half, mask = np.uint64(32), np.uint64(2**32 - 1)
     a1, a0, b1, b0 = a >> half, a & mask, b >> half, b & mask
     middle = a1 * b0 + ((a0 * b0) >> half)
@@ -241,7 +241,7 @@ class FoundCells:
     stop: int
 
     def place(self, cell: int) -> tuple[int, int]:
-        """Row and column of a cell."""
+        """Return row and column of a cell."""
         if self.ends.size:
             return int(np.searchsorted(self.ends, cell, "right")) - 1, int(self.columns[cell])
         return divmod(cell, self.width)
@@ -253,7 +253,7 @@ class FoundCells:
         return cells + self.ends.nbytes + BYTES_PER_NUMBER * self.rows
 
     def token(self, cell: int) -> bytes:
-        """Bytes of a cell."""
+        """Return the bytes of a cell."""
         return self.block[slice(*self.bounds[cell])]
 
 
@@ -381,7 +381,7 @@ def find_slot(
     start: int,
     stop: int,
 ) -> int:
-    """Give the slot that holds the value ``text[start:stop]``, or the empty one for it."""
+    """Return the slot that holds the value ``text[start:stop]``, or the empty one for it."""
     key = np.uint64(14695981039346656037) ^ np.uint64(owner)  # FNV-1a
     for i in range(start, stop):
         key = (key ^ np.uint64(text[i])) * np.uint64(1099511628211)
@@ -429,7 +429,10 @@ class CellReader:
         self._build_vocabulary()
 
     def read(self, found: FoundCells) -> tuple[NDArray[np.float64], int]:
-        """Return a number or code for every cell, NaN if missing, and the first bad cell or -1."""
+        """Return a number or code for every cell, NaN if missing, and the first bad cell or -1.
+
+        A guessed column that holds anything but numbers becomes one of text, in ``kinds``.
+        """
         numbers, later, bad = self._read_bytes(found)
         for cell in later:
             try:
@@ -440,12 +443,8 @@ class CellReader:
             self._build_vocabulary()
         return numbers, bad
 
-    def guess(self, found: FoundCells) -> None:
-        """Make columns that hold anything but numbers columns of text, in ``kinds``."""
-        self._read_bytes(found)
-
     def categories(self) -> Categories:
-        """Values of the nominal columns, declared or learned."""
+        """Return the values of the nominal columns, declared or learned."""
         if not self.learned:
             return self.declared
         declared = enumerate(self.declared)
@@ -473,7 +472,7 @@ class CellReader:
         self.known = build_vocabulary(values, self.encoding)
 
     def _resolve(self, found: FoundCells, cell: int) -> float:
-        """Number or code of a cell that needs more than a look at its bytes."""
+        """Return the number or code of a cell that needs more than a look at its bytes."""
         value = found.token(cell).decode(self.encoding)
         value = self.unescape(value) if found.marks[cell] == ESCAPED else value
         column = found.place(cell)[1]
@@ -497,7 +496,7 @@ def _read_cells(
     numbers: NDArray[np.float64],
     later: Longs,
 ) -> tuple[int, int]:
-    """Read cells up to a bad one; count those for later, and give the bad one or -1.
+    """Read cells up to a bad one; count those for later, and return the bad one or -1.
 
     ``cells`` are the bounds, marks and columns of `FoundCells`; without columns the cells are
     those of complete rows.

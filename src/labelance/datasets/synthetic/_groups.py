@@ -81,7 +81,7 @@ def split_by_type(total: int, want: NDArray[np.float64], sizes: list[Counts]) ->
 
 
 def _is_sum_of(numbers: Counts, sizes: Counts) -> NDArray[np.bool_]:
-    """Tell which numbers are sums of group sizes, the sizes being consecutive numbers."""
+    """Return which numbers are sums of group sizes, the sizes being consecutive numbers."""
     if not len(sizes):
         return numbers == 0
     return -(-numbers // sizes.max()) * sizes.min() <= numbers
@@ -276,7 +276,7 @@ def make_sparse_features(
 
 
 def address(drift: Table, base: int) -> NDArray[np.intp]:
-    """Give every row of ``drift`` digits that no other has, in the order of its values.
+    """Return for every row of ``drift`` digits that no other has, in the order of its values.
 
     All are sorted by the first column and cut into ``base`` equal buckets, each bucket is
     sorted by the second column and cut again, until every bucket has one member.
