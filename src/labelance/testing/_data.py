@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from labelance._arrays import open_container
+from labelance.exceptions import LabelanceError, LabelanceWarning
 
 
 def sampler_data(n: int = 60, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -171,3 +177,44 @@ def _wide(table: Any) -> Any:
     wide = type(table)(table.shape, dtype=table.dtype)
     wide.data, wide.indices, wide.indptr = cells
     return wide
+
+
+def try_hostile_cases(work: Callable[[HostileCase], None]) -> None:
+    """Run a check on all hostile cases: it may raise our errors, and must not change the input."""
+    for case in hostile_cases():
+        before = deepcopy((case.X, case.Y))
+        with _named_errors_only(case.name):
+            work(case)
+        same = all(map(_unchanged, before, (case.X, case.Y)))
+        assert same, f"{case.name}: the input was changed"
+
+
+@contextmanager
+def _named_errors_only(name: str) -> Iterator[None]:
+    """Let errors and warnings of this library pass, and call all others by the case's name."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", LabelanceWarning)
+            yield
+    except LabelanceError:
+        return
+    except Exception as error:
+        raise AssertionError(f"{name}: {error!r}") from error
+
+
+def dense_values(table: Any) -> np.ndarray:
+    """Return what any container holds, category codes included, as an array."""
+    values = open_container(table, "X").values()
+    return np.asarray(values.toarray() if sp.issparse(values) else values)
+
+
+def _unchanged(before: Any, after: Any) -> bool:
+    if sp.issparse(before):
+        parts = ("coords",) if before.format == "coo" else ("indices", "indptr")
+        return all(
+            np.array_equal(getattr(before, part), getattr(after, part)) for part in ("data", *parts)
+        )
+    return (
+        bool(before.equals(after)) if hasattr(before, "equals") else np.array_equal(before, after)
+    )

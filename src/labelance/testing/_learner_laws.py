@@ -24,8 +24,7 @@ from labelance.metrics import get_joint_scorer
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL, SamplerTraits
 from labelance.testing._compatibility_laws import check_clones_and_set_params as check_parameters
-from labelance.testing._compatibility_laws import check_learns_from_hostile_data
-from labelance.testing._data import sampler_data
+from labelance.testing._data import HostileCase, dense_values, sampler_data, try_hostile_cases
 from labelance.testing._sampler_laws import assert_refused
 
 _SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
@@ -283,6 +282,20 @@ def check_must_be_fitted(learner: Any) -> None:
     X, _ = sampler_data()
     for method in (learner.predict, learner.predict_proba):
         _assert_raises(partial(method, X), NotFittedError, "rows before fit")
+
+
+def check_learns_from_hostile_data(learner: Any) -> None:
+    """Odd values, labels, sizes and containers give scores in [0, 1] or a named error."""
+
+    def learn(case: HostileCase) -> None:
+        own = clone(learner).fit(case.X, case.Y)
+        scores, labels = own.predict_proba(case.X), dense_values(own.predict(case.X))
+        shape = dense_values(case.Y).shape
+        assert scores.shape == labels.shape == shape, "scores or labels have another shape than Y"
+        assert ((scores >= 0) & (scores <= 1)).all(), "a score lies outside [0, 1]"
+        assert np.isin(labels, (0, 1)).all(), "a label is neither 0 nor 1"
+
+    try_hostile_cases(learn)
 
 
 def _takes_weights(learner: Any) -> bool:

@@ -78,12 +78,17 @@ def check_new_rows_lie_between_parents(sampler: Any, traits: SamplerTraits) -> N
     """Every synthetic value lies between the seed's and the reference's, feature by feature."""
     X, Y = sampler_data()
     X_new, _ = sampler.fit_resample(X, Y)
-    made = X_new[len(X) :]
+    synthetic = X_new[len(X) :]
     seeds, references = X[sampler.seed_indices_], X[sampler.reference_indices_]
-    assert len(made) == len(seeds) == len(references), "not every new row has two parents"
-    assert len(made) > 0, "nothing was made"
+    assert len(synthetic) == len(seeds) == len(references), "not every new row has two parents"
+    assert len(synthetic) > 0, "nothing was made"
+    assert_between(synthetic, seeds, references)
+
+
+def assert_between(rows: np.ndarray, seeds: np.ndarray, references: np.ndarray) -> None:
+    """Raise unless every value lies between those of the row's two parents."""
     low, high = np.minimum(seeds, references), np.maximum(seeds, references)
-    assert ((made >= low) & (made <= high)).all(), "a value lies outside its parents'"
+    assert ((rows >= low) & (rows <= high)).all(), "a value lies outside its parents'"
 
 
 def check_new_rows_are_clones(sampler: Any, traits: SamplerTraits) -> None:

@@ -25,6 +25,18 @@ from labelance._utils import kernel
 from labelance.datasets._dataset import Categories
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, BYTES_PER_NUMBER
 
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+# How a cell is written. Only an escaped one differs from its bytes.
+PLAIN, QUOTED, ESCAPED, MISSING = 0, 1, 2, 3
+
+# Entries of a status: complete rows and cells, then the mistake (0 for none) and where it is.
+ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
+
+FAILED = -1
+
 # What became of a number: its value is known, Python must find it, or it is none.
 KNOWN, UNDECIDED, BAD = 0, 1, 2
 
@@ -51,7 +63,7 @@ _TENS = 10.0 ** np.arange(23)
 
 
 @kernel
-def parse_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, float]:
+def parse_number(text: Bytes, start: int, stop: int) -> tuple[int, float]:
     """Read ``text[start:stop]`` as a number: what became of it, and its value.
 
     A byte that cannot belong to a number follows at ``stop``.
@@ -73,7 +85,7 @@ def parse_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, f
 
 @kernel
 def _parse_long(
-    text: NDArray[np.uint8],
+    text: Bytes,
     first: int,
     at: int,
     stop: int,
@@ -97,7 +109,7 @@ def _parse_long(
 
 
 @kernel
-def parse_digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[np.uint64, int]:
+def parse_digits(text: Bytes, at: int, number: np.uint64) -> tuple[np.uint64, int]:
     """Append the digits at ``at`` to a number; return it and where they end."""
     digit = np.uint64(text[at]) - np.uint64(48)
     while digit <= np.uint64(9):  # what is below "0" wraps around to a large number
@@ -108,7 +120,7 @@ def parse_digits(text: NDArray[np.uint8], at: int, number: np.uint64) -> tuple[n
 
 
 @kernel
-def _significant(text: NDArray[np.uint8], at: int) -> int:
+def _significant(text: Bytes, at: int) -> int:
     """Count the digits at ``at`` from the first that is not zero, a point among them or not."""
     count = 0
     while 48 <= text[at] <= 57 or text[at] == 46:
@@ -119,7 +131,7 @@ def _significant(text: NDArray[np.uint8], at: int) -> int:
 
 
 @kernel
-def _exponent(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
+def _exponent(text: Bytes, at: int) -> tuple[int, int]:
     """Read ``e-12`` at ``at``: the exponent and where it ends, or 0 and ``at``."""
     sign = text[at + 1]
     first = at + 2 if sign == 43 or sign == 45 else at + 1
@@ -134,7 +146,7 @@ def _exponent(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @kernel
-def _word(text: NDArray[np.uint8], at: int, stop: int, negative: bool) -> tuple[int, float]:
+def _word(text: Bytes, at: int, stop: int, negative: bool) -> tuple[int, float]:
     """Read inf, infinity or nan in any case."""
     length = stop - at
     if length == 3 or length == 8:
@@ -203,19 +215,6 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     middle = a1 * b0 + ((a0 * b0) >> half)
     carry = a0 * b1 + (middle & mask)
     return a1 * b1 + (middle >> half) + (carry >> half), a * b
-
-
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-
-# How a cell is written. Only an escaped one differs from its bytes.
-PLAIN, QUOTED, ESCAPED, MISSING = 0, 1, 2, 3
-
-# Entries of a status: complete rows and cells, then the mistake (0 for none) and where it is.
-ROWS, CELLS, MISTAKE, COLUMN, START, STOP = range(6)
-
-FAILED = -1
 
 
 @dataclass(frozen=True)
@@ -319,12 +318,12 @@ class Vocabulary(NamedTuple):
     entries hang in ``slots`` by open addressing.
     """
 
-    lists: NDArray[np.int64]
-    words: NDArray[np.uint8]
-    bounds: NDArray[np.int64]
-    owners: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    slots: NDArray[np.int64]
+    lists: Longs
+    words: Bytes
+    bounds: Longs
+    owners: Longs
+    codes: Longs
+    slots: Longs
 
 
 def build_vocabulary(categories: Sequence[tuple[str, ...] | None], encoding: str) -> Vocabulary:
@@ -360,10 +359,10 @@ def _encode(value: str, encoding: str) -> bytes:
 
 @kernel
 def _fill(
-    words: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    slots: NDArray[np.int64],
+    words: Bytes,
+    bounds: Longs,
+    owners: Longs,
+    slots: Longs,
 ) -> None:
     for entry in range(len(owners)):
         start, stop = bounds[entry], bounds[entry + 1]
@@ -372,12 +371,12 @@ def _fill(
 
 @kernel
 def find_slot(
-    words: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    slots: NDArray[np.int64],
+    words: Bytes,
+    bounds: Longs,
+    owners: Longs,
+    slots: Longs,
     owner: np.int64,
-    text: NDArray[np.uint8],
+    text: Bytes,
     start: int,
     stop: int,
 ) -> int:
@@ -414,7 +413,7 @@ class CellReader:
 
     def __init__(
         self,
-        kinds: NDArray[np.uint8],
+        kinds: Bytes,
         categories: Categories,
         *,
         encoding: str,
@@ -491,7 +490,7 @@ class CellReader:
 def _read_cells(
     text: Bytes,
     cells: tuple[Ints, Bytes, Ints],
-    kinds: NDArray[np.uint8],
+    kinds: Bytes,
     known: Vocabulary,
     numbers: NDArray[np.float64],
     later: Longs,
