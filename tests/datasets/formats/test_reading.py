@@ -246,6 +246,26 @@ def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
     assert [data.categories[0][int(code)] for code in data.X[:, 0]] == words
 
 
+@pytest.mark.parametrize("word_at", [0, 15, 39, None])
+@pytest.mark.parametrize("size", [16, 1 << 20])
+def test_one_word_anywhere_makes_a_csv_column_nominal(tmp_path, monkeypatch, word_at, size):
+    monkeypatch.setattr("labelance.datasets.formats._text_file.READ_SIZE", size)
+    monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", size)
+    cells = [str(i % 3) for i in range(40)]
+    if word_at is not None:
+        cells[word_at] = "red"
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,l\n" + "".join(f"{cell},{i}.5,{i % 2}\n" for i, cell in enumerate(cells)))
+    data = read_multilabel(path, labels=["l"])
+    if word_at is None:
+        assert data.categories == (None, None)
+        assert data.X[:, 0].tolist() == [float(cell) for cell in cells]
+    else:
+        assert data.categories == (("0", "1", "2", "red"), None)
+        assert [data.categories[0][int(code)] for code in data.X[:, 0]] == cells
+    assert data.X[:, 1].tolist() == [i + 0.5 for i in range(40)]
+
+
 CSV = """id,"a ""quoted"", name",empty,mixed,n,l
 1, x ,,1, 2.5 ,0
 2,"x
