@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -10,8 +11,15 @@ import labelance
 from labelance import sampling
 from labelance.sampling import (
     MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    REMEDIAL,
     BaseMultiLabelSampler,
     FunctionSampler,
+    MLeNN,
+    MLRkNNOS,
     SamplerSequence,
     all_samplers,
 )
@@ -79,6 +87,61 @@ def test_explanations_count_every_label(sampler):
     told = seeded(sampler).explain(X=X, y=y)
     _, y_new = seeded(sampler).fit_resample(X, y)
     np.testing.assert_array_equal(told.gained - told.lost, y_new.sum(axis=0) - y.sum(axis=0))
+
+
+WITH_STRATEGY = [s for s in SAMPLERS if "sampling_strategy" in s.get_params()]
+
+
+@pytest.mark.parametrize("sampler", WITH_STRATEGY, ids=str)
+def test_the_chosen_labels_are_a_fitted_attribute(sampler):
+    X, y = sampler_data()
+    sampler = seeded(sampler)
+    assert not hasattr(sampler, "sampling_strategy_")
+    sampler.fit_resample(X, y)
+    assert set(sampler.sampling_strategy_) <= set(range(y.shape[1]))
+    if isinstance(sampler, MLTL):
+        assert sampler.sampling_strategy_ == {}
+        sampler.set_params(protect_minority=True)
+    frame = pd.DataFrame(y, columns=list("vwxyz"))
+    sampler.set_params(sampling_strategy=["z", "w"]).fit_resample(X, frame)
+    assert set(sampler.sampling_strategy_) <= {"z", "w"}
+
+
+@pytest.mark.parametrize("sampler", [MLSMOTE(), MLRkNNOS()], ids=str)
+def test_the_strategy_counts_the_rows_added_for_a_label(sampler):
+    X, y = sampler_data()
+    sampler = seeded(sampler)
+    for strategy in ("auto", [0, 2], {0: 50, 2: 60}):
+        sampler.set_params(sampling_strategy=strategy).fit_resample(X, y)
+        added = np.bincount(sampler.label_indices_, minlength=5)
+        assert sampler.sampling_strategy_ == {int(j): added[j] for j in np.flatnonzero(added)}
+
+
+@pytest.mark.parametrize("sampler", [MLSOL(), MLROS()], ids=str)
+def test_the_strategy_counts_what_a_label_lacks(sampler):
+    X, y = sampler_data()
+    sampler = seeded(sampler).set_params(sampling_strategy=[1, 2])
+    sampler.fit_resample(X, y)
+    assert sampler.sampling_strategy_ == {1: None, 2: None}
+    sampler.set_params(sampling_strategy={2: int(y[:, 2].sum()) + 9}).fit_resample(X, y)
+    assert sampler.sampling_strategy_ == {2: 9}
+
+
+@pytest.mark.parametrize("sampler", [MLRUS(), MLeNN(), MLTL(protect_minority=True)], ids=str)
+def test_the_strategy_counts_protected_rows(sampler):
+    X, y = sampler_data()
+    sampler = seeded(sampler).set_params(sampling_strategy=[1])
+    _, y_kept = sampler.fit_resample(X, y)
+    assert sampler.sampling_strategy_ == {1: y_kept[:, 1].sum()} == {1: y[:, 1].sum()}
+
+
+def test_the_strategy_counts_labels_that_are_moved_to_copies():
+    X, y = sampler_data()
+    sampler = REMEDIAL()
+    _, y_new = sampler.fit_resample(X, y)
+    moved = y_new[len(y) :].sum(axis=0)
+    assert moved.any()
+    assert sampler.sampling_strategy_.items() >= {(int(j), moved[j]) for j in np.flatnonzero(moved)}
 
 
 def test_samplers_are_importable_from_labelance_itself():

@@ -27,6 +27,7 @@ from labelance.sampling._strategy import (
     below_mean_irlbl,
     refuse_idle_strategy,
     resolve_labels,
+    rows_by_label,
     rows_with,
 )
 
@@ -161,6 +162,9 @@ class MLeNN(NeighborCleaner):
     ----------
     sample_indices_ : ndarray of shape (n_kept,)
         The rows that were kept, as row numbers of X.
+    sampling_strategy_ : dict
+        The protected labels, by name or column number, and how many rows have each, all of
+        which are kept.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -232,6 +236,7 @@ class MLeNN(NeighborCleaner):
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
+        self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
@@ -290,6 +295,9 @@ class MLTL(NeighborCleaner):
         The rows that were kept, as row numbers of X.
     threshold_ : float
         The threshold used.
+    sampling_strategy_ : dict
+        The protected labels, by name or column number, and how many rows have each, all of
+        which are kept; empty unless ``protect_minority``.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -390,8 +398,10 @@ class MLTL(NeighborCleaner):
             may_go = rows_with(data.Y, below_mean_irlbl(data.Y))
         if self.protect_minority:
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
+            self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
             may_go &= ~rows_with(data.Y, kept)
         else:
+            self.sampling_strategy_ = {}
             refuse_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
         return np.flatnonzero(may_go)
 

@@ -35,6 +35,7 @@ from labelance.sampling._strategy import (
     every_label,
     refuse_too_many_rows,
     resolve_strategy,
+    rows_by_label,
 )
 
 
@@ -322,6 +323,9 @@ class MLRkNNOS(NeighborSampler):
         The parents of every synthetic row, as row numbers of X.
     label_indices_ : ndarray of shape (n_new,)
         The label that every synthetic row was made for.
+    sampling_strategy_ : dict
+        The labels that are balanced, by name or column number, and how many synthetic rows
+        are made for each.
     constant_labels_ : ndarray
         Labels present in no row or in all; they stay constant.
     n_features_in_ : int
@@ -411,6 +415,7 @@ class MLRkNNOS(NeighborSampler):
         sizes = np.diff(by_label.indptr)
         n_new = self._rows_to_make(data)
         labels = np.flatnonzero((sizes > 1) & (n_new > 0))
+        self.sampling_strategy_ = rows_by_label(data, (sizes > 1) & (n_new > 0), n_new)
         self._refuse_too_few_or_many(n_new[labels])
         refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])

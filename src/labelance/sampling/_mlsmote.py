@@ -32,6 +32,7 @@ from labelance.sampling._strategy import (
     above_mean_irlbl,
     refuse_too_many_rows,
     resolve_strategy,
+    rows_by_label,
 )
 
 
@@ -251,6 +252,10 @@ class MLSMOTE(NeighborSampler):
         synthetic row itself, with a number of at least n.
     label_indices_ : ndarray of shape (n_new,)
         The label whose bag each synthetic row comes from.
+    sampling_strategy_ : dict
+        The minority labels, by name or column number, and how many synthetic rows are drawn in
+        each one's bag; None where ``n_samples`` are drawn from all bags together. Where bags
+        grow (``variant="mulan"``) they are as large as at the start here.
     constant_labels_ : ndarray
         Labels present in no row or in all; they stay constant.
     n_features_in_ : int
@@ -348,8 +353,14 @@ class MLSMOTE(NeighborSampler):
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
         strategy = self._strategy(data)
         least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
-        labels = np.flatnonzero((strategy.lacking > 0) & (strategy.present >= least))
-        self._refuse_too_many(strategy, labels, data)
+        chosen = (strategy.lacking > 0) & (strategy.present >= least)
+        n_new = strategy.present if strategy.targets is None else strategy.lacking
+        self.sampling_strategy_ = rows_by_label(
+            data, chosen, n_new if self.n_samples is None else None
+        )
+        labels = np.flatnonzero(chosen)
+        total = sum(n_new[labels].tolist()) if self.n_samples is None else self.n_samples
+        refuse_too_many_rows(int(total), data, who="MLSMOTE")
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         if self.variant == "mulan":
@@ -372,11 +383,6 @@ class MLSMOTE(NeighborSampler):
                 "Leave n_samples out, or list labels without targets",
             )
         return strategy
-
-    def _refuse_too_many(self, strategy: Strategy, labels: np.ndarray, data: Data) -> None:
-        asked = strategy.present if strategy.targets is None else strategy.lacking
-        n_new = sum(asked[labels].tolist()) if self.n_samples is None else self.n_samples
-        refuse_too_many_rows(int(n_new), data, who="MLSMOTE")
 
     def _search(self, X_bag: Any, categorical: np.ndarray) -> np.ndarray:
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""

@@ -31,6 +31,7 @@ from labelance.sampling._strategy import (
     every_label,
     refuse_too_many_rows,
     resolve_strategy,
+    rows_by_label,
     rows_to_sample,
 )
 
@@ -189,6 +190,9 @@ class MLSOL(NeighborSampler):
         The parents of every synthetic row, as row numbers of X.
     positions_ : ndarray of shape (n_new,)
         The paper's cd: 0 at the seed, 1 at the reference.
+    sampling_strategy_ : dict
+        The chosen labels, by name or column number, and how many minority rows each lacks to
+        its target; None where it has no target, so that all share the rows to be added.
     constant_labels_ : ndarray
         Labels present in no row or in all; they stay constant.
     n_features_in_ : int
@@ -301,12 +305,14 @@ class MLSOL(NeighborSampler):
     def _weights(self, data: Data, local: LocalDistribution) -> np.ndarray:
         """Return w, or w with labels left out or stressed as ``sampling_strategy`` says."""
         strategy = resolve_strategy(self.sampling_strategy, data, every_label)
-        if strategy.labels.all() and strategy.targets is None:
+        lacking = None if strategy.targets is None else strategy.lacking
+        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
+        if strategy.labels.all() and lacking is None:
             return local.weights
         terms = local.shares() if self.weighting == "paper" else local.C
         stress = strategy.labels.astype(float)
-        if strategy.targets is not None:
-            stress = strategy.lacking
+        if lacking is not None:
+            stress = lacking
         return np.asarray(terms @ stress)
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:

@@ -21,6 +21,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     every_label,
     resolve_labels,
+    rows_by_label,
     rows_to_sample,
 )
 
@@ -81,6 +82,9 @@ class MLUL(NeighborSampler):
     ----------
     sample_indices_ : ndarray of shape (n_kept,)
         The rows that were kept, as row numbers of X.
+    sampling_strategy_ : dict
+        The chosen labels, by name or column number; the values are None, since they share the
+        rows to be deleted.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -161,6 +165,7 @@ class MLUL(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
+        self.sampling_strategy_ = rows_by_label(data, chosen, None)
         local = None
         if chosen.any():
             rows = np.ascontiguousarray(around.indices, dtype=np.int64)

@@ -30,6 +30,7 @@ from labelance.sampling._strategy import (
     refuse_too_many_rows,
     resolve_labels,
     resolve_strategy,
+    rows_by_label,
     rows_to_sample,
     rows_with,
 )
@@ -88,6 +89,9 @@ class MLROS(BaseMultiLabelSampler):
     seed_indices_ : ndarray of shape (n_new,)
         The row that each added row is a clone of: the result is X, then
         ``X[seed_indices_]``.
+    sampling_strategy_ : dict
+        The labels that clone, by name or column number, and how many rows each lacks to its
+        target; None where it has no target, so that all share the rows to be added.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -163,6 +167,8 @@ class MLROS(BaseMultiLabelSampler):
             self.sampling_strategy, data, above_mean_irlbl, counts=formulas.label_counts
         )
         counts = strategy.present
+        lacking = None if strategy.targets is None else strategy.lacking
+        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         labels = np.flatnonzero(strategy.labels & (counts > 0))
         bags = data.Y[:, labels].tocsc()
         if strategy.targets is None:
@@ -287,6 +293,9 @@ class MLRUS(BaseMultiLabelSampler):
     ----------
     sample_indices_ : ndarray of shape (n_kept,)
         The rows that were kept, as row numbers of X.
+    sampling_strategy_ : dict
+        The protected labels, by name or column number, and how many rows have each, all of
+        which are kept; empty unless ``variant="paper"``.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -360,7 +369,9 @@ class MLRUS(BaseMultiLabelSampler):
         """Return the candidates ("paper") or the bags of the majority labels."""
         if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
+            self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
             return np.flatnonzero(~rows_with(data.Y, kept))
+        self.sampling_strategy_ = {}
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         counts = formulas.label_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)

@@ -25,6 +25,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     above_mean_irlbl,
     resolve_labels,
+    rows_by_label,
 )
 
 
@@ -61,6 +62,9 @@ class REMEDIAL(BaseMultiLabelSampler):
         The rows that were split; the copies follow the original rows in this order.
     n_empty_ : int
         Rows above the threshold whose labels are all on one side.
+    sampling_strategy_ : dict
+        The labels that go to the copies, by name or column number, and how many copies have
+        each.
     constant_labels_ : ndarray
         Labels present in no row or in all.
     n_features_in_ : int
@@ -135,7 +139,12 @@ class REMEDIAL(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
         rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="REMEDIAL")
-        return decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
+        draw = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
+        moved = np.bincount(
+            data.Y[draw.provenance["decoupled_indices_"]].indices, minlength=len(rare)
+        )
+        self.sampling_strategy_ = rows_by_label(data, rare, moved)
+        return draw
 
     def _draw(self, data: Data, plan: Draw, rng: np.random.Generator) -> Draw:
         return plan

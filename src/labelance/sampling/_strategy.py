@@ -58,6 +58,23 @@ class Strategy:
         return np.where(self.labels, np.clip(self.targets - self.present, 0, None), 0)
 
 
+def rows_by_label(data: Data, labels: np.ndarray, rows: np.ndarray | None) -> dict[Any, Any]:
+    """Return the fitted ``sampling_strategy_``: chosen labels, by name if they have one, to rows.
+
+    Parameters
+    ----------
+    data : Data
+        Clean data; frames bring the names.
+    labels : ndarray of bool of shape (q,)
+        The chosen labels.
+    rows : ndarray of shape (q,) or None
+        The number of rows of each label; None if the labels share one number.
+    """
+    chosen = np.flatnonzero(labels).tolist()
+    names = data.labels.names or range(len(labels))
+    return {names[j]: None if rows is None else int(rows[j]) for j in chosen}
+
+
 def minority_counts(Y: sp.csr_array) -> np.ndarray:
     """Return the number of minority cells of every label."""
     counts = formulas.label_counts(Y)
