@@ -14,8 +14,8 @@ from labelance.testing import LEARNER_LAWS, parametrize_with_learner_checks, yie
 class Broken(MLkNN):
     """ML-kNN with one thing wrong: subclasses spoil the scores."""
 
-    def __init__(self, k=5, *, n_jobs=None, random_state=None):
-        super().__init__(k, n_jobs=n_jobs)
+    def __init__(self, n_neighbors=5, *, n_jobs=None, random_state=None):
+        super().__init__(n_neighbors, n_jobs=n_jobs)
         self.random_state = random_state
 
     _parameter_constraints = {}  # noqa: RUF012  scikit-learn's name
@@ -151,9 +151,9 @@ class RemembersSparse(Broken):
 
 
 class RepairsItsParameters(Broken):
-    def __init__(self, k=5, *, n_jobs=None, random_state=None):
-        k = k if isinstance(k, int) else 5
-        super().__init__(k, n_jobs=n_jobs, random_state=random_state)
+    def __init__(self, n_neighbors=5, *, n_jobs=None, random_state=None):
+        n_neighbors = n_neighbors if isinstance(n_neighbors, int) else 5
+        super().__init__(n_neighbors, n_jobs=n_jobs, random_state=random_state)
 
 
 class HoldsALambda(Broken):
@@ -210,6 +210,18 @@ class OwnErrors(Broken):
             raise ValueError("bad labels") from error
 
 
+class IgnoresWeights(Broken):
+    weights_count_rows = True
+
+    def fit(self, X, Y, sample_weight=None):
+        return super().fit(X, Y)
+
+
+class DropsARowOfWeightOne(Broken):
+    def fit(self, X, Y, sample_weight=None):
+        return super().fit(X, Y) if sample_weight is None else super().fit(X[1:], Y[1:])
+
+
 class GuessesBeforeFit(Broken):
     def predict(self, X):
         try:
@@ -234,6 +246,9 @@ REJECTED_BY = {
     "jobs_do_not_matter": [CountsItsJobs],
     "input_is_not_changed": [CentersInPlace, DropsPositives],
     "refit_forgets": [StartsWarm, RemembersSparse],
+    "weights_of_one_change_nothing": [DropsARowOfWeightOne],
+    "rows_without_weight_do_not_count": [IgnoresWeights],
+    "weights_count_rows": [IgnoresWeights],
     "clones_and_set_params": [RepairsItsParameters],
     "pickles": [HoldsALambda, LosesItsState],
     "works_in_a_pipeline": [OnlyTrainingRows],
@@ -245,7 +260,7 @@ REJECTED_BY = {
 
 
 def fails(learner, name):
-    """Tell whether the check raises."""
+    """Return whether the check raises."""
     checks = dict(yield_learner_checks(learner))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
