@@ -14,8 +14,7 @@ from joblib import cpu_count
 from labelance.cli import main
 from labelance.cli._study_run import n_workers, span
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.study import Store, list_presets, load_study
-from labelance.study._design import Task
+from labelance.study import Fold, Store, list_presets, load_study
 
 COMMANDS = ["run", "status", "presets", "show", "export", "merge", "verify", "report"]
 PLAN = """
@@ -155,7 +154,7 @@ def test_status_shows_what_is_missing_and_who_is_at_work(call, done):
     with sqlite3.connect(done) as db:
         db.execute("DELETE FROM cells WHERE learner = 'kNN' AND method = 'MLSOL'")
     db.close()
-    Store(done).claim(Task("songs", 0, 1, ()), "somebody")
+    Store(done).claim(Fold("songs", 0, 1), "somebody")
     code, out, _ = call("status", done)
     assert code == 0
     assert "6 of 8 cells done" in out
@@ -170,7 +169,7 @@ def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
     with sqlite3.connect(done) as db:
         db.execute("DELETE FROM cells WHERE fold = 1")
     db.close()
-    Store(done).claim(Task("songs", 0, 1, ()), "somebody")
+    Store(done).claim(Fold("songs", 0, 1), "somebody")
     code, out, _ = call("run", plan, "--executor", "serial")
     assert code == 0
     assert "4 cells are in the hands of other runners" in out
@@ -321,13 +320,13 @@ def test_the_line_on_a_terminal(plan, done, monkeypatch):
     from rich.console import Console
 
     from labelance.cli import _study_run
-    from labelance.study import Tally
+    from labelance.study import StudyProgress
 
     screen = Console(file=io.StringIO(), force_terminal=True, width=120)
     monkeypatch.setattr(_study_run, "errors", screen)
     study = load_study(plan).only(repeats=3)
-    with _study_run.Watcher(study, done, workers=2, quiet=False) as watcher:
-        watcher(Tally(8, 1, 24))
+    with _study_run.Watcher(study, quiet=False) as watcher:
+        watcher(StudyProgress(8, 1, 24, seconds_left=0.5))
         watcher.bar.refresh()
     seen = screen.file.getvalue()
     assert "9/24, 1 failed" in seen

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -9,27 +10,42 @@ import pytest
 from sklearn.base import clone
 
 from labelance.ensemble import EMLS, LabelThresholds
+from labelance.learners import MLkNN
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
-from labelance.study import Cell, Component, Learner, Method, load_study, read_results
-from labelance.study._component import build_learner
-from labelance.study._data import FoldData, load
-from labelance.study._design import Task, tasks_of
-from labelance.study._evaluate import do_task, family_stream
-from labelance.study._measures import disagreement, pack, unpack
+from labelance.sampling import MLSOL
+from labelance.study import (
+    Cell,
+    Component,
+    Fold,
+    FoldData,
+    Learner,
+    Method,
+    build_learner,
+    disagreement,
+    evaluate_cells,
+    family_stream,
+    group_by_fold,
+    load_source,
+    load_study,
+    pack,
+    read_results,
+    unpack,
+)
 
 
 def rows_of(study, dataset, fold=0):
-    cells = tuple(c for c in study.cells() if (c.dataset, c.repeat, c.fold) == (dataset, 0, fold))
-    task = Task(dataset, 0, fold, cells)
-    data = load(study.dataset(dataset))
-    found = [row for rows in do_task(study, task, data) for row in rows]
-    return task, FoldData(data, task, study.folds), {(r["learner"], r["method"]): r for r in found}
+    place = Fold(dataset, 0, fold)
+    cells = tuple(cell for cell in study.cells() if cell.place == place)
+    data = load_source(study.dataset(dataset))
+    found = [row for rows in evaluate_cells(study, cells, data) for row in rows]
+    fold_data = FoldData(data, place, study.folds)
+    return place, fold_data, {(row["learner"], row["method"]): row for row in found}
 
 
-def by_hand(study, task, fold, learner, method):
+def by_hand(study, place, fold, learner, method):
     """The readable way: fit the public class that the method stands for."""
     built = build_learner(study.learner(learner).component, fold.nominal)
-    stream = family_stream(study.seed, task, method.family)
+    stream = family_stream(study.seed, place, method.family)
     sampler = method.sampler and method.sampler.build()
     if method.threshold is None and method.n_estimators == 1:
         X, Y = fold.X, fold.Y
@@ -74,11 +90,11 @@ def test_cells_equal_the_public_classes(tiny):
             ),
         ),
     )
-    task, fold, rows = rows_of(study, "one")
+    place, fold, rows = rows_of(study, "one")
     assert len(rows) == 22
     for (learner, name), row in rows.items():
         assert row["status"] == "done", row.get("error")
-        wanted = by_hand(study, task, fold, learner, study.method(name))
+        wanted = by_hand(study, place, fold, learner, study.method(name))
         found = (row["macro_f1"], row["macro_auc_roc"], row["macro_auc_pr"])
         assert found == pytest.approx(wanted, abs=1e-12), (learner, name)
 
@@ -89,10 +105,10 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
         Method("OOB", n_estimators=4, bootstrap=True, threshold="f1", threshold_data="oob"),
     )
     study = replace(tiny, methods=methods).only(learners=["MLkNN"])
-    task, fold, rows = rows_of(study, "one")
+    place, fold, rows = rows_of(study, "one")
     built = build_learner(study.learner("MLkNN").component, fold.nominal)
     for method, model in zip(methods, (LabelThresholds(built), EMLS(built, n_estimators=4))):
-        stream = family_stream(study.seed, task, method.family)
+        stream = family_stream(study.seed, place, method.family)
         model.set_params(threshold_data=method.threshold_data, random_state=stream)
         if method.bootstrap:
             model.set_params(bootstrap=True)
@@ -104,34 +120,24 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
 
 
 def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypatch):
-    import labelance.learners._mlknn as mlknn
-    import labelance.neighbors._find as find_module
-    import labelance.study._data as folds
+    handed = []
 
-    shared, own = [], []
-    find_neighbors = folds.find_neighbors
+    def record(method):
+        def recorded(self, X, y, **options):
+            handed.append(options.get("neighborhood"))
+            return method(self, X, y, **options)
 
-    def find(X, k, **options):
-        shared.append(k)
-        return find_neighbors(X, k, **options)
+        return wraps(method)(recorded)
 
-    def watch(search):
-        def watched(*rows, **options):
-            if "queries" not in options:
-                own.append(rows[0].shape[0])
-            return search(*rows, **options)
-
-        return watched
-
-    monkeypatch.setattr(folds, "find_neighbors", find)
-    for module in (find_module, mlknn):
-        monkeypatch.setattr(module, "search_neighbors", watch(module.search_neighbors))
-    _, fold, rows = rows_of(tiny.only(methods=["Default", "MLSOL"]), "one")
+    monkeypatch.setattr(MLkNN, "fit", record(MLkNN.fit))
+    monkeypatch.setattr(MLSOL, "plan", record(MLSOL.plan))
+    _, _, rows = rows_of(tiny.only(methods=["Default", "MLSOL"]), "one")
     assert all(row["status"] == "done" for row in rows.values())
-    assert shared == [10]  # MLkNN's ten serve MLSOL's five
-    n = fold.Y.shape[0]
-    # The shared one, and MLkNN's among the rows that MLSOL made.
-    assert own == [n, n + int(0.3 * n)]
+    # MLkNN's ten serve MLSOL's five; among the rows that MLSOL made, MLkNN looks itself.
+    ours = [around for around in handed if around is not None]
+    assert sorted(around.k for around in ours) == [5, 10]
+    assert handed.count(None) == 1
+    assert np.shares_memory(ours[0].indices, ours[1].indices)
 
 
 def test_members_are_fitted_once_for_single_and_ensemble(tiny, monkeypatch):
@@ -159,14 +165,14 @@ def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
 
 
 def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
-    from labelance.study._evaluate import TrainingSets
+    from labelance.study import TrainingSets
 
     method = Method("B", tiny.method("MLSOL").sampler, n_estimators=2, bootstrap="beside")
-    task = Task("one", 0, 0, ())
-    fold = FoldData(load(tiny.dataset("one")), task, 2)
-    streams = family_stream(0, task, method.family).spawn(2)
+    place = Fold("one", 0, 0)
+    fold = FoldData(load_source(tiny.dataset("one")), place, 2)
+    streams = family_stream(0, place, method.family).spawn(2)
     sets = TrainingSets(method.family, fold, streams, 5).sets
-    fresh = family_stream(0, task, method.family).spawn(2)
+    fresh = family_stream(0, place, method.family).spawn(2)
     n = fold.Y.shape[0]
     for drawn, stream in zip(sets, fresh):
         alone = method.sampler.build().plan(fold.X, fold.Y).draw(stream)
@@ -180,7 +186,7 @@ def test_nominal_features_reach_samplers_and_learners_and_what_is_inside():
     learner = Learner("M", Component("MLkNN"))
     nominal = np.array([True, False])
     assert build_learner(learner.component, nominal).categorical_features is nominal
-    from labelance.study._component import prepare
+    from labelance.study import prepare
 
     sampler = Component("RHwRSMT", {"resampler": {"class": "MLSMOTE"}}).build()
     assert prepare(sampler, nominal).resampler.categorical_features is nominal
@@ -191,20 +197,22 @@ def test_keys_do_not_change():
     study = load_study("paper")
     assert str(study.cells()[0]) == "bibtex/BR/Default/0/0"
     assert len(set(map(str, study.cells()))) == 5460
-    task = Task("flags", 1, 0, ())
-    streams = [family_stream(0, task, study.method(m).family) for m in ("MLSOL", "EMLSOL")]
+    place = Fold("flags", 1, 0)
+    streams = [family_stream(0, place, study.method(m).family) for m in ("MLSOL", "EMLSOL")]
     first, second = (stream.integers(2**32) for stream in streams)
     assert first == second
-    other = family_stream(0, task, study.method("MLSMOTE").family).integers(2**32)
+    other = family_stream(0, place, study.method("MLSMOTE").family).integers(2**32)
     assert other != first
 
 
-def test_tasks_hold_every_cell_once(tiny):
+def test_groups_of_a_fold_hold_every_cell_once(tiny):
     for by_learner, count in ((False, 4), (True, 8)):
-        tasks = list(tasks_of(tiny.cells(), by_learner=by_learner))
-        assert len(tasks) == count
-        assert sorted(c for t in tasks for c in t.cells) == sorted(tiny.cells())
-        assert all({(c.dataset, c.repeat, c.fold) for c in t.cells} == {t.place} for t in tasks)
+        groups = list(group_by_fold(tiny.cells(), by_learner=by_learner))
+        assert len(groups) == count
+        assert sorted(cell for cells in groups for cell in cells) == sorted(tiny.cells())
+        assert all(len({cell.place for cell in cells}) == 1 for cells in groups)
+        places = [cells[0].place for cells in groups]
+        assert places == sorted(places, key=places.index)  # folds come one after the other
 
 
 def test_cell_prints_as_its_key():

@@ -1,5 +1,6 @@
 """The same rows from a Dask cluster."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -43,17 +44,16 @@ def test_failures_are_rows_and_the_rest_goes_on(tiny, tmp_path, cluster):
     assert table["machine"].notna().all()
 
 
-def test_work_that_never_comes_back_is_a_failure(tiny, tmp_path, cluster, monkeypatch):
-    def lost(*arguments):
-        raise RuntimeError("the worker died")
-
-    monkeypatch.setattr("labelance.study._runner._do_all", lost)
+@pytest.mark.skipif(not os.path.exists("/bin/false"), reason="needs a program that fails")
+def test_cells_that_a_worker_cannot_begin_have_failed(tiny, tmp_path, cluster, monkeypatch):
+    monkeypatch.setattr("sys.executable", "/bin/false")  # no process can be started for them
     small = tiny.only(datasets=["two"], learners=["BR"], methods=["Default"])
+    address = cluster.scheduler_address
     outcome = run_study(
-        small, tmp_path / "s.db", executor="dask", address=cluster.scheduler_address
+        small, tmp_path / "s.db", executor="dask", address=address, cell_timeout=100
     )
     assert (outcome.done, outcome.failed) == (0, 2)
-    assert "the worker died" in read_results(small, tmp_path / "s.db")["error"][0]
+    assert "ended at once" in read_results(small, tmp_path / "s.db")["error"][0]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
+    choose_study,
     describe_datasets,
     export_results,
     import_results,
@@ -26,9 +27,9 @@ from labelance.study import (
     plan_of,
     read_results,
     run_study,
+    studies_of,
     to_toml,
 )
-from labelance.study._results import choose_study, studies_of
 
 
 def written(study, folder, name="plan.toml"):

@@ -5,16 +5,22 @@ import os
 import sqlite3
 import sys
 import time
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 import pytest
 
 from labelance.exceptions import StudyError
-from labelance.study import Component, Learner, Store, _data, _heartbeat, read_results, run_study
-from labelance.study._data import open_shelf
-from labelance.study._design import Task
-from labelance.study._heartbeat import SILENCE, Heartbeat
+from labelance.study import (
+    SILENCE,
+    Component,
+    Fold,
+    Heartbeat,
+    Learner,
+    Store,
+    open_dataset_cache,
+    read_results,
+    run_study,
+)
 
 FAULTY = """
 import os, sys, time
@@ -144,19 +150,18 @@ def test_another_process_with_the_same_id_is_another_runner():
 
 @pytest.mark.parametrize("jump", [-1e7, 1e7])
 def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch, jump):
-    store, task = Store(tmp_path / "s.db"), Task("two", 0, 0, ())
-    assert store.claim(task, "alive")
+    store, fold = Store(tmp_path / "s.db"), Fold("two", 0, 0)
+    assert store.claim(fold, "alive")
     real = time.time
-    monkeypatch.setattr(_heartbeat.time, "time", lambda: real() + jump)
-    assert not store.claim(task, "another")
+    monkeypatch.setattr("time.time", lambda: real() + jump)
+    assert not store.claim(fold, "another")
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE runners SET ticks = ticks - ?", (SILENCE,))
     db.close()
-    assert store.claim(task, "another")
+    assert store.claim(fold, "another")
 
 
 def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr(_data, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     me = Heartbeat.now()
     owners = {"dead": replace(me, pid=2**31 - 3000), "alive": me}
@@ -166,11 +171,11 @@ def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):
         (folder / "owner.json").write_text(json.dumps(asdict(owner)))
         (folder / "data.joblib").write_text("large")
     (tmp_path / "labelance-study-begun").mkdir()
-    with open_shelf() as shelf:
-        assert shelf.folder.parent == tmp_path
+    with open_dataset_cache() as cache:
+        assert cache.folder.parent == tmp_path
         left = {path.name.removeprefix("labelance-study-") for path in tmp_path.iterdir()}
-        assert left - {shelf.folder.name.removeprefix("labelance-study-")} == {"alive", "begun"}
-    assert not shelf.folder.exists()
+        assert left - {cache.folder.name.removeprefix("labelance-study-")} == {"alive", "begun"}
+    assert not cache.folder.exists()
 
 
 # Learners
@@ -254,11 +259,12 @@ def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_that_is_not_there(study_of, tmp_path, monkeypatch):
+def test_a_scheduler_that_is_not_there(study_of, tmp_path):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("labelance.study._runner._ANSWER_SECONDS", 0.5)
+    dask = pytest.importorskip("dask")
+    soon = {"distributed.comm.timeouts.connect": "0.5s"}
     for address in ("tcp://127.0.0.1:1", "nonsense://"):
-        with pytest.raises(StudyError, match="does not answer"):
+        with dask.config.set(soon), pytest.raises(StudyError, match="does not answer"):
             run_study(study_of("Fine"), tmp_path / "s.db", executor="dask", address=address)
     assert Store(tmp_path / "s.db").claims() == []
 
@@ -270,7 +276,7 @@ def test_no_room_for_the_data_is_no_failure_of_cells(study_of, tmp_path, monkeyp
     def full(data, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("labelance.study._data.joblib.dump", full)
+    monkeypatch.setattr("joblib.dump", full)
     study = study_of("Fine")
     with pytest.raises(StudyError, match="No space left on device"):
         run_study(study, tmp_path / "s.db", executor="serial")
@@ -282,16 +288,15 @@ def test_a_full_disk_ends_the_run_and_costs_nothing_that_is_finished(
     study_of, tmp_path, monkeypatch
 ):
     study, store = replace(study_of("Fine"), repeats=20), Store(tmp_path / "s.db")
-    whole = Store._open
+    connect = sqlite3.connect
 
-    @contextmanager
-    def full(self):
-        with whole(self) as db:
-            db.execute("PRAGMA max_page_count = 11")  # SQLite then says what it says of a disk
-            yield db
+    def small(*place, **options):
+        db = connect(*place, **options)
+        db.execute("PRAGMA max_page_count = 11")  # SQLite then says what it says of a disk
+        return db
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "_open", full)
+        patch.setattr("sqlite3.connect", small)
         with pytest.raises(StudyError, match="disk is full"):
             run_study(study, store.path, executor="serial")
     before = store.rows()

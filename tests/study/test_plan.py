@@ -157,9 +157,9 @@ def test_folds_of_others(tmp_path):
     source = DataSource("a", make=make, folds=str(folds))
     study = replace(load_study("quick"), datasets=(source,), repeats=1)
     study.check()
-    from labelance.study._data import load
+    from labelance.study import load_source
 
-    train, test = load(source).split(0, 1, 2)
+    train, test = load_source(source).split(0, 1, 2)
     assert list(test) == list(range(1, 40, 2))
     assert list(train) == list(range(0, 40, 2))
     with pytest.raises(StudyError, match="a column for each of 2"):

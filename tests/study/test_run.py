@@ -15,6 +15,7 @@ from labelance.exceptions import StudyError
 from labelance.study import (
     Component,
     DataSource,
+    Fold,
     Learner,
     Method,
     Store,
@@ -23,7 +24,6 @@ from labelance.study import (
     read_results,
     run_study,
 )
-from labelance.study._design import Task
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -62,24 +62,48 @@ def test_processes_give_the_same_table(tiny, tiny_store, figures, tmp_path):
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
 
 
-def test_a_run_resumes_where_another_stopped(tiny, tiny_store, figures, tmp_path, monkeypatch):
-    store = tmp_path / "r.db"
-    assert (
-        run_study(tiny.only(datasets=["two"], learners=["BR"]), store, executor="serial").left == 0
+class Counting(Moody):
+    """Writes a line for every fit, in whatever process."""
+
+    def __init__(self, log="/dev/null"):
+        self.log = log
+
+    def fit(self, X, Y):
+        with open(self.log, "a") as file:
+            file.write("fit\n")
+        self.q_ = Y.shape[1]
+        return self
+
+
+@pytest.fixture
+def counting(tiny, tmp_path, monkeypatch):
+    """A study of one fit a cell, and a function that says how many there were."""
+    monkeypatch.setitem(sys.modules, "counting_module", SimpleNamespace(Counting=Counting))
+    log = tmp_path / "fits"
+    log.touch()
+    learners = tuple(
+        Learner(name, Component("counting_module.Counting", {"log": str(log)})) for name in "AB"
     )
+    study = replace(tiny, learners=learners, repeats=4).only(methods=["Default"])
+    return study, lambda: len(log.read_text().splitlines())
+
+
+def test_a_run_resumes_where_another_stopped(counting, tmp_path):
+    study, count_fits = counting
+    store = tmp_path / "r.db"
+    part = study.only(datasets=["two"], learners=["A"])
+    first = run_study(part, store, executor="serial")
+    assert (first.done, first.left, count_fits()) == (8, 0, 8)
     # The rest is done, and what is there is not done again.
-    from labelance.study import _runner
+    assert run_study(study, store, executor="serial").done == count_fits() == 32
+    rows = Store(store).rows(study)
+    assert sum(row["runner"] == first.runner for row in rows) == 8
 
-    done = []
-    original = _runner.do_task
 
-    def spy(study, task, data):
-        done.extend(task.cells)
-        return original(study, task, data)
-
-    monkeypatch.setattr(_runner, "do_task", spy)
+def test_parts_of_a_study_are_the_whole(tiny, tiny_store, figures, tmp_path):
+    store = tmp_path / "r.db"
+    run_study(tiny.only(datasets=["two"], learners=["BR"]), store, executor="serial")
     assert run_study(tiny, store, executor="serial").done == 56
-    assert len(done) == 56 - 14
     assert figures(tiny, store).equals(figures(tiny, tiny_store))
 
 
@@ -98,53 +122,40 @@ def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
 
 # Filters of warnings belong to the process, not to a thread; real runners are processes.
 @pytest.mark.filterwarnings("ignore")
-def test_two_runners_never_do_a_cell_twice(tiny, figures, tiny_store, tmp_path, monkeypatch):
-    from labelance.study import _runner
-
-    done, lock = [], threading.Lock()
-    original = _runner.do_task
-
-    def spy(study, task, data):
-        for rows in original(study, task, data):
-            with lock:
-                done.extend((r["dataset"], r["learner"], r["method"], r["fold"]) for r in rows)
-            yield rows
-
-    monkeypatch.setattr(_runner, "do_task", spy)
+def test_two_runners_never_do_a_cell_twice(counting, tmp_path):
+    study, count_fits = counting
     store = tmp_path / "two.db"
     Store(store)
     runners = [
-        threading.Thread(target=run_study, args=(tiny, store), kwargs={"executor": "serial"})
+        threading.Thread(target=run_study, args=(study, store), kwargs={"executor": "serial"})
         for _ in range(2)
     ]
     for runner in runners:
         runner.start()
     for runner in runners:
         runner.join()
-    run_study(tiny, store, executor="serial")
-    assert len(done) == len(set(done)) == 56
-    assert figures(tiny, store).equals(figures(tiny, tiny_store))
+    assert run_study(study, store, executor="serial").done == count_fits() == 32
 
 
 def test_a_claim_holds_while_its_runner_lives(tiny, tmp_path):
-    store, task = Store(tmp_path / "c.db"), Task("one", 0, 0, ())
-    assert store.claim(task, "a")
-    assert store.claim(task, "a")
-    assert not store.claim(task, "b")
-    assert store.holds(task, "a")
+    store, fold = Store(tmp_path / "c.db"), Fold("one", 0, 0)
+    assert store.claim(fold, "a")
+    assert store.claim(fold, "a")
+    assert not store.claim(fold, "b")
+    assert store.holds(fold, "a")
     with sqlite3.connect(store.path) as db:  # the runner's process is gone
         db.execute("UPDATE claims SET pid = 2147480000")
-    assert store.claim(task, "b")
-    assert not store.holds(task, "a")
+    assert store.claim(fold, "b")
+    assert not store.holds(fold, "a")
     with sqlite3.connect(store.path) as db:  # a runner elsewhere that beats
         db.execute("UPDATE claims SET host = 'elsewhere'")
         db.execute("UPDATE runners SET processes = 'elsewhere', clock = 'elsewhere'")
-    assert not store.claim(task, "c")
+    assert not store.claim(fold, "c")
     with sqlite3.connect(store.path) as db:  # and one that has been silent
         db.execute("UPDATE claims SET beat = beat - 1000")
-    assert store.claim(task, "c")
+    assert store.claim(fold, "c")
     store.release("c")
-    assert not store.holds(task, "c")
+    assert not store.holds(fold, "c")
 
 
 def test_configurations_never_mix(tiny, tmp_path):
@@ -256,7 +267,7 @@ def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
 
 
 def test_neighbors_are_not_shared_with_one_who_was_told_other_nominal_features(tiny):
-    from labelance.study._component import build_learner, search_of
+    from labelance.study import build_learner, search_of
 
     nominal = np.zeros(6, bool)
     told = Learner("M", Component("MLkNN", {"categorical_features": [0]}))

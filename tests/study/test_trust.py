@@ -303,17 +303,18 @@ def test_a_full_disk_has_a_name(store, tmp_path):
 def test_a_store_on_a_full_disk_keeps_what_it_has(store, tiny, monkeypatch):
     full = Store(store)
     pages = sqlite3.connect(store).execute("PRAGMA page_count").fetchone()[0]
-    connect = full._connect
+    connect = sqlite3.connect
 
-    def small():
-        db = connect()
+    def small(*place, **options):
+        db = connect(*place, **options)
         db.execute(f"PRAGMA max_page_count = {pages}")
         return db
 
-    monkeypatch.setattr(full, "_connect", small)
     row = {**full.rows()[0], "status": "failed", "dataset": "big", "error": "x" * 1_000_000}
-    with pytest.raises(StudyError, match=r"disk is full.*Make room"):
-        full.add([row])
+    with monkeypatch.context() as patch:
+        patch.setattr("sqlite3.connect", small)
+        with pytest.raises(StudyError, match=r"disk is full.*Make room"):
+            full.add([row])
     assert len(import_results(store).rows) == 56
 
 

@@ -19,20 +19,15 @@ from labelance.cli._data import JsonOption
 from labelance.exceptions import StudyError
 
 if TYPE_CHECKING:
-    from labelance.study import Outcome, Study, Tally
-
-# The store is asked for costs so often only, since that reads all its rows.
-_ESTIMATE_SECONDS = 5.0
+    from labelance.study import Study, StudyProgress
 
 
 class Watcher:
     """Draws a line on a terminal, and nothing in a pipe."""
 
-    def __init__(self, study: Study, path: Path, *, workers: int, quiet: bool) -> None:
-        self.study, self.path = study, path
+    def __init__(self, study: Study, *, quiet: bool) -> None:
+        self.study = study
         self.shown = not quiet and errors.is_terminal
-        self.time_left = labelance.study.TimeLeft(study, workers=workers)
-        self.asked, self.left = -_ESTIMATE_SECONDS, ""
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -61,22 +56,15 @@ class Watcher:
         """Take the line away."""
         self.bar.stop()
 
-    def __call__(self, tally: Tally) -> None:
+    def __call__(self, progress: StudyProgress) -> None:
         """Show how far a study is."""
-        if not self.shown:
-            return
-        if perf_counter() - self.asked >= _ESTIMATE_SECONDS:
-            self.left, self.asked = self._estimate(), perf_counter()
-        failed = f", {tally.failed} failed" if tally.failed else ""
+        seconds = progress.seconds_left
         self.bar.update(
-            self.line, completed=tally.done + tally.failed, failed=failed, left=self.left
+            self.line,
+            completed=progress.done + progress.failed,
+            failed=f", {progress.failed} failed" if progress.failed else "",
+            left=f"about {span(seconds)} left" if seconds else "",
         )
-
-    def _estimate(self) -> str:
-        store = labelance.study.Store(self.path, read_only=True)
-        rows = store.rows(self.study, columns=("cpu_seconds", "predict_seconds"))
-        seconds = self.time_left.seconds(rows)
-        return f"about {span(seconds)} left" if seconds else ""
 
 
 def n_workers(executor: str, jobs: int | None) -> int:
@@ -210,15 +198,14 @@ def run(
     )  # fmt: skip
     study.check()
     path = store or Path(f"{study.name}.db")
-    workers = n_workers(executor, jobs)
     if dry_run:
-        _tell_plan(study, path, workers=workers, as_json=json)
+        _tell_plan(study, path, workers=n_workers(executor, jobs), as_json=json)
         return
     options = {
         "executor": executor, "n_jobs": jobs, "address": address, "cell_timeout": cell_timeout,
         "retry_failed": retry_failed,
     }  # fmt: skip
-    _run(study, path, workers, json, options)
+    _run(study, path, json, options)
 
 
 def find_classes_here() -> None:
@@ -230,12 +217,14 @@ def find_classes_here() -> None:
         sys.path.append(os.getcwd())
 
 
-def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[str, Any]) -> None:
+def _run(study: Study, path: Path, as_json: bool, options: dict[str, Any]) -> None:
     started = perf_counter()
-    with Watcher(study, path, workers=workers, quiet=as_json) as watcher:
+    with Watcher(study, quiet=as_json) as watcher:
         try:
             with only_results_on_stdout():
-                outcome = labelance.study.run_study(study, path, watch=watcher, **options)
+                outcome = labelance.study.run_study(
+                    study, path, watch=watcher if watcher.shown else None, **options
+                )
         except KeyboardInterrupt:
             watcher.stop()
             kept = list(labelance.study.Store(path, read_only=True).status(study).values()).count(
@@ -252,7 +241,7 @@ def _run(study: Study, path: Path, workers: int, as_json: bool, options: dict[st
         raise typer.Exit(1)
 
 
-def _tell(study: Study, outcome: Outcome, path: Path, seconds: float, as_json: bool) -> None:
+def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_json: bool) -> None:
     if as_json:
         print_json(
             {

@@ -1,14 +1,36 @@
 """Studies: samplers x learners x datasets, run once, kept for good, and judged soundly."""
 
-from labelance.study._component import Component
+from labelance.study._component import Component, build_learner, prepare, search_of
 from labelance.study._config import list_presets, load_study, plan_of, study_of, to_toml
-from labelance.study._data import describe_datasets
-from labelance.study._design import Cell, DataSource, Learner, Method
+from labelance.study._data import (
+    DatasetCache,
+    FoldData,
+    describe_datasets,
+    load_source,
+    open_dataset_cache,
+)
+from labelance.study._design import Cell, DataSource, Fold, Learner, Method, group_by_fold
+from labelance.study._evaluate import TrainingSets, evaluate_cells, family_stream
 from labelance.study._export import Merged, export_results, merge_results
-from labelance.study._forecast import Forecast, Probe, TimeLeft, forecast_study, probe_study
+from labelance.study._forecast import (
+    Forecast,
+    all_costs,
+    forecast_study,
+    measured_costs,
+    models_to_fit,
+    time_left,
+)
+from labelance.study._heartbeat import SILENCE, Heartbeat
+from labelance.study._measures import disagreement, pack, unpack
 from labelance.study._presets import PAPER_DATASETS
-from labelance.study._results import StudyResults, import_results, read_results
-from labelance.study._runner import Outcome, Tally, run_study
+from labelance.study._results import (
+    StudyResults,
+    choose_study,
+    import_results,
+    read_results,
+    studies_of,
+)
+from labelance.study._runner import StudyProgress, run_study
 from labelance.study._store import Store
 from labelance.study._study import Study
 from labelance.study._verify import Recomputed, Verification, verify_results
@@ -22,14 +44,11 @@ __all__ = [
     "Learner",
     "Merged",
     "Method",
-    "Outcome",
-    "Probe",
     "Recomputed",
     "Store",
     "Study",
+    "StudyProgress",
     "StudyResults",
-    "Tally",
-    "TimeLeft",
     "Verification",
     "describe_datasets",
     "export_results",
@@ -38,7 +57,6 @@ __all__ = [
     "list_presets",
     "load_study",
     "merge_results",
-    "probe_study",
     "read_results",
     "run_study",
     "to_toml",

@@ -22,7 +22,7 @@ from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
-from labelance.study._design import DataSource, Task
+from labelance.study._design import DataSource, Fold
 from labelance.study._heartbeat import Heartbeat
 from labelance.study._study import Study
 
@@ -58,8 +58,8 @@ class StudyData:
 class FoldData:
     """The rows of a fold, and neighbors of its training rows, searched when first asked for."""
 
-    def __init__(self, data: StudyData, task: Task, n_folds: int) -> None:
-        train, test = data.split(task.repeat, task.fold, n_folds)
+    def __init__(self, data: StudyData, fold: Fold, n_folds: int) -> None:
+        train, test = data.split(fold.repeat, fold.fold, n_folds)
         self.X, self.Y = data.X[train], data.Y[train]
         self.X_test, self.Y_test = data.X[test], data.Y[test]
         self.nominal = data.nominal
@@ -79,7 +79,7 @@ class FoldData:
         return self._found[key].truncate(k)
 
 
-def load(source: DataSource) -> StudyData:
+def load_source(source: DataSource) -> StudyData:
     """Load the data that a source names."""
     data = _read(source)
     folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
@@ -107,7 +107,7 @@ def _read_folds(source: DataSource, n: int) -> np.ndarray:
     return table[:, 1:]
 
 
-class Shelf:
+class DatasetCache:
     """Datasets in a folder, from which any number of processes map the same memory."""
 
     def __init__(self, folder: Path) -> None:
@@ -118,12 +118,12 @@ class Shelf:
         return self._path(source.name).exists()
 
     def put(self, source: DataSource, data: StudyData) -> None:
-        """Lay a dataset in the folder."""
+        """Write a dataset to the folder."""
         try:
             joblib.dump(data, self._path(source.name))
         except OSError as error:
             raise StudyError(
-                f"The data of {source.name} are laid ready for workers in {self.folder.parent}",
+                f"The data of {source.name} are written for workers to {self.folder.parent}",
                 f"that failed: {error.strerror or error}",
                 "Make room there, or name another folder in TMPDIR; the same command goes on",
             ) from error
@@ -134,7 +134,7 @@ class Shelf:
             (self.folder / _OWNER).write_text(json.dumps(asdict(Heartbeat.now())))
 
     def get(self, name: str) -> StudyData:
-        """Map a dataset."""
+        """Map a dataset into memory."""
         return _map(self._path(name))
 
     def _path(self, name: str) -> Path:
@@ -147,30 +147,30 @@ def _map(path: Path) -> StudyData:
 
 
 @contextmanager
-def open_shelf() -> Iterator[Shelf]:
-    """Yield a shelf in a temporary folder, and take away those of runners that were killed."""
+def open_dataset_cache() -> Iterator[DatasetCache]:
+    """Yield a cache in a temporary folder, and take away those of runners that were killed."""
     _sweep(Path(gettempdir()))
     with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
-        shelf = Shelf(Path(folder))
-        shelf.beat()
-        yield shelf
+        cache = DatasetCache(Path(folder))
+        cache.beat()
+        yield cache
         _map.cache_clear()
 
 
 def _sweep(folder: Path) -> None:
-    for shelf in folder.glob(f"{_PREFIX}*"):
+    for cache in folder.glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            ours = not hasattr(os, "getuid") or shelf.stat().st_uid == os.getuid()
-            if ours and not shelf.is_symlink() and not _is_in_use(shelf):
-                shutil.rmtree(shelf, ignore_errors=True)
+            ours = not hasattr(os, "getuid") or cache.stat().st_uid == os.getuid()
+            if ours and not cache.is_symlink() and not _is_in_use(cache):
+                shutil.rmtree(cache, ignore_errors=True)
 
 
-def _is_in_use(shelf: Path) -> bool:
+def _is_in_use(cache: Path) -> bool:
     try:
-        return Heartbeat(**json.loads((shelf / _OWNER).read_text())).alive
+        return Heartbeat(**json.loads((cache / _OWNER).read_text())).alive
     except (OSError, ValueError, TypeError):
         # Somebody is just making it, or was killed while making it.
-        return abs(time.time() - shelf.stat().st_mtime) < _DAY
+        return abs(time.time() - cache.stat().st_mtime) < _DAY
 
 
 def describe_datasets(study: Study) -> list[dict[str, Any]]:
@@ -187,7 +187,7 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
     found = []
     for source in study.datasets:
         try:
-            data = load(source) if _is_here(source) else None
+            data = load_source(source) if _is_here(source) else None
         except (LabelanceError, OSError):
             continue
         if data is not None:

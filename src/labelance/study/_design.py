@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, fields
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,8 +15,16 @@ from labelance.exceptions import StudyError
 from labelance.study._component import Component
 
 
+class Fold(NamedTuple):
+    """A test fold of one repetition on a dataset: what a runner claims."""
+
+    dataset: str
+    repeat: int
+    fold: int
+
+
 class Cell(NamedTuple):
-    """One test evaluation; ``str(cell)`` is its stable key.
+    """One evaluation: a method under a learner, tested on a fold; ``str(cell)`` is its key.
 
     Examples
     --------
@@ -35,38 +42,26 @@ class Cell(NamedTuple):
     def __str__(self) -> str:
         return "/".join(map(str, self))
 
-
-@dataclass(frozen=True)
-class Task:
-    """Cells of one fold that one worker does, since they share its data and neighbors."""
-
-    dataset: str
-    repeat: int
-    fold: int
-    cells: tuple[Cell, ...]
-
     @property
-    def place(self) -> tuple[str, int, int]:
-        """Return which fold it is."""
-        return self.dataset, self.repeat, self.fold
+    def place(self) -> Fold:
+        """Return the fold that it is tested on."""
+        return Fold(self.dataset, self.repeat, self.fold)
 
 
-def tasks_of(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Task]:
-    """Group cells by fold, or by fold and learner for smaller pieces, in the order they come."""
-    cells = list(cells)
-    order = {place: number for number, place in enumerate(dict.fromkeys(map(_place, cells)))}
-    learners = {name: number for number, name in enumerate(dict.fromkeys(c.learner for c in cells))}
-
-    def group(cell: Cell) -> tuple[int, int]:
-        return order[_place(cell)], learners[cell.learner] if by_learner else 0
-
-    for _, found in groupby(sorted(cells, key=group), key=group):
-        together = tuple(found)
-        yield Task(*_place(together[0]), together)
+Cells = tuple[Cell, ...]
 
 
-def _place(cell: Cell) -> tuple[str, int, int]:
-    return cell.dataset, cell.repeat, cell.fold
+def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Cells]:
+    """Group cells by fold, since they share its data and neighbors, in the order they come.
+
+    ``by_learner`` makes smaller groups: of one fold and learner each.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.place, cell.learner if by_learner else None), []).append(cell)
+    order = {place: number for number, place in enumerate(dict.fromkeys(p for p, _ in groups))}
+    for key in sorted(groups, key=lambda key: order[key[0]]):
+        yield tuple(groups[key])
 
 
 Threshold = Literal["f1", "gmean", "balanced_accuracy"]

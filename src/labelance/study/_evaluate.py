@@ -22,18 +22,18 @@ from labelance.learners import BaseMultiLabelClassifier, best_thresholds, releva
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._component import build_learner, prepare, search_of
 from labelance.study._data import FoldData, StudyData
-from labelance.study._design import Cell, Family, Learner, Method, Task, stable_hash
+from labelance.study._design import Cell, Cells, Family, Fold, Learner, Method, stable_hash
 from labelance.study._measures import Cost, disagreement, forget_peak, measure, peak_mb, total
 from labelance.study._study import Study
 
 
-def family_stream(seed: int, task: Task, family: Family) -> np.random.Generator:
+def family_stream(seed: int, fold: Fold, family: Family) -> np.random.Generator:
     """Return the generator of a family on a fold; ``spawn`` gives one to each member.
 
     It depends on the study's seed, the dataset's name, the fold and the sampler, and not on the
     learner: all learners see the same rows, and a small ensemble is the beginning of a large one.
     """
-    key = (stable_hash(task.dataset), task.repeat, task.fold, family.seed_key)
+    key = (stable_hash(fold.dataset), fold.repeat, fold.fold, family.seed_key)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
@@ -85,7 +85,7 @@ def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Evaluation:
     """What a method says about the test rows, and what that cost."""
 
     scores: np.ndarray
@@ -138,7 +138,7 @@ class Members:
         self.tuning.append(tuning)
         self.predicting.append(predicting)
 
-    def judge(self, method: Method) -> Verdict:
+    def evaluate(self, method: Method) -> Evaluation:
         """Return what the first members say together, by the rule of a method."""
         m, finding = method.n_estimators, Cost()
         scores = _mean(self.scores[:m])
@@ -156,7 +156,7 @@ class Members:
             predicted = self.first.predict(self.fold.X_test)  # by its own rule
         else:
             predicted = (scores >= 0.5).astype(np.int8)
-        return Verdict(
+        return Evaluation(
             scores,
             predicted,
             self.rows.cost(m),
@@ -167,9 +167,9 @@ class Members:
         )
 
 
-def judge_alone(
+def evaluate_alone(
     learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator, seed: int = 0
-) -> Verdict:
+) -> Evaluation:
     """Fit a method whose thresholds need models of their own, through the public ensemble."""
     built = build_learner(learner.component, fold.nominal, balanced=method.balanced, seed=seed)
     rule = _threshold_rule(method)
@@ -201,7 +201,7 @@ def judge_alone(
     with predicting.spent():
         scores = model.predict_proba(fold.X_test)
     predicted = (scores >= model.thresholds_).astype(np.int8)
-    return Verdict(scores, predicted, None, fitting, predicting, None, float("nan"))
+    return Evaluation(scores, predicted, None, fitting, predicting, None, float("nan"))
 
 
 def _threshold_rule(method: Method) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def _mean(scores: list[np.ndarray]) -> np.ndarray:
 Row = dict[str, Any]
 
 
-def do_task(study: Study, task: Task, data: StudyData) -> Iterator[list[Row]]:
+def evaluate_cells(study: Study, cells: Cells, data: StudyData) -> Iterator[list[Row]]:
     """Yield finished rows: those that come together, since they share their models.
 
     A failure becomes a row with its traceback, and the other cells go on.
@@ -248,26 +248,26 @@ def do_task(study: Study, task: Task, data: StudyData) -> Iterator[list[Row]]:
         warnings.simplefilter("ignore", LabelanceWarning)
         warnings.simplefilter("ignore", UserWarning)
         try:
-            fold = FoldData(data, task, study.folds)
+            fold = FoldData(data, cells[0].place, study.folds)
             most = _most_neighbors(study, fold)
         except BaseException:
-            yield [failure(study, cell) for cell in task.cells]
+            yield [failure(study, cell) for cell in cells]
             return
         rows: dict[Family, TrainingSets] = {}
-        for group in groups_of(study, task):
+        for group in groups_of(study, cells):
             forget_peak()
             if study.method(group[0].method).shares_members:
-                yield _do_together(study, task, fold, group, rows, most)
+                yield _evaluate_together(study, cells, fold, group, rows, most)
             else:
-                yield [_do_alone(study, task, fold, group[0])]
+                yield [_evaluate_alone(study, fold, group[0])]
 
 
-def groups_of(study: Study, task: Task) -> list[list[Cell]]:
-    """Return the cells of a task in the order of work; those of a group share their models."""
+def groups_of(study: Study, cells: Cells) -> list[list[Cell]]:
+    """Return the cells of a fold in the order of work; those of a group share their models."""
     found: dict[Any, list[Cell]] = defaultdict(list)
-    families = list(dict.fromkeys(study.method(cell.method).family for cell in task.cells))
+    families = list(dict.fromkeys(study.method(cell.method).family for cell in cells))
     for family in families:
-        for cell in task.cells:
+        for cell in cells:
             method = study.method(cell.method)
             if method.family == family:
                 alone = None if method.shares_members else cell
@@ -275,61 +275,67 @@ def groups_of(study: Study, task: Task) -> list[list[Cell]]:
     return list(found.values())
 
 
-def _do_together(
+def _evaluate_together(
     study: Study,
-    task: Task,
+    cells: Cells,
     fold: FoldData,
-    cells: list[Cell],
+    group: list[Cell],
     rows: dict[Family, TrainingSets],
     most: int,
 ) -> list[Row]:
     """Fit the members of a learner once, and judge each method by them."""
-    methods = [study.method(cell.method) for cell in cells]
+    methods = [study.method(cell.method) for cell in group]
     family = methods[0].family
     try:
         if family not in rows:
             rows.clear()  # one family's training sets at a time are enough in memory
-            streams = family_stream(study.seed, task, family).spawn(_size(study, task, family))
+            streams = family_stream(study.seed, cells[0].place, family).spawn(
+                _size(study, cells, family)
+            )
             rows[family] = TrainingSets(family, fold, streams, most)
-        learner = study.learner(cells[0].learner)
+        learner = study.learner(group[0].learner)
         members = Members(learner, methods, fold, rows[family], most, study.seed)
     except BaseException:
-        return [failure(study, cell) for cell in cells]
+        return [failure(study, cell) for cell in group]
     return [
-        _judged(study, fold, cell, partial(members.judge, study.method(cell.method)))
-        for cell in cells
+        _row(study, fold, cell, partial(members.evaluate, study.method(cell.method)))
+        for cell in group
     ]
 
 
-def _do_alone(study: Study, task: Task, fold: FoldData, cell: Cell) -> Row:
+def _evaluate_alone(study: Study, fold: FoldData, cell: Cell) -> Row:
     method, learner = study.method(cell.method), study.learner(cell.learner)
-    stream = family_stream(study.seed, task, method.family)
-    return _judged(
-        study, fold, cell, partial(judge_alone, learner, method, fold, stream, study.seed)
+    stream = family_stream(study.seed, cell.place, method.family)
+    return _row(
+        study, fold, cell, partial(evaluate_alone, learner, method, fold, stream, study.seed)
     )
 
 
-def _judged(study: Study, fold: FoldData, cell: Cell, judge: Callable[[], Verdict]) -> Row:
+def _row(study: Study, fold: FoldData, cell: Cell, evaluate: Callable[[], Evaluation]) -> Row:
     try:
-        return _success(study, fold, cell, judge())
+        return _success(study, fold, cell, evaluate())
     except BaseException:
         return failure(study, cell)
 
 
-def _success(study: Study, fold: FoldData, cell: Cell, verdict: Verdict) -> Row:
-    cost = verdict.fitting if verdict.sampling is None else verdict.sampling + verdict.fitting
+def _success(study: Study, fold: FoldData, cell: Cell, evaluation: Evaluation) -> Row:
+    cost = (
+        evaluation.fitting
+        if evaluation.sampling is None
+        else evaluation.sampling + evaluation.fitting
+    )
     return {
         **_about(study, cell),
-        **measure(fold.Y_test, verdict.scores, verdict.predicted).row(),
+        **measure(fold.Y_test, evaluation.scores, evaluation.predicted).row(),
         "status": "done",
         "n_train": fold.Y.shape[0],
-        "n_resampled": verdict.n_resampled,
-        "sample_seconds": None if verdict.sampling is None else verdict.sampling.seconds,
-        "fit_seconds": verdict.fitting.seconds,
-        "predict_seconds": verdict.predicting.seconds,
+        "n_resampled": evaluation.n_resampled,
+        "sample_seconds": None if evaluation.sampling is None else evaluation.sampling.seconds,
+        "fit_seconds": evaluation.fitting.seconds,
+        "predict_seconds": evaluation.predicting.seconds,
         "cpu_seconds": cost.cpu,
         "peak_mb": peak_mb(),
-        "member_disagreement": verdict.disagreement,
+        "member_disagreement": evaluation.disagreement,
     }
 
 
@@ -353,9 +359,9 @@ def _about(study: Study, cell: Cell) -> Row:
     }
 
 
-def _size(study: Study, task: Task, family: Family) -> int:
+def _size(study: Study, cells: Cells, family: Family) -> int:
     """Return the members of the largest ensemble of a family that is asked for."""
-    methods = [study.method(cell.method) for cell in task.cells]
+    methods = [study.method(cell.method) for cell in cells]
     return max(m.n_estimators for m in methods if m.family == family and m.shares_members)
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +19,21 @@ from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import CV_FOLDS, relevance
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._component import build_learner
-from labelance.study._data import StudyData, load
+from labelance.study._data import StudyData, load_source
 from labelance.study._design import Cell
 from labelance.study._evaluate import fit_member
 from labelance.study._store import Store
 from labelance.study._study import Study
 
 Pair = tuple[str, str]  # a dataset and a learner
+Probed = tuple[dict[Pair, float], dict[Pair, str]]  # costs and failures
 
 # Models on two of three folds, beside the one on all rows.
 _CV_MODELS = 1 + CV_FOLDS * (1 - 1 / CV_FOLDS)
 # How long the number of workers is believed before what they have done.
 _TRUST_SECONDS = 30.0
+# What the rows of a store say about costs.
+_COSTS = ("cpu_seconds", "predict_seconds")
 
 
 def models_to_fit(study: Study, cells: Iterable[Cell]) -> dict[Pair, float]:
@@ -129,38 +132,29 @@ def _n_models(study: Study, cell: Cell) -> float:
 
 
 class TimeLeft:
-    """Say, while a study runs, how long it will still take.
+    """How long a study that runs will still take, by the cells that it has finished.
 
     Parameters
     ----------
     study : Study
         What is run.
     workers : int
-        How many cells are computed at a time.
-    sizes : mapping of dataset to number, optional
-        As in :func:`all_costs`.
+        How many folds are evaluated at a time.
     """
 
-    def __init__(
-        self, study: Study, *, workers: int, sizes: Mapping[str, float] | None = None
-    ) -> None:
-        self.study, self.workers, self.sizes = study, workers, sizes
+    def __init__(self, study: Study, *, workers: int) -> None:
+        self.study, self.workers = study, workers
         self._begun = time.perf_counter()
         self._models: dict[Pair, float] | None = None
 
-    def seconds(self, rows: list[dict[str, Any]]) -> float | None:
-        """Return the seconds left, or None as long as no cell is finished.
-
-        Parameters
-        ----------
-        rows : list of dict
-            The finished rows, with their ``cpu_seconds`` and ``predict_seconds``.
-        """
+    def seconds(self, store: Store) -> float | None:
+        """Return the seconds left, or None as long as no cell is finished."""
+        rows = store.rows(self.study, columns=_COSTS)
         models = models_to_fit(self.study, unfinished(self.study, rows))
         if self._models is None:
             self._models = models
         pairs = self._models.keys() | models.keys()
-        costs = all_costs(measured_costs(self.study, rows), pairs, sizes=self.sizes)
+        costs = all_costs(measured_costs(self.study, rows), pairs, sizes=sizes_of(self.study))
         if pairs and not costs:
             return None
         left = total_work(models, costs)
@@ -184,55 +178,28 @@ _TELLING_SECONDS = 0.02
 _USUAL_GROWTH = 1.2
 
 
-@dataclass(frozen=True)
-class Probe:
-    """What small fits say of large ones.
+def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
+    """Fit learners to a few hundred rows of datasets, and scale the times up.
 
-    Parameters
-    ----------
-    costs : dict of (dataset, learner) to seconds
-        What one model on the training rows of a fold should take.
-    failures : dict of (dataset, learner) to str
-        What could not be fitted, or not even loaded (then the learner is "").
-    seconds : float
-        What the probe itself took.
+    Returns what one model on the training rows of a fold should take, and what could not be
+    fitted, or not even loaded (then the learner is ""). Small datasets come first; what is
+    not reached in time is left out, and :func:`all_costs` guesses it from the rest.
     """
-
-    costs: dict[Pair, float] = field(default_factory=dict)
-    failures: dict[Pair, str] = field(default_factory=dict)
-    seconds: float = 0.0
-
-
-def probe_study(
-    study: Study, *, pairs: Iterable[Pair] | None = None, seconds: float = 20.0
-) -> Probe:
-    """Fit each learner to a few hundred rows of each dataset, and scale the times up.
-
-    It writes nothing anywhere. Small datasets come first; what is not reached in time is left
-    out, and :func:`all_costs` guesses it from the rest.
-
-    Parameters
-    ----------
-    study : Study
-        The plan.
-    pairs : iterable of (dataset, learner), optional
-        What to try; all pairs unless given.
-    seconds : float, default=20.0
-        When to stop, about.
-    """
-    started = time.perf_counter()
-    wanted = list(dict.fromkeys(cell[:2] for cell in study.cells()) if pairs is None else pairs)
-    sizes, probe = sizes_of(study), Probe()
+    ends, wanted, sizes = time.perf_counter() + seconds, list(pairs), sizes_of(study)
+    costs: dict[Pair, float] = {}
+    failures: dict[Pair, str] = {}
     names = sorted(dict.fromkeys(name for name, _ in wanted), key=lambda name: sizes.get(name, 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for place, name in enumerate(names):
-            left = seconds - (time.perf_counter() - started)
+            left = ends - time.perf_counter()
             if left <= 0:
                 break
             learners = [learner for dataset, learner in wanted if dataset == name]
-            _probe_dataset(study, name, learners, left / (len(names) - place), probe)
-    return Probe(probe.costs, probe.failures, time.perf_counter() - started)
+            found, failed = _probe_dataset(study, name, learners, left / (len(names) - place))
+            costs |= found
+            failures |= failed
+    return costs, failures
 
 
 def sizes_of(study: Study) -> dict[str, float]:
@@ -248,22 +215,22 @@ def sizes_of(study: Study) -> dict[str, float]:
     return found
 
 
-def _probe_dataset(
-    study: Study, name: str, learners: list[str], seconds: float, probe: Probe
-) -> None:
+def _probe_dataset(study: Study, name: str, learners: list[str], seconds: float) -> Probed:
     ends = time.perf_counter() + seconds
     try:
-        data = load(study.dataset(name))
+        data = load_source(study.dataset(name))
     except (LabelanceError, OSError) as error:
-        probe.failures[name, ""] = str(error)
-        return
+        return {}, {(name, ""): str(error)}
     n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
+    costs: dict[Pair, float] = {}
+    failures: dict[Pair, str] = {}
     for place, learner in enumerate(learners):
         share = (ends - time.perf_counter()) / (len(learners) - place)
         try:
-            probe.costs[name, learner] = _fit_growing(study, learner, data, n_train, share)
+            costs[name, learner] = _fit_growing(study, learner, data, n_train, share)
         except Exception as error:  # anybody's learner may raise anything
-            probe.failures[name, learner] = f"{type(error).__name__}: {error}"
+            failures[name, learner] = f"{type(error).__name__}: {error}"
+    return costs, failures
 
 
 def _fit_growing(
@@ -306,9 +273,6 @@ def _some_rows(data: StudyData, n: int) -> tuple[Any, Any]:
     return data.X[rows], data.Y[rows]
 
 
-Origin = Literal["measured", "probed", "guessed"]
-
-
 @dataclass(frozen=True)
 class Forecast:
     """What a run would do.
@@ -319,8 +283,11 @@ class Forecast:
         The cells of the study, and those that the store has.
     cpu_seconds : float or None
         What the rest takes of processors, about; None if nothing could be measured.
+    costs : dict of (dataset, learner) to float
+        Seconds for one model.
     origins : dict of (dataset, learner) to str
-        Whether the cost was measured (by cells in the store), probed, or guessed from others.
+        Whether that cost was measured by cells in the store, probed by small fits, or guessed
+        from others.
     failures : dict of (dataset, learner) to str
         What the probe could not load or fit.
     """
@@ -329,7 +296,8 @@ class Forecast:
     done: int
     failed: int
     cpu_seconds: float | None
-    origins: dict[Pair, Origin] = field(default_factory=dict)
+    costs: dict[Pair, float] = field(default_factory=dict)
+    origins: dict[Pair, str] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
 
     @property
@@ -361,22 +329,21 @@ def forecast_study(
     (14, {('small', 'MLkNN'): 'probed'})
     """
     study.check()
-    costs_of = ("cpu_seconds", "predict_seconds")
     there = store is not None and Path(store).exists()
     rows = (
-        Store(store, read_only=True).rows(study, columns=costs_of)
+        Store(store, read_only=True).rows(study, columns=_COSTS)
         if there and store is not None
         else []
     )
     models = models_to_fit(study, unfinished(study, rows))
     measured = measured_costs(study, rows)
-    probe = probe_study(
-        study, pairs=[pair for pair in models if pair not in measured], seconds=probe_seconds
+    probed, failures = _probe(
+        study, [pair for pair in models if pair not in measured], probe_seconds
     )
-    known = {**probe.costs, **measured}
+    known = {**probed, **measured}
     costs = all_costs(known, models, sizes=sizes_of(study))
-    origins: dict[Pair, Origin] = {
-        pair: "measured" if pair in measured else "probed" if pair in probe.costs else "guessed"
+    origins = {
+        pair: "measured" if pair in measured else "probed" if pair in probed else "guessed"
         for pair in models
     }
     failed = sum(row["status"] == "failed" for row in rows)
@@ -385,6 +352,7 @@ def forecast_study(
         done=len(rows) - failed,
         failed=failed,
         cpu_seconds=total_work(models, costs) if costs or not models else None,
+        costs=costs,
         origins=origins,
-        failures=probe.failures,
+        failures=failures,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
-from labelance.study._design import Cell, DataSource, Task, digest, identity
+from labelance.study._design import Cell, DataSource, Fold, digest, identity
 from labelance.study._heartbeat import Heartbeat
 from labelance.study._study import Study
 
@@ -282,11 +282,11 @@ class Store:
 
     # Claims: which runner does which fold.
 
-    def claim(self, task: Task, runner: str) -> bool:
+    def claim(self, fold: Fold, runner: str) -> bool:
         """Take a fold, unless another living runner has it."""
         with self._open() as db:
             db.execute("BEGIN IMMEDIATE")
-            held = _holder(db, task)
+            held = _holder(db, fold)
             if held is not None and held["runner"] != runner and _alive(held):
                 return False
             me = Heartbeat.now()
@@ -296,24 +296,24 @@ class Store:
             )
             db.execute(
                 "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*task.place, runner, me.pid, me.host, me.beat),
+                (*fold, runner, me.pid, me.host, me.beat),
             )
             return True
 
-    def holds(self, task: Task, runner: str) -> bool:
+    def holds(self, fold: Fold, runner: str) -> bool:
         """Say whether the runner still has a fold."""
         with self._open() as db:
-            held = _holder(db, task)
+            held = _holder(db, fold)
         return held is not None and held["runner"] == runner
 
-    def release(self, runner: str, task: Task | None = None) -> None:
+    def release(self, runner: str, fold: Fold | None = None) -> None:
         """Give back one fold, or all that the runner has."""
         with self._open() as db:
-            if task is None:
+            if fold is None:
                 db.execute("DELETE FROM claims WHERE runner=?", (runner,))
                 db.execute("DELETE FROM runners WHERE runner NOT IN (SELECT runner FROM claims)")
             else:
-                db.execute(f"DELETE FROM claims WHERE {_FOLD} AND runner=?", (*task.place, runner))
+                db.execute(f"DELETE FROM claims WHERE {_FOLD} AND runner=?", (*fold, runner))
 
     def beat(self, runner: str) -> None:
         """Say that the runner is alive."""
@@ -361,8 +361,8 @@ def plan_row(study: Study, plan: dict[str, Any], begun: str | None = None) -> tu
     return digest(plan), datasets, study.name, json.dumps(plan), when
 
 
-def _holder(db: sqlite3.Connection, task: Task) -> sqlite3.Row | None:
-    return db.execute(f"SELECT {_CLAIM} WHERE {_FOLD}", task.place).fetchone()
+def _holder(db: sqlite3.Connection, fold: Fold) -> sqlite3.Row | None:
+    return db.execute(f"SELECT {_CLAIM} WHERE {_FOLD}", fold).fetchone()
 
 
 def _alive(claim: sqlite3.Row) -> bool:

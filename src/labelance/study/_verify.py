@@ -11,9 +11,9 @@ import numpy as np
 
 from labelance.exceptions import StudyError
 from labelance.study._config import plan_of, study_of
-from labelance.study._data import StudyData, load
-from labelance.study._design import Cell, DataSource, content_of, files_of, tasks_of
-from labelance.study._evaluate import Row, do_task
+from labelance.study._data import StudyData, load_source
+from labelance.study._design import Cell, DataSource, content_of, files_of, group_by_fold
+from labelance.study._evaluate import Row, evaluate_cells
 from labelance.study._results import StudyResults, import_results, trusted
 from labelance.study._store import TOLERANCE, cell_of, largest_difference
 from labelance.study._study import Study
@@ -164,15 +164,16 @@ def _load(source: DataSource) -> StudyData:
             f"{', '.join(files_of(vars(source)).values())} are not there, or say something else",
             "Put the files where the plan of the results names them",
         )
-    return load(source)
+    return load_source(source)
 
 
 def _compute(results: StudyResults, cells: list[Cell]) -> Iterable[Row]:
     data: dict[str, Any] = {}
-    for task in tasks_of(cells):
-        if task.dataset not in data:
-            data = {task.dataset: _load(results.study.dataset(task.dataset))}
-        for rows in do_task(results.study, task, data[task.dataset]):
+    for group in group_by_fold(cells):
+        name = group[0].dataset
+        if name not in data:
+            data = {name: _load(results.study.dataset(name))}
+        for rows in evaluate_cells(results.study, group, data[name]):
             yield from rows
 
 

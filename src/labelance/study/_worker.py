@@ -1,4 +1,4 @@
-"""A worker process: it does one task after the other, and may die or hang without harm."""
+"""A worker process: it evaluates cells, and may die or hang without harm to others."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from itertools import chain
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
 from labelance.exceptions import StudyError
-from labelance.study._data import Shelf, StudyData
-from labelance.study._design import Task
-from labelance.study._evaluate import Row, do_task, failure, groups_of
+from labelance.study._data import DatasetCache, StudyData
+from labelance.study._design import Cells
+from labelance.study._evaluate import Row, evaluate_cells, failure, groups_of
 from labelance.study._study import Study
 
 # The path comes before any import of ours, since it may be what finds us.
@@ -85,13 +84,13 @@ class Worker:
         if process is not None:
             _end(process)
 
-    def do(
-        self, study: Study, task: Task, data: StudyData | Shelf, timeout: float | None
+    def evaluate(
+        self, study: Study, cells: Cells, data: StudyData | DatasetCache, timeout: float | None
     ) -> Iterator[list[Row]]:
-        """Yield the rows of a task as they are finished; raise WorkerDied if that ends early."""
+        """Yield the rows of cells as they are finished; raise WorkerDied if that ends early."""
         process = self._running()
         try:
-            pickle.dump((study, task, data, timeout), process.stdin)
+            pickle.dump((study, cells, data, timeout), process.stdin)
             process.stdin.flush()
         except OSError:
             raise self._bury(process, "") from None
@@ -137,25 +136,24 @@ class Worker:
         return WorkerDied(words, _end(process))
 
 
-def do_guarded(
+def evaluate_in_worker(
     worker: Worker,
     study: Study,
-    task: Task,
-    data: StudyData | Shelf,
+    cells: Cells,
+    data: StudyData | DatasetCache,
     *,
     timeout: float | None,
     last: bool = False,
 ) -> Iterator[list[Row]]:
-    """Yield the rows of a task that a worker does, and go on where it hangs or dies.
+    """Yield the rows of cells that a worker evaluates, and go on where it hangs or dies.
 
     Cells at which it hangs have failed. Those at which it dies are left out, since the reason
     may lie elsewhere (another process took all the memory), unless this is their last try.
     """
-    groups = groups_of(study, task)
+    groups = groups_of(study, cells)
     while groups:
         try:
-            left = replace(task, cells=tuple(chain(*groups)))
-            for rows in worker.do(study, left, data, timeout):
+            for rows in worker.evaluate(study, tuple(chain(*groups)), data, timeout):
                 yield rows
                 groups.pop(0)
             return
@@ -216,7 +214,7 @@ def _end(process: subprocess.Popen[bytes]) -> int:
 
 
 def serve(orders: BinaryIO) -> None:
-    """Do tasks that come in, until the one who sends them is gone."""
+    """Evaluate cells that come in, until the one who sends them is gone."""
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a learner prints must not be taken for a result
     with open(os.devnull) as nothing:
@@ -225,17 +223,17 @@ def serve(orders: BinaryIO) -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: os.close(results.fileno()))
     faulthandler.enable(results)
-    tasks: SimpleQueue[Any] = SimpleQueue()
-    Thread(target=_listen, args=(orders, tasks), daemon=True).start()
+    queue: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_listen, args=(orders, queue), daemon=True).start()
     _send(results, "ready")
     while True:
-        _do(results, *tasks.get())
+        _do(results, *queue.get())
 
 
-def _listen(orders: BinaryIO, tasks: SimpleQueue[Any]) -> None:
+def _listen(orders: BinaryIO, queue: SimpleQueue[Any]) -> None:
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            tasks.put(pickle.load(orders))  # nosec B301: from our parent, over its pipe
+            queue.put(pickle.load(orders))  # nosec B301: from our parent, over its pipe
     # The runner is gone: nobody wants the result, and its folds are somebody else's.
     if os.name == "posix":
         os.killpg(0, signal.SIGKILL)
@@ -243,10 +241,16 @@ def _listen(orders: BinaryIO, tasks: SimpleQueue[Any]) -> None:
 
 
 def _do(
-    results: BinaryIO, study: Study, task: Task, data: StudyData | Shelf, timeout: float | None
+    results: BinaryIO,
+    study: Study,
+    cells: Cells,
+    data: StudyData | DatasetCache,
+    timeout: float | None,
 ) -> None:
-    work = do_task(study, task, data.get(task.dataset) if isinstance(data, Shelf) else data)
-    for group in groups_of(study, task):
+    if isinstance(data, DatasetCache):
+        data = data.get(cells[0].dataset)
+    work = evaluate_cells(study, cells, data)
+    for group in groups_of(study, cells):
         with _at_most(None if timeout is None else timeout * len(group), results):
             rows = next(work, None)
         if rows is None:

@@ -11,16 +11,13 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
-    load_study,
-    probe_study,
-    run_study,
-)
-from labelance.study._forecast import (
     all_costs,
+    forecast_study,
+    load_study,
     measured_costs,
     models_to_fit,
+    run_study,
     time_left,
-    total_work,
 )
 
 LEARNERS = ("BR", "MLkNN")
@@ -89,34 +86,34 @@ def test_time_left_goes_from_workers_to_what_they_do():
     assert time_left(0, work_done=0, elapsed=5, workers=1) == 0
 
 
-def test_a_probe_tries_every_pair_and_writes_nothing(tiny, tmp_path, monkeypatch):
+def test_a_forecast_tries_every_pair_and_writes_nothing(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Store, "_open", None)  # any use of a store would fail
-    probe = probe_study(tiny, seconds=5)
-    assert set(probe.costs) == set(models_to_fit(tiny, tiny.cells()))
-    assert all(cost > 0 for cost in probe.costs.values())
-    assert probe.failures == {}
+    forecast = forecast_study(tiny, tmp_path / "absent.db", probe_seconds=5)
+    pairs = set(models_to_fit(tiny, tiny.cells()))
+    assert set(forecast.costs) == set(forecast.origins) == pairs
+    assert "probed" in forecast.origins.values()
+    assert all(cost > 0 for cost in forecast.costs.values())
+    assert (forecast.failures, forecast.left) == ({}, 56)
+    assert forecast.cpu_seconds > 0
     assert list(tmp_path.iterdir()) == []
-    models = models_to_fit(tiny, tiny.cells())
-    assert total_work(models, all_costs(probe.costs, models)) > 0
 
 
-def test_a_probe_ends_in_time_and_leaves_the_rest_to_be_guessed(tiny):
-    assert probe_study(tiny, seconds=0).costs == {}
-    one = probe_study(tiny, pairs=[("two", "BR")], seconds=1)
-    assert set(one.costs) == {("two", "BR")}
+def test_a_forecast_without_time_knows_what_the_store_says(tiny, tiny_store):
+    small = replace(tiny, repeats=2)
+    assert forecast_study(small, probe_seconds=0).cpu_seconds is None
+    forecast = forecast_study(small, tiny_store, probe_seconds=0)
+    assert (forecast.done, forecast.left) == (56, 56)
+    assert set(forecast.origins.values()) == {"measured"}
+    assert forecast.cpu_seconds > 0
 
 
-def test_what_a_probe_cannot_fit_is_told(tiny, tmp_path):
-    study = replace(
-        tiny,
-        datasets=[*tiny.datasets[:1], DataSource("gone", path=str(tmp_path / "gone.csv"))],
-        learners=[Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))],
-    )
-    probe = probe_study(study, seconds=2)
-    assert probe.costs == {}
-    assert set(probe.failures) == {("one", "odd"), ("gone", "")}
-    assert "gone.csv" in probe.failures["gone", ""]
+def test_what_cannot_be_fitted_is_told(tiny):
+    broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
+    odd = Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))
+    study = replace(tiny, datasets=[tiny.datasets[0], broken], learners=[odd])
+    forecast = forecast_study(study, probe_seconds=2)
+    assert (forecast.costs, forecast.cpu_seconds) == ({}, None)
+    assert set(forecast.failures) == {("one", "odd"), ("broken", "")}
 
 
 @pytest.mark.data
@@ -126,5 +123,5 @@ def test_the_estimate_is_of_the_right_order(data_dir, tmp_path):
     run_study(study, tmp_path / "s.db", executor="serial")
     models = models_to_fit(study, study.cells())
     measured = measured_costs(study, Store(tmp_path / "s.db").rows(study))
-    probed = probe_study(study, seconds=5).costs
-    assert 0.1 < total_work(models, probed) / total_work(models, measured) < 10
+    done = sum(number * measured[pair] for pair, number in models.items())
+    assert 0.1 < forecast_study(study, probe_seconds=5).cpu_seconds / done < 10
