@@ -21,7 +21,7 @@ from labelance.study import Method, load_study, read_results, run_study
 from labelance.study.statistics import compare
 
 quick = load_study("quick")
-bagging = Method("Bagging", n_estimators=5, bootstrap=True, threshold="f1", threshold_search="grid")
+bagging = Method("Bagging", n_estimators=5, bootstrap=True, objective="f1", threshold_search="grid")
 chosen = [quick.method(name) for name in ("Default", "MLSOL", "EMLSMOTE", "EMLSOL")]
 study = replace(quick, name="mine", methods=(*chosen, bagging)).only(learners=["MLkNN"], repeats=1)
 

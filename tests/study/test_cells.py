@@ -47,7 +47,7 @@ def by_hand(study, place, fold, learner, method):
     built = build_learner(study.learner(learner).component, fold.nominal)
     stream = family_stream(study.seed, place, method.family)
     sampler = method.sampler and method.sampler.build()
-    if method.threshold is None and method.n_estimators == 1:
+    if method.objective is None and method.n_estimators == 1:
         X, Y = fold.X, fold.Y
         if sampler is not None:
             drawn = sampler.plan(X, Y).draw(stream.spawn(1)[0])
@@ -58,7 +58,7 @@ def by_hand(study, place, fold, learner, method):
             built,
             sampler,
             n_estimators=method.n_estimators,
-            objective=method.threshold,
+            objective=method.objective,
             threshold_search=method.threshold_search,
             bootstrap=method.bootstrap,
             random_state=stream,
@@ -78,15 +78,15 @@ def test_cells_equal_the_public_classes(tiny):
         tiny,
         methods=(
             *tiny.methods,
-            Method("Tuned", threshold="gmean"),
-            Method("Bagging", n_estimators=3, bootstrap=True, threshold="f1"),
+            Method("Tuned", objective="gmean"),
+            Method("Bagging", n_estimators=3, bootstrap=True, objective="f1"),
             Method("Plain", tiny.method("MLSOL").sampler, n_estimators=2),
             Method(
                 "Beside",
                 tiny.method("MLSOL").sampler,
                 n_estimators=2,
                 bootstrap="beside",
-                threshold="f1",
+                objective="f1",
             ),
         ),
     )
@@ -101,8 +101,8 @@ def test_cells_equal_the_public_classes(tiny):
 
 def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
     methods = (
-        Method("CV", threshold="f1", threshold_data="cv"),
-        Method("OOB", n_estimators=4, bootstrap=True, threshold="f1", threshold_data="oob"),
+        Method("CV", objective="f1", threshold_data="cv"),
+        Method("OOB", n_estimators=4, bootstrap=True, objective="f1", threshold_data="oob"),
     )
     study = replace(tiny, methods=methods).only(learners=["MLkNN"])
     place, fold, rows = rows_of(study, "one")
@@ -171,7 +171,7 @@ def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
     place = Fold("one", 0, 0)
     fold = FoldData(load_source(tiny.dataset("one")), place, 2)
     streams = family_stream(0, place, method.family).spawn(2)
-    sets = TrainingSets(method.family, fold, streams, 5).sets
+    sets = TrainingSets(method.family, fold, streams).sets
     fresh = family_stream(0, place, method.family).spawn(2)
     n = fold.Y.shape[0]
     for drawn, stream in zip(sets, fresh):

@@ -5,13 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from labelance.study import import_results, verify_results
+from labelance.study import cell_of, import_results, load_study, verify_results
 
 ROOT = Path(__file__).parents[2]
 PAPER, FAIR = ROOT / "results" / "paper", ROOT / "results" / "fair"
 PAGE = ROOT / "docs" / "user_guide" / "reproduction.md"
 
 pytestmark = pytest.mark.skipif(not PAPER.is_dir(), reason="results/ is not in this copy")
+
+
+@pytest.mark.parametrize("folder", [PAPER, FAIR], ids=lambda folder: folder.name)
+def test_they_belong_to_the_preset_of_today(folder):
+    found = import_results(folder)
+    parts = {
+        kind: [part.name for part in getattr(found.study, kind)]
+        for kind in ("datasets", "learners", "methods")
+    }
+    assert found.study == load_study(folder.name).only(**parts)
+    assert found.about["config"] == found.study.hash
+    assert all(row["config"] == found.study.config(cell_of(row)) for row in found.rows)
 
 
 @pytest.mark.data

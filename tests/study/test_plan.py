@@ -40,7 +40,7 @@ def test_the_program_has_other_rules_than_the_paper():
     paper, mulan = load_study("paper-small"), load_study("mulan-small")
     assert paper.hash != mulan.hash
     assert mulan.method("MLSOL").sampler.params["variant"] == "mulan"
-    assert mulan.method("EMLSOL").threshold_search == "grid_mulan"
+    assert mulan.method("EMLSOL").variant == "mulan"
     assert mulan.learner("COCOA").component.params["variant"] == "mulan"
     assert mulan.learner("ECCRU3").component.params["variant"] == "mulan"
 
@@ -62,7 +62,7 @@ def test_a_file_of_ones_own(tmp_path):
         name = "Mine"
         sampler = {class = "labelance.sampling.MLROS", sampling_ratio = 0.5}
         n_estimators = 3
-        threshold = "f1"
+        objective = "f1"
         """
     )
     study = load_study(file)
@@ -128,14 +128,14 @@ def test_what_is_neither_preset_nor_file():
         ({"learners": (Learner("A", Component("sklearn.svm.LinearSVR")),)}, "scores"),
         ({"methods": (Method("A", Component("MLkNN")),)}, "fit_resample"),
         ({"methods": (Method("A", n_estimators=0),)}, "at least 1"),
-        ({"methods": (Method("A", threshold="f2"),)}, "f2"),
+        ({"methods": (Method("A", objective="f2"),)}, "f2"),
         ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
         ({"methods": (Method("A", n_estimators=2, bootstrap=1),)}, "bootstrap is 1"),
         (
             {"methods": (Method("A", Component("MLRUS"), bootstrap="beside"),)},
             "deletes or edits",
         ),
-        ({"methods": (Method("A", threshold_data="oob", threshold="f1"),)}, "without bootstrap"),
+        ({"methods": (Method("A", threshold_data="oob", objective="f1"),)}, "without bootstrap"),
         ({"methods": (Method("A", learners=("Nobody",)),)}, "Nobody"),
         ({"folds": 1}, "at least two folds"),
     ],

@@ -31,7 +31,7 @@ from labelance.study._results import (
     studies_of,
 )
 from labelance.study._runner import StudyProgress, run_study
-from labelance.study._store import Store
+from labelance.study._store import Store, cell_of
 from labelance.study._study import Study
 from labelance.study._verify import Recomputed, Verification, verify_results
 

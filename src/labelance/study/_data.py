@@ -58,20 +58,22 @@ class StudyData:
 class FoldData:
     """The rows of a fold, and neighbors of its training rows, searched when first asked for."""
 
-    def __init__(self, data: StudyData, fold: Fold, n_folds: int) -> None:
+    def __init__(
+        self, data: StudyData, fold: Fold, n_folds: int, *, most_neighbors: int = 1
+    ) -> None:
         train, test = data.split(fold.repeat, fold.fold, n_folds)
         self.X, self.Y = data.X[train], data.Y[train]
         self.X_test, self.Y_test = data.X[test], data.Y[test]
-        self.nominal = data.nominal
+        self.nominal, self.most_neighbors = data.nominal, most_neighbors
         self._found: dict[Any, Neighborhood] = {}
 
-    def neighborhood(self, k: int, at_least: int, **space: Any) -> Neighborhood:
+    def neighborhood(self, k: int, **space: Any) -> Neighborhood:
         """Return k neighbors of every training row, from one search of the most ever needed."""
         key = tuple(sorted(space.items()))
         if key not in self._found or self._found[key].k < k:
             self._found[key] = find_neighbors(
                 self.X,
-                min(max(k, at_least), self.X.shape[0] - 1),
+                min(max(k, self.most_neighbors), self.X.shape[0] - 1),
                 categorical_features=self.nominal,
                 n_jobs=1,
                 **space,

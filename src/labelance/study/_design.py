@@ -64,7 +64,7 @@ def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterato
         yield tuple(groups[key])
 
 
-Threshold = Literal["f1", "gmean", "balanced_accuracy"]
+Objective = Literal["f1", "gmean", "balanced_accuracy"]
 Bootstrap = Literal[False, True, "beside"]
 # Modules whose code may be built; None trusts all, since the user wrote the plan.
 Trust = tuple[str, ...] | None
@@ -158,26 +158,32 @@ class Method:
     bootstrap : bool or "beside", default=False
         Whether members see rows drawn with replacement: before sampling, or "beside" the rows
         that the sampler, which sees all rows, adds.
-    threshold : {"f1", "gmean", "balanced_accuracy"} or None, default=None
+    objective : {"f1", "gmean", "balanced_accuracy"} or None, default=None
         What the thresholds maximise. None keeps the learner's own rule, or 0.5 for the mean of
         several members.
-    threshold_search, threshold_data
+    threshold_search, threshold_data, variant
         As in :class:`labelance.ensemble.EMLS`.
     balanced : bool, default=False
         Weigh the classes of every label, where the base classifier of the learner can.
     learners : sequence of str, default=()
         The learners it is used with; all of the study unless given.
+    stream : int, optional
+        Which random numbers its sampler draws. Without it that follows from the class and the
+        parameters of the sampler; the presets say it, so that a parameter can have a new name
+        and the figures stay.
     """
 
     name: str
     sampler: Component | None = None
     n_estimators: int = 1
     bootstrap: Bootstrap = False
-    threshold: Threshold | None = None
-    threshold_search: Literal["exact", "grid", "grid_mulan"] = "exact"
+    objective: Objective | None = None
+    threshold_search: Literal["exact", "grid"] = "exact"
     threshold_data: Literal["train", "oob", "cv"] = "train"
+    variant: Literal["paper", "mulan"] = "paper"
     balanced: bool = False
     learners: tuple[str, ...] = ()
+    stream: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learners", tuple(self.learners))
@@ -206,8 +212,9 @@ class Method:
     def refuse_wrong_values(self) -> None:
         """Raise for options that a method cannot have, whatever its sampler is."""
         choices: dict[str, tuple[Any, ...]] = {
-            "threshold": ("f1", "gmean", "balanced_accuracy", None),
-            "threshold_search": ("exact", "grid", "grid_mulan"),
+            "objective": ("f1", "gmean", "balanced_accuracy", None),
+            "threshold_search": ("exact", "grid"),
+            "variant": ("paper", "mulan"),
             "threshold_data": ("train", "oob", "cv"),
             "bootstrap": (False, True, "beside"),
             "balanced": (False, True),
@@ -220,6 +227,8 @@ class Method:
             ),
             None,
         )
+        if self.stream is not None and not _is_count(self.stream):
+            wrong = f"stream is {self.stream!r}", "Give a whole number, or leave it out"
         number = self.n_estimators
         if isinstance(number, bool) or not isinstance(number, int):
             wrong = f"n_estimators is {number!r}", "Give a whole number"
@@ -231,12 +240,12 @@ class Method:
     @property
     def family(self) -> Family:
         """Return what decides its training sets; methods of one family share members."""
-        return Family(self.sampler, self.bootstrap, self.balanced)
+        return Family(self.sampler, self.bootstrap, self.balanced, self.stream)
 
     @property
     def shares_members(self) -> bool:
         """Say whether its thresholds come from scores that the family has anyway."""
-        return self.threshold is None or self.threshold_data == "train"
+        return self.objective is None or self.threshold_data == "train"
 
 
 @dataclass(frozen=True)
@@ -246,33 +255,14 @@ class Family:
     sampler: Component | None
     bootstrap: Bootstrap
     balanced: bool
+    stream: int | None = None
 
     @property
     def seed_key(self) -> int:
         """Return a number for the random streams, the same in every process and release."""
-        sampler = self.sampler and _with_first_names(self.sampler.document())
-        return stable_hash([sampler, self.bootstrap])
-
-
-# Random streams are numbered by the names that parameters had when results were first kept, so that
-# a renamed parameter leaves the results as they are.
-_FIRST_NAMES: dict[tuple[Any, Any], dict[str, Any]] = {
-    ("MLSOL", "paper"): {"rare_rule": "paper"},
-    ("MLSOL", "mulan"): {"rare_rule": "mulan"},
-    ("MLSMOTE", "mulan"): {"grow_bags": True, "at_least_mean": True, "vote_includes_seed": True},
-}
-
-
-def _with_first_names(component: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a component's document with ``variant`` as it was once written, also inside."""
-    named: dict[str, Any] = {
-        name: _with_first_names(value) if isinstance(value, Mapping) else value
-        for name, value in component.items()
-    }
-    first = _FIRST_NAMES.get((named.get("class"), named.get("variant")))
-    if first:
-        named = {name: value for name, value in named.items() if name != "variant"} | first
-    return named
+        if self.stream is not None:
+            return self.stream
+        return stable_hash([self.sampler and self.sampler.document(), self.bootstrap])
 
 
 def document(value: Any) -> dict[str, Any]:
@@ -334,6 +324,10 @@ def digest(value: Any) -> str:
 def stable_hash(value: Any) -> int:
     """Return a number below 2**32 that is the same in every process."""
     return int(digest(value)[:8], 16)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:

@@ -40,12 +40,10 @@ def family_stream(seed: int, fold: Fold, family: Family) -> np.random.Generator:
 class TrainingSets:
     """One plan and as many draws as the largest ensemble of the family has members."""
 
-    def __init__(
-        self, family: Family, fold: FoldData, streams: list[np.random.Generator], at_least: int
-    ) -> None:
+    def __init__(self, family: Family, fold: FoldData, streams: list[np.random.Generator]) -> None:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
-            source = _source(family, fold, at_least)
+            source = _source(family, fold)
             idle = make_source(None, fold.X, fold.Y, bootstrap=family.bootstrap)
         self.sets: list[TrainingSet] = []
         for stream in streams:
@@ -62,13 +60,13 @@ class TrainingSets:
         return sum(self.drawing[:n_members], self.planning)
 
 
-def _source(family: Family, fold: FoldData, at_least: int) -> Source:
+def _source(family: Family, fold: FoldData) -> Source:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
     ours = sampler is None or isinstance(sampler, BaseMultiLabelSampler)
     X, Y = fold.X, fold.Y if ours else fold.Y.toarray()  # few others take sparse labels
     neighborhood = None
     if ours and family.bootstrap is not True:
-        neighborhood = _shared_neighborhood(sampler, fold, at_least)
+        neighborhood = _shared_neighborhood(sampler, fold)
     bags = family.bootstrap
     try:
         return make_source(sampler, X, Y, bootstrap=bags, neighborhood=neighborhood)
@@ -76,12 +74,12 @@ def _source(family: Family, fold: FoldData, at_least: int) -> Source:
         return make_source(None, X, Y, bootstrap=bags)  # nothing to do about these labels
 
 
-def _shared_neighborhood(sampler: Any, fold: FoldData, at_least: int) -> Any:
+def _shared_neighborhood(sampler: Any, fold: FoldData) -> Any:
     wanted = search_of(sampler, fold.nominal)
     if sampler is None or wanted is None or not sampler.traits.finds_neighbors:
         return None
     k, space = wanted
-    return fold.neighborhood(k, at_least, **space)
+    return fold.neighborhood(k, **space)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,86 +95,89 @@ class Evaluation:
     disagreement: float
 
 
-class Members:
-    """A learner fitted on each training set of a family, for some methods of the family."""
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted learner, its scores of the test rows, and what they cost.
 
-    def __init__(
-        self,
-        learner: Learner,
-        methods: Sequence[Method],
-        fold: FoldData,
-        rows: TrainingSets,
-        most: int,
-        seed: int = 0,
-    ) -> None:
-        self.rows, self.fold, self.most = rows, fold, most
-        self.tuned = any(method.threshold is not None for method in methods)
-        self.fitting: list[Cost] = []
-        self.tuning: list[Cost] = []
-        self.predicting: list[Cost] = []
-        self.scores: list[np.ndarray] = []
-        self.train_scores: list[np.ndarray] = []
-        self.first: Any = None
-        for drawn in rows.sets[: max(method.n_estimators for method in methods)]:
-            member = build_learner(
-                learner.component, fold.nominal, balanced=methods[0].balanced, seed=seed
-            )
-            self._add(member, drawn)
+    Where a method tunes thresholds it also scores the training rows. The model itself is kept
+    of the first member only, since a method without thresholds asks it for predictions.
+    """
 
-    def _add(self, member: Any, drawn: TrainingSet) -> None:
-        """Fit one more member, and ask it all that the methods need."""
-        fitting, tuning, predicting = Cost(), Cost(), Cost()
-        with fitting.spent():
-            _fit(member, drawn.X, drawn.Y, self.fold, self.most)
-        with predicting.spent():
-            self.scores.append(relevance(member, self.fold.X_test))
-        if self.tuned:
-            with tuning.spent():
-                self.train_scores.append(relevance(member, self.fold.X))
-        self.first = member if self.first is None else self.first
-        self.fitting.append(fitting)
-        self.tuning.append(tuning)
-        self.predicting.append(predicting)
+    model: Any
+    scores: np.ndarray
+    train_scores: np.ndarray | None
+    fitting: Cost
+    predicting: Cost
+    tuning: Cost
 
-    def evaluate(self, method: Method) -> Evaluation:
-        """Return what the first members say together, by the rule of a method."""
-        m, finding = method.n_estimators, Cost()
-        scores = _mean(self.scores[:m])
-        if method.threshold is not None:
-            with finding.spent():
-                thresholds = best_thresholds(
-                    self.fold.Y,
-                    _mean(self.train_scores[:m]),
-                    objective=method.threshold,
-                    **_threshold_rule(method),
-                )
-            predicted = (scores >= thresholds).astype(np.int8)
-            finding += total(self.tuning[:m])
-        elif m == 1:
-            predicted = self.first.predict(self.fold.X_test)  # by its own rule
-        else:
-            predicted = (scores >= 0.5).astype(np.int8)
-        return Evaluation(
-            scores,
-            predicted,
-            self.rows.cost(m),
-            total(self.fitting[:m]) + finding,
-            total(self.predicting[:m]),
-            self.rows.sets[0].Y.shape[0],
-            disagreement(self.scores[:m]),
+
+def _fit_members(
+    learner: Learner, methods: Sequence[Method], fold: FoldData, training: TrainingSets, seed: int
+) -> list[Member]:
+    """Fit a learner on as many training sets of a family as its largest ensemble has members."""
+    tuned = any(method.objective is not None for method in methods)
+    members: list[Member] = []
+    for drawn in training.sets[: max(method.n_estimators for method in methods)]:
+        model = build_learner(
+            learner.component, fold.nominal, balanced=methods[0].balanced, seed=seed
         )
+        fitting, predicting, tuning = Cost(), Cost(), Cost()
+        with fitting.spent():
+            _fit(model, drawn.X, drawn.Y, fold)
+        with predicting.spent():
+            scores = relevance(model, fold.X_test)
+        with tuning.spent():
+            train_scores = relevance(model, fold.X) if tuned else None
+        kept = None if members else model
+        members.append(Member(kept, scores, train_scores, fitting, predicting, tuning))
+    return members
 
 
-def evaluate_alone(
+def _evaluate_members(
+    members: Sequence[Member], method: Method, fold: FoldData, training: TrainingSets
+) -> Evaluation:
+    """Return what the first members say together, by the rule of a method.
+
+    The mean and the cut are those of EMLS, which a test compares with. EMLS itself is not
+    called, since members fitted once serve all methods of their family.
+    """
+    members, finding = members[: method.n_estimators], Cost()
+    scores = _mean([member.scores for member in members])
+    if method.objective is not None:
+        with finding.spent():
+            thresholds = best_thresholds(
+                fold.Y,
+                _mean([member.train_scores for member in members]),
+                objective=method.objective,
+                search=method.threshold_search,
+                variant=method.variant,
+            )
+        predicted = (scores >= thresholds).astype(np.int8)
+        finding += total([member.tuning for member in members])
+    elif len(members) == 1:
+        predicted = members[0].model.predict(fold.X_test)  # by its own rule
+    else:
+        predicted = (scores >= 0.5).astype(np.int8)
+    return Evaluation(
+        scores,
+        predicted,
+        training.cost(len(members)),
+        total([member.fitting for member in members]) + finding,
+        total([member.predicting for member in members]),
+        training.sets[0].Y.shape[0],
+        disagreement([member.scores for member in members]),
+    )
+
+
+def _fit_and_evaluate(
     learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator, seed: int = 0
 ) -> Evaluation:
     """Fit a method whose thresholds need models of their own, through the public ensemble."""
     built = build_learner(learner.component, fold.nominal, balanced=method.balanced, seed=seed)
-    rule = _threshold_rule(method)
     options: dict[str, Any] = {
-        "objective": method.threshold,
-        "threshold_search": rule["search"],
-        "variant": rule["variant"],
+        "objective": method.objective,
+        "threshold_search": method.threshold_search,
+        "variant": method.variant,
         "threshold_data": method.threshold_data,
         "random_state": stream,
     }
@@ -204,19 +205,13 @@ def evaluate_alone(
     return Evaluation(scores, predicted, None, fitting, predicting, None, float("nan"))
 
 
-def _threshold_rule(method: Method) -> dict[str, Any]:
-    """Return how a method looks for thresholds, in the words of learners."""
-    search, _, program = method.threshold_search.partition("_")
-    return {"search": search, "variant": program or "paper"}
-
-
-def _fit(member: Any, X: Any, Y: Any, fold: FoldData, most: int) -> Any:
+def _fit(member: Any, X: Any, Y: Any, fold: FoldData) -> Any:
     """Fit a member, with the fold's neighbors where it looks at the rows of the fold itself."""
     if X is fold.X and "neighborhood" in inspect.signature(member.fit).parameters:
         wanted = search_of(member, fold.nominal)
         if wanted is not None:
             k, space = wanted
-            return member.fit(X, Y, neighborhood=fold.neighborhood(k, most, **space))
+            return member.fit(X, Y, neighborhood=fold.neighborhood(k, **space))
     return fit_member(member, X, Y)
 
 
@@ -231,7 +226,7 @@ def labels_for(member: Any, Y: Any) -> Any:
     return Y.toarray() if sp.issparse(Y) and not ours else Y
 
 
-def _mean(scores: list[np.ndarray]) -> np.ndarray:
+def _mean(scores: list[Any]) -> np.ndarray:
     return scores[0] if len(scores) == 1 else sum(scores[1:], scores[0]) / len(scores)
 
 
@@ -248,18 +243,16 @@ def evaluate_cells(study: Study, cells: Cells, data: StudyData) -> Iterator[list
         warnings.simplefilter("ignore", LabelanceWarning)
         warnings.simplefilter("ignore", UserWarning)
         try:
-            fold = FoldData(data, cells[0].place, study.folds)
-            most = _most_neighbors(study, fold)
+            evaluator = _Evaluator(study, cells, data)
         except BaseException:
             yield [failure(study, cell) for cell in cells]
             return
-        rows: dict[Family, TrainingSets] = {}
         for group in groups_of(study, cells):
             forget_peak()
             if study.method(group[0].method).shares_members:
-                yield _evaluate_together(study, cells, fold, group, rows, most)
+                yield evaluator.evaluate_together(group)
             else:
-                yield [_evaluate_alone(study, fold, group[0])]
+                yield [evaluator.evaluate_alone(group[0])]
 
 
 def groups_of(study: Study, cells: Cells) -> list[list[Cell]]:
@@ -275,68 +268,70 @@ def groups_of(study: Study, cells: Cells) -> list[list[Cell]]:
     return list(found.values())
 
 
-def _evaluate_together(
-    study: Study,
-    cells: Cells,
-    fold: FoldData,
-    group: list[Cell],
-    rows: dict[Family, TrainingSets],
-    most: int,
-) -> list[Row]:
-    """Fit the members of a learner once, and judge each method by them."""
-    methods = [study.method(cell.method) for cell in group]
-    family = methods[0].family
-    try:
-        if family not in rows:
-            rows.clear()  # one family's training sets at a time are enough in memory
-            streams = family_stream(study.seed, cells[0].place, family).spawn(
-                _size(study, cells, family)
-            )
-            rows[family] = TrainingSets(family, fold, streams, most)
-        learner = study.learner(group[0].learner)
-        members = Members(learner, methods, fold, rows[family], most, study.seed)
-    except BaseException:
-        return [failure(study, cell) for cell in group]
-    return [
-        _row(study, fold, cell, partial(members.evaluate, study.method(cell.method)))
-        for cell in group
-    ]
+class _Evaluator:
+    """Evaluates cells of a fold; its rows and neighbors are found once."""
 
+    def __init__(self, study: Study, cells: Cells, data: StudyData) -> None:
+        self.study, self.cells = study, cells
+        most = _most_neighbors(study, data.nominal)
+        self.fold = FoldData(data, cells[0].place, study.folds, most_neighbors=most)
+        self._family: Family | None = None
+        self._training: TrainingSets
 
-def _evaluate_alone(study: Study, fold: FoldData, cell: Cell) -> Row:
-    method, learner = study.method(cell.method), study.learner(cell.learner)
-    stream = family_stream(study.seed, cell.place, method.family)
-    return _row(
-        study, fold, cell, partial(evaluate_alone, learner, method, fold, stream, study.seed)
-    )
+    def evaluate_together(self, group: list[Cell]) -> list[Row]:
+        """Fit the members of a learner once, and evaluate each method by them."""
+        methods = [self.study.method(cell.method) for cell in group]
+        learner = self.study.learner(group[0].learner)
+        try:
+            training = self._training_sets(methods[0].family)
+            members = _fit_members(learner, methods, self.fold, training, self.study.seed)
+        except BaseException:
+            return [failure(self.study, cell) for cell in group]
+        return [
+            self._row(cell, partial(_evaluate_members, members, method, self.fold, training))
+            for cell, method in zip(group, methods)
+        ]
 
+    def evaluate_alone(self, cell: Cell) -> Row:
+        """Evaluate a method that shares no member with others."""
+        study, method = self.study, self.study.method(cell.method)
+        stream = family_stream(study.seed, cell.place, method.family)
+        learner = study.learner(cell.learner)
+        return self._row(
+            cell, partial(_fit_and_evaluate, learner, method, self.fold, stream, study.seed)
+        )
 
-def _row(study: Study, fold: FoldData, cell: Cell, evaluate: Callable[[], Evaluation]) -> Row:
-    try:
-        return _success(study, fold, cell, evaluate())
-    except BaseException:
-        return failure(study, cell)
+    def _training_sets(self, family: Family) -> TrainingSets:
+        """Return what members of a family learn from; one family's at a time is in memory."""
+        if family != self._family:
+            self._family, methods = None, [self.study.method(cell.method) for cell in self.cells]
+            # A single model is the first of its ensemble.
+            size = max(m.n_estimators for m in methods if m.family == family and m.shares_members)
+            stream = family_stream(self.study.seed, self.cells[0].place, family)
+            self._training = TrainingSets(family, self.fold, stream.spawn(size))
+            self._family = family
+        return self._training
 
-
-def _success(study: Study, fold: FoldData, cell: Cell, evaluation: Evaluation) -> Row:
-    cost = (
-        evaluation.fitting
-        if evaluation.sampling is None
-        else evaluation.sampling + evaluation.fitting
-    )
-    return {
-        **_about(study, cell),
-        **measure(fold.Y_test, evaluation.scores, evaluation.predicted).row(),
-        "status": "done",
-        "n_train": fold.Y.shape[0],
-        "n_resampled": evaluation.n_resampled,
-        "sample_seconds": None if evaluation.sampling is None else evaluation.sampling.seconds,
-        "fit_seconds": evaluation.fitting.seconds,
-        "predict_seconds": evaluation.predicting.seconds,
-        "cpu_seconds": cost.cpu,
-        "peak_mb": peak_mb(),
-        "member_disagreement": evaluation.disagreement,
-    }
+    def _row(self, cell: Cell, evaluate: Callable[[], Evaluation]) -> Row:
+        try:
+            found = evaluate()
+            figures = measure(self.fold.Y_test, found.scores, found.predicted).row()
+        except BaseException:
+            return failure(self.study, cell)
+        cost = found.fitting if found.sampling is None else found.sampling + found.fitting
+        return {
+            **_about(self.study, cell),
+            **figures,
+            "status": "done",
+            "n_train": self.fold.Y.shape[0],
+            "n_resampled": found.n_resampled,
+            "sample_seconds": None if found.sampling is None else found.sampling.seconds,
+            "fit_seconds": found.fitting.seconds,
+            "predict_seconds": found.predicting.seconds,
+            "cpu_seconds": cost.cpu,
+            "peak_mb": peak_mb(),
+            "member_disagreement": found.disagreement,
+        }
 
 
 def failure(study: Study, cell: Cell, error: str | None = None) -> Row:
@@ -359,16 +354,10 @@ def _about(study: Study, cell: Cell) -> Row:
     }
 
 
-def _size(study: Study, cells: Cells, family: Family) -> int:
-    """Return the members of the largest ensemble of a family that is asked for."""
-    methods = [study.method(cell.method) for cell in cells]
-    return max(m.n_estimators for m in methods if m.family == family and m.shares_members)
-
-
-def _most_neighbors(study: Study, fold: FoldData) -> int:
+def _most_neighbors(study: Study, nominal: np.ndarray) -> int:
     """Return the largest number of neighbors that anyone in the study looks for."""
-    built = [build_learner(learner.component, fold.nominal) for learner in study.learners]
+    built = [build_learner(learner.component, nominal) for learner in study.learners]
     samplers = [method.sampler for method in study.methods if method.sampler is not None]
-    built += [prepare(sampler.build(), fold.nominal) for sampler in samplers]
-    found = [search_of(one, fold.nominal) for one in built]
+    built += [prepare(sampler.build(), nominal) for sampler in samplers]
+    found = [search_of(one, nominal) for one in built]
     return max((k for k, _ in filter(None, found)), default=1)

@@ -1,4 +1,8 @@
-"""What is recorded of an evaluation: its figures, its cost, and where it was computed."""
+"""What is recorded of an evaluation: its figures, its cost, and where it was computed.
+
+Peak memory is asked of Linux itself: psutil knows no peak there, and ``resource`` only that of the
+whole life of a process, which evaluates many cells.
+"""
 
 from __future__ import annotations
 

@@ -34,6 +34,10 @@ _MLSMOTE = {
 }
 
 
+# The paper's ensembles: five members, and thresholds for F on a grid.
+_FIVE: dict[str, Any] = {"n_estimators": 5, "objective": "f1", "threshold_search": "grid"}
+# Random numbers of the samplers. They once followed from names of parameters that are others now.
+_STREAMS = {"MLSMOTE": 3554389521, "RHwRSMT": 2029311701, "MLSOL": 2957388254}
 # What Study takes besides its name.
 Arguments = dict[str, Any]
 
@@ -63,10 +67,11 @@ def paper_methods(*, mulan: bool = False) -> tuple[Method, ...]:
             {"sampling_ratio": 0.3, "k_neighbors": 5, "scale": "range", "variant": rule},
         ),
     }
-    singles = [Method(name, sampler) for name, sampler in samplers.items()]
-    five = _five("grid_mulan" if mulan else "grid")
+    streams = _STREAMS | ({"MLSOL": 4023280183} if mulan else {})
+    singles = [Method(name, sampler, stream=streams[name]) for name, sampler in samplers.items()]
+    variant: dict[str, Any] = {"variant": "mulan"} if mulan else {}
     ensembles = [
-        Method(name, samplers[of], **five)
+        Method(name, samplers[of], stream=streams[of], **_FIVE, **variant)
         for name, of in {"EMLSMOTE": "MLSMOTE", "ERHwRSMT": "RHwRSMT", "EMLSOL": "MLSOL"}.items()
     ]
     return (Method("Default"), *singles, *ensembles)
@@ -93,11 +98,6 @@ def _of_paper(name: str, parts: Any, kind: str) -> Any:
     )
 
 
-def _five(search: str) -> dict[str, Any]:
-    """Return what the paper's ensembles share: five members, F thresholds on a grid."""
-    return {"n_estimators": 5, "threshold": "f1", "threshold_search": search}
-
-
 def _paper() -> Arguments:
     return _arguments(_sources(PAPER_DATASETS), paper_learners(), paper_methods())
 
@@ -118,8 +118,7 @@ def _fair() -> Arguments:
     """Add what an ensemble with tuned thresholds must be held against."""
     paper = paper_methods()
     mlsol = paper[3].sampler
-    five = _five("grid")
-    tuned = {**five, "n_estimators": 1}
+    tuned = {**_FIVE, "n_estimators": 1}
     return _arguments(
         _sources(SMALL_DATASETS),
         paper_learners(),
@@ -129,9 +128,9 @@ def _fair() -> Arguments:
             Method("TunedCV", threshold_data="cv", **tuned),
             # One weight for a label's presence means little where problems mix labels.
             Method("Weights", balanced=True, learners=("BR",)),
-            Method("Bagging", bootstrap=True, **five),
-            Method("BaggingMLSOL", mlsol, bootstrap="beside", **five),
-            Method("EMLSOL-CV", mlsol, threshold_data="cv", **five),
+            Method("Bagging", bootstrap=True, **_FIVE),
+            Method("BaggingMLSOL", mlsol, bootstrap="beside", stream=4282023677, **_FIVE),
+            Method("EMLSOL-CV", mlsol, threshold_data="cv", stream=_STREAMS["MLSOL"], **_FIVE),
         ),
     )
 

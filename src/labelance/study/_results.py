@@ -1,4 +1,8 @@
-"""Results wherever they lie: in a store, or in a folder that was exported and committed."""
+"""Results wherever they lie: in a store, or in a folder that was exported and committed.
+
+Files are read without pandas, which is optional, and value by value, since results may come from
+anybody: a wrong one is an error that says where it is.
+"""
 
 from __future__ import annotations
 
