@@ -51,7 +51,7 @@ def by_hand(study, place, fold, learner, method):
         X, Y = fold.X, fold.Y
         if sampler is not None:
             drawn = sampler.plan(X, Y).draw(stream.spawn(1)[0])
-            X, Y = drawn.X, drawn.Y
+            X, Y = drawn.X, drawn.y
         model = clone(built).fit(X, Y)
     else:
         model = EMLS(

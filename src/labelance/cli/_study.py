@@ -122,16 +122,16 @@ def _print_failures(failures: list[dict[str, str]], store: Path, *, whole: bool)
 
 def _write_report(results: Path, output: Path, *, title: str | None, study: str | None) -> Path:
     """Write the report of a store or an exported folder; return where it is."""
-    opened = labelance.study.import_results(results, study=study)
+    found = labelance.study.import_results(results, study=study)
     pandas = optional_import("pandas", extra="data", purpose="A report")
     with errors.status("Comparing …"):
-        figures = opened.describe_datasets()
+        figures = found.describe_datasets()
         return labelance.report.write_report(
-            opened.frame(missing=True),
+            found.frame(missing=True),
             output,
             datasets=pandas.DataFrame(figures) if figures else None,
-            title=title or f"Study: {opened.study.name}",
-            about=_about(opened.about),
+            title=title or f"Study: {found.study.name}",
+            about=_about(found.about),
         )
 
 
@@ -274,10 +274,10 @@ def verify(
     """Compute random cells again; exit code 1 unless their figures are the same."""
     if trust:
         find_classes_here()
-    opened = labelance.study.import_results(results, study=study, trust=trust or ())
-    with progress("Computing again", min(sample or len(opened.done), len(opened.done))) as bar:
+    found = labelance.study.import_results(results, study=study, trust=trust or ())
+    with progress("Computing again", min(sample or len(found.done), len(found.done))) as bar:
         checked = labelance.study.verify_results(
-            opened,
+            found,
             sample=sample or None,
             datasets=datasets.split(",") if datasets else None,
             seed=seed,

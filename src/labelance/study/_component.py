@@ -58,7 +58,7 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
 
 
 # Where a bare name such as "MLSOL" is looked for.
-_ROOMS = ("labelance.sampling", "labelance.learners", "labelance.ensemble")
+_OURS = ("labelance.sampling", "labelance.learners", "labelance.ensemble")
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,14 @@ def _find(path: str) -> Any:
         if module:
             return getattr(import_module(module), name)
         return next(
-            getattr(room, name) for room in map(import_module, _ROOMS) if name in room.__all__
+            getattr(package, name)
+            for package in map(import_module, _OURS)
+            if name in package.__all__
         )
     except (ImportError, AttributeError, StopIteration, TypeError, ValueError) as error:
         raise StudyError(
             f"{path!r} names a class",
-            str(error) or f"none of {', '.join(_ROOMS)} has it",
+            str(error) or f"none of {', '.join(_OURS)} has it",
             "Give an import path that Python finds, such as my_package.MySampler; the command line "
             "also looks at Python files of the folder it is run in",
         ) from error

@@ -141,7 +141,7 @@ def merge_results(
     Merged
         ``new`` and ``total`` cells.
     """
-    stores = [_opened(Path(source)) for source in sources]
+    stores = [_rows_and_plans(Path(source)) for source in sources]
     seen = Store(into, read_only=True).rows() if Path(into).exists() else []
     for rows, _ in stores:
         refuse_conflict(seen, rows)
@@ -151,7 +151,7 @@ def merge_results(
     return Merged(new, len(target.rows(columns=())))
 
 
-def _opened(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     if not is_folder(path):
         store = Store(path, read_only=True)
         for plan in store.plans():
