@@ -205,6 +205,19 @@ def test_keys_do_not_change():
     assert other != first
 
 
+def test_a_parameter_with_another_name_does_not_change_the_draws():
+    """The streams of the presets are those that the committed results were computed with."""
+    paper, place = load_study("paper"), Fold("flags", 1, 0)
+    keys = {name: paper.method(name).family.seed_key for name in ("MLSMOTE", "RHwRSMT", "MLSOL")}
+    assert keys == {"MLSMOTE": 3554389521, "RHwRSMT": 2029311701, "MLSOL": 2957388254}
+    renamed = Method("M", Component("MLSOL", {"other": 1}), stream=keys["MLSOL"])
+    draws = [
+        family_stream(0, place, method.family).integers(2**32)
+        for method in (renamed, paper.method("MLSOL"), replace(renamed, stream=None))
+    ]
+    assert draws[0] == draws[1] != draws[2]
+
+
 def test_groups_of_a_fold_hold_every_cell_once(tiny):
     for by_learner, count in ((False, 4), (True, 8)):
         groups = list(group_by_fold(tiny.cells(), by_learner=by_learner))

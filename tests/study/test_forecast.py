@@ -11,6 +11,7 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
+    TimeLeft,
     all_costs,
     forecast_study,
     load_study,
@@ -84,6 +85,12 @@ def test_time_left_goes_from_workers_to_what_they_do():
     assert time_left(100, work_done=0, elapsed=0, workers=2) == 50
     assert time_left(100, work_done=5000, elapsed=10000, workers=2) == pytest.approx(200, rel=0.02)
     assert time_left(0, work_done=0, elapsed=5, workers=1) == 0
+
+
+def test_time_left_is_of_what_the_store_does_not_have(tiny, tiny_store, tmp_path):
+    assert TimeLeft(tiny, workers=1).seconds(Store(tmp_path / "empty.db")) is None
+    assert TimeLeft(tiny, workers=1).seconds(Store(tiny_store)) == 0
+    assert TimeLeft(replace(tiny, repeats=3), workers=1).seconds(Store(tiny_store)) > 0
 
 
 def test_a_forecast_tries_every_pair_and_writes_nothing(tiny, tmp_path, monkeypatch):

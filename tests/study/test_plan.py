@@ -129,6 +129,8 @@ def test_what_is_neither_preset_nor_file():
         ({"methods": (Method("A", Component("MLkNN")),)}, "fit_resample"),
         ({"methods": (Method("A", n_estimators=0),)}, "at least 1"),
         ({"methods": (Method("A", objective="f2"),)}, "f2"),
+        ({"methods": (Method("A", stream=-1),)}, "stream is -1"),
+        ({"methods": (Method("A", variant="weka"),)}, "weka"),
         ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
         ({"methods": (Method("A", n_estimators=2, bootstrap=1),)}, "bootstrap is 1"),
         (

@@ -14,6 +14,7 @@ from labelance.study._evaluate import TrainingSets, evaluate_cells, family_strea
 from labelance.study._export import Merged, export_results, merge_results
 from labelance.study._forecast import (
     Forecast,
+    TimeLeft,
     all_costs,
     forecast_study,
     measured_costs,
