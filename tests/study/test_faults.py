@@ -201,12 +201,11 @@ def test_ctrl_c_is_nobodys_failure(study_of, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="kills and limits processes")
 def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
-    run_study(
-        study_of("Fine"), tmp_path / "s.db", executor="serial"
-    )  # kernels are compiled, if need be
+    # Kernels are compiled, if need be.
+    run_study(study_of("Fine"), tmp_path / "s.db", executor="serial")
     study = study_of("Fine", "Killed", "Hangs", "Prints", "Leaks")
     # Long enough for an honest cell on a busy machine.
-    outcome = run_study(study, tmp_path / "s.db", n_jobs=2, cell_timeout=30)
+    outcome = run_study(study, tmp_path / "s.db", n_jobs=2, cell_timeout=60)
     assert (outcome.done, outcome.failed, outcome.left) == (7, 3, 0)
     assert guilty(study, tmp_path / "s.db") == ["Hangs", "Killed", "Leaks"]
     table = (
@@ -242,9 +241,8 @@ def test_only_the_guilty_cell_fails_on_a_cluster(study_of, tmp_path):
 def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
     distributed = pytest.importorskip("distributed")
     study = study_of("Hangs")
-    run_study(
-        study_of("Fine"), tmp_path / "s.db", executor="serial"
-    )  # kernels are compiled, if need be
+    # Kernels are compiled, if need be.
+    run_study(study_of("Fine"), tmp_path / "s.db", executor="serial")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
@@ -253,7 +251,7 @@ def test_a_learner_that_hangs_on_a_cluster(study_of, tmp_path):
             tmp_path / "s.db",
             executor="dask",
             address=cluster.scheduler_address,
-            cell_timeout=30,
+            cell_timeout=60,
         )
     assert sorted(statuses(study, tmp_path / "s.db").values()) == ["done", "failed"]
 
