@@ -26,7 +26,7 @@ datasets = [{name = "songs", path = "songs.csv", labels = ["happy", "sad", "calm
 [[learners]]
 name = "kNN"
 class = "MLkNN"
-k = 5
+n_neighbors = 5
 
 [[learners]]
 name = "Centroid"
@@ -132,7 +132,7 @@ def test_a_dry_run_knows_what_is_measured(call, done, plan):
 
 
 def test_failures_are_told_and_tried_again(call, plan):
-    broken = PLAN.replace("k = 5", "k = -5")
+    broken = PLAN.replace("n_neighbors = 5", "n_neighbors = -5")
     plan.write_text(broken)
     options = ("--executor", "serial", "--store", "s.db")
     code, out, err = call("run", plan, *options)
