@@ -12,8 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
 from labelance.datasets import load_dataset
-from labelance.sampling import LPROS, LPRUS, _labelset_random
-from labelance.sampling._labelset_random import labelset_bags, share_out
+from labelance.sampling import LPROS, LPRUS, labelset_bags, share_out
 from labelance.testing import sampler_data
 
 
@@ -48,14 +47,12 @@ def share_out_slowly(sizes, total, above_mean):
 sizes = st.lists(st.one_of(st.integers(1, 4), st.integers(1, 60)), min_size=1, max_size=30)
 
 
-@pytest.mark.parametrize("many_rows", [_labelset_random._MANY_ROWS, 0], ids=["words", "objects"])
+@pytest.mark.parametrize("many_rows", [2_000_000, 0], ids=["words", "objects"])
 @settings(max_examples=150)
 @given(sizes, st.floats(0, 2), st.booleans())
 def test_quotas_equal_the_rule(many_rows, sizes, ratio, above_mean):
     total = int(ratio * sum(sizes))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_labelset_random, "_MANY_ROWS", many_rows)
-        quotas = share_out(np.array(sizes), total, above_mean=above_mean)
+    quotas = share_out(np.array(sizes), total, above_mean=above_mean, many_rows=many_rows)
     bags, counts = share_out_slowly(sizes, total, above_mean)
     assert quotas.bags.tolist() == bags
     assert quotas.counts.tolist() == counts

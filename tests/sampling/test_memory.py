@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
 from labelance._memory import available_memory, bytes_per_row
@@ -43,13 +44,19 @@ def test_lpros_is_done_at_the_mean_whatever_is_asked_for():
     np.testing.assert_array_equal(much.fit_resample(X, Y)[1], more.fit_resample(X, Y)[1])
 
 
-def test_no_neighbor_is_looked_for_before(monkeypatch):
-    def search(*args):
+class NoSearch(NearestNeighbors):
+    """Fails where neighbors are asked for."""
+
+    def kneighbors(self, *args, **options):
         raise AssertionError("searched")
 
-    monkeypatch.setattr(sampling.MLSOL, "_neighborhood", search)
+
+def test_no_neighbor_is_looked_for_before():
+    sampler = sampling.MLSOL(k_neighbors=NoSearch(n_neighbors=6))
+    with pytest.raises(AssertionError, match="searched"):
+        sampler.fit_resample(*sampler_data())
     with pytest.raises(TooManyRowsError):
-        sampling.MLSOL(sampling_ratio=1e12).fit_resample(*sampler_data())
+        sampler.set_params(sampling_ratio=1e12).fit_resample(*sampler_data())
 
 
 @pytest.mark.parametrize("make", [datasets.make_multilabel_imbalanced, datasets.make_figure1])

@@ -11,8 +11,7 @@ from labelance.datasets import load_dataset
 from labelance.exceptions import InputError
 from labelance.imbalance import irlbl_against_mean, label_counts
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLeNN
-from labelance.sampling._cleaning import label_distances
+from labelance.sampling import MLeNN, label_distances
 from labelance.testing import sampler_data
 
 

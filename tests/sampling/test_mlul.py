@@ -12,8 +12,7 @@ from scipy.stats import chisquare
 from labelance.exceptions import ConstantLabelWarning, NothingToSampleError
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLUL
-from labelance.sampling._mlul import draw_kept, influences, worth
+from labelance.sampling import MLUL, draw_rows_to_keep, influences, worth
 from labelance.testing import sampler_data
 
 # Worked example L of the specification: one feature, five labels.
@@ -125,7 +124,7 @@ def chance_of_keeping(v, rows):
     return chance
 
 
-@pytest.mark.parametrize("draw", [draw_kept, keep_slowly])
+@pytest.mark.parametrize("draw", [draw_rows_to_keep, keep_slowly])
 def test_sets_are_kept_as_often_as_the_sequential_draw_says(draw):
     v = np.array([0.3, 1.0, 0.0, 2.0, 0.5, 1.2])
     rng = np.random.default_rng(0)
@@ -144,10 +143,10 @@ def test_rows_of_no_worth_are_deleted_first():
     v = np.array([0, 2.0, 0, 1, 0, 3])
     rng = np.random.default_rng(0)
     for n_kept in (1, 2, 3):
-        assert set(draw_kept(v, n_kept, rng)) <= {1, 3, 5}
+        assert set(draw_rows_to_keep(v, n_kept, rng)) <= {1, 3, 5}
     for n_kept in (4, 5):
-        assert set(draw_kept(v, n_kept, rng)) > {1, 3, 5}
-    stayed = np.bincount(np.ravel([draw_kept(v, 4, rng) for _ in range(3_000)]))[[0, 2, 4]]
+        assert set(draw_rows_to_keep(v, n_kept, rng)) > {1, 3, 5}
+    stayed = np.bincount(np.ravel([draw_rows_to_keep(v, 4, rng) for _ in range(3_000)]))[[0, 2, 4]]
     assert chisquare(stayed).pvalue > 1e-4
 
 

@@ -9,19 +9,24 @@ from labelance.sampling._base import (
     SamplerTraits,
     all_samplers,
 )
-from labelance.sampling._cleaning import MLTL, MLeNN
+from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
-from labelance.sampling._labelset_random import LPROS, LPRUS
-from labelance.sampling._mlrknnos import MLRkNNOS
+from labelance.sampling._labelset_random import LPROS, LPRUS, labelset_bags, share_out
+from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
-from labelance.sampling._mlsol import MLSOL
-from labelance.sampling._mlul import MLUL
+from labelance.sampling._mlsol import MLSOL, assign_labels, positions
+from labelance.sampling._mlul import MLUL, draw_rows_to_keep, influences, worth
 from labelance.sampling._random import MLROS, MLRUS
 from labelance.sampling._remedial import REMEDIAL, RemedialHwR, RHwHUS, RHwROS, RHwRSMT
-from labelance.sampling._strategy import rows_to_sample
+from labelance.sampling._strategy import (
+    every_label,
+    minority_counts,
+    resolve_strategy,
+    rows_to_sample,
+)
 from labelance.sampling._weights import WeightedIndexSampler, label_weights, sample_weights
 
-# What is not listed is for our own packages.
+# What is not listed is for our own packages and tests: it takes clean values and checks nothing.
 __all__ = [
     "LPROS",
     "LPRUS",

@@ -77,7 +77,9 @@ def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
     return LabelsetBags(rows, np.append(np.flatnonzero(opens), len(rows)))
 
 
-def share_out(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
+def share_out(
+    sizes: np.ndarray, total: int, *, above_mean: bool, many_rows: int = _MANY_ROWS
+) -> Quotas:
     """Share ``total`` rows out among the bags above the mean size, or those below it.
 
     A bag wants an even share of what is left for it and the bags after it, and takes at most
@@ -95,13 +97,15 @@ def share_out(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
         How many rows to share out. Some are left over if all bags reach the mean before.
     above_mean : bool
         Which bags take part.
+    many_rows : int
+        From this many rows on, sums may not fit into machine words.
     """
     n, n_bags = int(sizes.sum()), len(sizes)
     total = min(total, n)  # bags never take as many before all are at the mean
     room = (sizes * n_bags - n) * (1 if above_mean else -1)
     bags = np.argsort(room, kind="stable")
     bags = bags[np.searchsorted(room[bags], 1) :]
-    room = _exact(room[bags], n)
+    room = _exact(room[bags], n < many_rows)
     reached = np.cumsum(room)
     before = reached - room
     n_left = np.arange(len(bags), 0, -1)
@@ -110,14 +114,14 @@ def share_out(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
     taken = reached // n_bags
     if first < len(bags):
         left, sharing = total * n_bags - before[first], int(n_left[first])
-        step = _exact(np.arange(1, sharing + 1), n)
+        step = _exact(np.arange(1, sharing + 1), n < many_rows)
         taken[first:] = (before[first] * sharing + step * left) // (n_bags * sharing)
     return Quotas(bags, np.diff(taken, prepend=0).astype(np.int64))
 
 
-def _exact(values: np.ndarray, n: int) -> np.ndarray:
+def _exact(values: np.ndarray, fits: bool) -> np.ndarray:
     """Return integers that n³ fits into: machine words, or Python's own for very many rows."""
-    return values.astype(np.int64 if n < _MANY_ROWS else object)
+    return values.astype(np.int64 if fits else object)
 
 
 def _first_labels(Y: sp.csr_array) -> np.ndarray:

@@ -182,7 +182,7 @@ class MLUL(NeighborSampler):
 
     def _draw(self, data: Data, plan: MLULPlan, rng: np.random.Generator) -> Draw:
         n = data.n_samples
-        kept = draw_kept(plan.v, n - rows_to_sample(n, self.sampling_ratio), rng)
+        kept = draw_rows_to_keep(plan.v, n - rows_to_sample(n, self.sampling_ratio), rng)
         return Draw(rows=kept, provenance={"sample_indices_": kept})
 
 
@@ -216,7 +216,7 @@ def worth(w: np.ndarray, u: np.ndarray) -> np.ndarray:
     return v
 
 
-def draw_kept(v: np.ndarray, n_kept: int, rng: np.random.Generator) -> np.ndarray:
+def draw_rows_to_keep(v: np.ndarray, n_kept: int, rng: np.random.Generator) -> np.ndarray:
     """Draw rows one at a time without replacement, each in proportion to v; in row order.
 
     Let row i arrive after a time E_i / v_i, with E_i exponential of rate 1. Then its time is
