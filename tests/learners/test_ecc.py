@@ -122,7 +122,7 @@ def test_one_chain_equals_scikit_learns(small):
     labels = sp.csr_array(Y.astype(np.int8))
     trainer = CloneTrainer(linear, Rows(X, X), clean=True)
     chains = fit_clone_chains(trainer, labels, [plan], features="true", n_jobs=None)
-    scores = chains.add_up(Rows(new, new), votes=False, n_jobs=None)
+    scores = chains.aggregate(Rows(new, new), votes=False, n_jobs=None)
     np.testing.assert_allclose(scores, chain.predict_proba(new), rtol=0, atol=1e-12)
 
 

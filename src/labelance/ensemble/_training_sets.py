@@ -97,12 +97,12 @@ class ForeignSampler:
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         sampler = set_random_states(clone(self.sampler), rng)
         X, Y = sampler.fit_resample(self.X, self.Y)
-        n, told = self.Y.shape[0], {}
+        n, provenance = self.Y.shape[0], {}
         left_out = np.empty(0, dtype=np.int64)
         if hasattr(sampler, "sample_indices_"):
-            told = {"sample_indices_": sampler.sample_indices_}
+            provenance = {"sample_indices_": sampler.sample_indices_}
             left_out = np.setdiff1d(range(n), sampler.sample_indices_)
-        return TrainingSet(X, Y, left_out, _inherit(self.weight, told, Y.shape[0], sampler))
+        return TrainingSet(X, Y, left_out, _inherit(self.weight, provenance, Y.shape[0], sampler))
 
 
 class Bootstrap:

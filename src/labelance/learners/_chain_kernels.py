@@ -145,7 +145,7 @@ class Nodes(NamedTuple):
     share: NDArray[np.float64]  # probability of presence
 
 
-class Walk:
+class LinkPredictor:
     """Trees of links, ready to be asked about rows of X.
 
     Parameters
@@ -181,7 +181,7 @@ class Walk:
             stop = min(n, start + step)
             yield start, stop, X[start:stop]
 
-    def ask(
+    def predict(
         self, rows: Any, links: Links, decisions: NDArray[np.int8], votes: bool, out: NDArray
     ) -> None:
         """Ask links about a block of rows: note their decisions, and add them up by label.
@@ -194,11 +194,11 @@ class Walk:
         nominal = np.flatnonzero(self.n_categories)
         codes, counts = columns[nominal], self.n_categories[nominal, None]
         columns[nominal] = np.where((codes >= 0) & (codes < counts), codes, np.nan)
-        ask_links(columns, self.nodes, links, decisions, votes, out)
+        predict_links(columns, self.nodes, links, decisions, votes, out)
 
 
 @kernel
-def ask_links(
+def predict_links(
     X: NDArray, nodes: Nodes, links: Links, decisions: NDArray, votes: bool, out: NDArray
 ) -> None:
     """Send every row down the tree of every link; X is laid out column by column."""

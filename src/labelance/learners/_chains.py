@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance.learners._chain_kernels import Links, Walk, stack_links
+from labelance.learners._chain_kernels import LinkPredictor, Links, stack_links
 from labelance.learners._reduction import (
     CloneModels,
     CloneTrainer,
@@ -51,10 +51,10 @@ class Chains(Protocol):
     def take(self, c: int) -> Chains:
         """Return chain c alone."""
 
-    def add_up(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
-        """Return, for every row and label, the sum of what the chains say.
+    def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
+        """Return the sum of the scores of all chains for every row and label.
 
-        A chain says the probability of the label, or with ``votes`` its 0/1 decision. Links
+        A chain gives the probability of the label, or with ``votes`` its 0/1 decision. Links
         get the decisions of the links before them.
         """
 
@@ -137,13 +137,13 @@ class CloneChains:
         """Return chain c alone."""
         return CloneChains([self.chains[c]], self.n_labels)
 
-    def add_up(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
+    def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
         """Ask the chains in parallel, and add up in order, whatever ``n_jobs`` is."""
-        said = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(_ask_chain)(chain, rows.clean, votes, self.n_labels) for chain in self.chains
+        scores = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_chain_scores)(chain, rows.clean, votes, self.n_labels) for chain in self.chains
         )
         total = np.zeros((rows.clean.shape[0], self.n_labels))
-        for part in said:
+        for part in scores:
             total += part
         return total
 
@@ -167,32 +167,34 @@ def fit_clone_chains(
 
 
 def _fit_chain(
-    whole: CloneTrainer, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
+    trainer: CloneTrainer, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
 ) -> Chain:
-    X, labels, models = whole.rows.clean, Labels(Y), []
+    X, labels, models = trainer.rows.clean, Labels(Y), []
     before = np.empty(Y.shape, dtype=np.int8)
     for t, label in enumerate(plan.labels):
         present, wide = labels[label], _append(X, before, plan.labels[:t])
         rows = plan.draw_rows(present)
-        estimator = _declare(whole.estimator, X.shape[1], t)
-        trainer = CloneTrainer(estimator, Rows(wide, wide), clean=True, weight=whole.weight)
-        link = trainer.fit(subset_problems([rows], [present[rows]], 2), rng=plan.rng)
-        before[:, label] = present if features == "true" else _decide(_ask(link[0], wide))
+        estimator = _declare(trainer.estimator, X.shape[1], t)
+        of_link = CloneTrainer(estimator, Rows(wide, wide), clean=True, weight=trainer.weight)
+        link = of_link.fit(subset_problems([rows], [present[rows]], 2), rng=plan.rng)
+        before[:, label] = (
+            present if features == "true" else _decide(_class_probabilities(link[0], wide))
+        )
         models.append(link[0])
     return Chain(plan.labels, models)
 
 
-def _ask_chain(chain: Chain, X: Any, votes: bool, n_labels: int) -> Floats:
+def _chain_scores(chain: Chain, X: Any, votes: bool, n_labels: int) -> Floats:
     before = np.empty((X.shape[0], n_labels), dtype=np.int8)
-    said = np.zeros(before.shape)
+    scores = np.zeros(before.shape)
     for t, (label, model) in enumerate(zip(*chain)):
-        shares = _ask(model, _append(X, before, chain.labels[:t]))
+        shares = _class_probabilities(model, _append(X, before, chain.labels[:t]))
         before[:, label] = _decide(shares)
-        said[:, label] = before[:, label] if votes else shares[:, 1]
-    return said
+        scores[:, label] = before[:, label] if votes else shares[:, 1]
+    return scores
 
 
-def _ask(model: Any, X: Any) -> Floats:
+def _class_probabilities(model: Any, X: Any) -> Floats:
     """Return the probabilities of absence and presence."""
     alone = CloneModels([model], np.array([2], dtype=np.int32), clean=True)
     return alone.aggregate(Rows(X, X), _BOTH_CLASSES)
@@ -258,20 +260,20 @@ class TreeChains:
         start = self.start[c : c + 2] - self.start[c]
         return replace(self, start=start, tree=self.tree[links], label=self.label[links])
 
-    def add_up(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
+    def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
         """Ask all links of all chains in one compiled pass through the rows."""
         links = Links(self.tree, self.label, np.zeros_like(self.tree))
-        walk = Walk(self.forest, self.n_features)
+        predictor = LinkPredictor(self.forest, self.n_features)
         total = np.zeros((rows.clean.shape[0], self.n_labels))
         Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(walk.ask)(
+            delayed(predictor.predict)(
                 block,
                 links,
                 np.empty((stop - start, self.n_labels), dtype=np.int8),
                 votes,
                 total[start:stop],
             )
-            for start, stop, block in walk.blocks(rows.clean)
+            for start, stop, block in predictor.blocks(rows.clean)
         )
         return total
 
@@ -369,9 +371,9 @@ def _grow_links(
 
 def _note_decisions(forest: Forest, X: Any, links: Links, before: NDArray[np.int8]) -> None:
     """Write down what some links decide about every row."""
-    walk = Walk(forest, X.shape[1])
-    for start, stop, block in walk.blocks(X):
-        walk.ask(block, links, before[start:stop], False, np.empty((stop - start, 0)))
+    predictor = LinkPredictor(forest, X.shape[1])
+    for start, stop, block in predictor.blocks(X):
+        predictor.predict(block, links, before[start:stop], False, np.empty((stop - start, 0)))
 
 
 def _join(forests: list[Forest]) -> Forest:

@@ -160,18 +160,18 @@ class ECC(LearnerWithEstimator):
         for c, bag in enumerate(bags):
             left_out = np.setdiff1d(np.arange(n), bag)
             if len(left_out):
-                total[left_out] += self._ask(self.estimators_.take(c), rows.take(left_out))
+                total[left_out] += self._aggregate(self.estimators_.take(c), rows.take(left_out))
                 voters[left_out] += 1
         scored = np.flatnonzero(voters)
         if len(scored) == 0:
             return np.arange(n), self._scores(data.X, X)
         return scored, total[scored] / voters[scored, None]
 
-    def _ask(self, chains: Any, rows: Rows) -> Floats:
-        return chains.add_up(rows, votes=self.use_votes, n_jobs=self.n_jobs)
+    def _aggregate(self, chains: Any, rows: Rows) -> Floats:
+        return chains.aggregate(rows, votes=self.use_votes, n_jobs=self.n_jobs)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self._ask(self.estimators_, Rows(clean, X)) / len(self.estimators_)
+        return self._aggregate(self.estimators_, Rows(clean, X)) / len(self.estimators_)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return (self._scores(clean, X) >= self.threshold_).astype(np.int64)

@@ -150,7 +150,7 @@ class ECCRU(LearnerWithThresholds):
         return plans
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.estimators_.add_up(Rows(clean, X), votes=False, n_jobs=self.n_jobs)
+        total = self.estimators_.aggregate(Rows(clean, X), votes=False, n_jobs=self.n_jobs)
         return total / self.chain_counts_
 
 
@@ -356,11 +356,11 @@ def share_chains(minority: Ints, c: int, theta_min: float, theta_max: float) -> 
     wanted = np.full(len(minority), c)
     if known.any():
         fair = minority[known].mean() / minority[known]
-        fewest, most = _whole(c * np.array([theta_min, theta_max]))
-        wanted[known] = np.clip(_whole(c * fair), max(1, fewest), most)
+        fewest, most = _floor(c * np.array([theta_min, theta_max]))
+        wanted[known] = np.clip(_floor(c * fair), max(1, fewest), most)
     return wanted
 
 
-def _whole(numbers: NDArray[np.float64]) -> Ints:
+def _floor(numbers: NDArray[np.float64]) -> Ints:
     """Cut off the fractions of products; what is 29 but for rounding stays 29."""
     return np.floor(np.round(numbers, 9)).astype(np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+_LARGEST = 1e150  # of the numbers in X: the square of one, times any number of rows, is finite
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a node may do."""
@@ -51,6 +54,16 @@ class Split:
     goes_right: NDArray[np.bool_]
 
 
+class Nodes(NamedTuple):
+    """Nodes as compiled code takes them; see :class:`Forest`."""
+
+    children: Ints
+    thresholds: Floats
+    starts: Ints
+    features: Ints
+    coefficients: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees in flat arrays; a place is a node if it is at least 0, and else the leaf ~place."""
@@ -65,17 +78,10 @@ class Forest:
 
     def leaves_of(self, X: Any) -> Ints:
         """Return the leaf of every row in every tree."""
-        trees = (
-            self.roots,
-            self.children,
-            self.thresholds,
-            self.starts,
-            self.features,
-            self.coefficients,
-        )
+        nodes = Nodes(self.children, self.thresholds, self.starts, self.features, self.coefficients)
         if sp.issparse(X):
-            return _walk_sparse(X.data, X.indices, X.indptr, X.shape[1], *trees)
-        return _walk_dense(X, *trees)
+            return _apply_sparse(X.data, X.indices, X.indptr, X.shape[1], self.roots, nodes)
+        return _apply_dense(X, self.roots, nodes)
 
     def scores(self, X: Any) -> Floats:
         """Return the mean of the label vectors of the leaves, (n, q)."""
@@ -216,15 +222,9 @@ def _leaf(
 
 
 @kernel
-def _walk_dense(
-    X: Floats,
-    roots: Ints,
-    children: Ints,
-    thresholds: Floats,
-    starts: Ints,
-    features: Ints,
-    coefficients: Floats,
-) -> Ints:
+def _apply_dense(X: Floats, roots: Ints, nodes: Nodes) -> Ints:
+    # Single arrays, since a record of arrays costs reference counting in every call.
+    children, thresholds, starts, features, coefficients = nodes
     leaf = np.empty((X.shape[0], len(roots)), dtype=np.int64)
     for i in range(X.shape[0]):
         for t in range(len(roots)):
@@ -233,18 +233,15 @@ def _walk_dense(
 
 
 @kernel
-def _walk_sparse(
+def _apply_sparse(
     data: Floats,
     indices: NDArray[np.int32],
     indptr: NDArray[np.int32],
     d: int,
     roots: Ints,
-    children: Ints,
-    thresholds: Floats,
-    starts: Ints,
-    features: Ints,
-    coefficients: Floats,
+    nodes: Nodes,
 ) -> Ints:
+    children, thresholds, starts, features, coefficients = nodes
     n = len(indptr) - 1
     leaf = np.empty((n, len(roots)), dtype=np.int64)
     values = np.zeros(d, dtype=data.dtype)  # one row at a time
@@ -257,9 +254,6 @@ def _walk_sparse(
             )
         values[here] = 0
     return leaf
-
-
-_LARGEST = 1e150  # of the numbers in X: the square of one, times any number of rows, is finite
 
 
 class SOSHF(BaseMultiLabelClassifier):
