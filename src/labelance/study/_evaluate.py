@@ -6,8 +6,8 @@ import inspect
 import sys
 import traceback
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance.ensemble import EMLS, LabelThresholds, Source, TrainingSet, make_source
+from labelance.ensemble import (
+    EMLS,
+    LabelThresholds,
+    Source,
+    TrainingSet,
+    make_source,
+    staged_mean,
+)
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
 from labelance.sampling import BaseMultiLabelSampler
@@ -138,16 +145,17 @@ def _evaluate_members(
 ) -> Evaluation:
     """Return what the first members say together, by the rule of a method.
 
-    The mean and the cut are those of EMLS, which a test compares with. EMLS itself is not
-    called, since members fitted once serve all methods of their family.
+    The mean is that of EMLS, and a test compares all of it with EMLS. The class itself is not
+    called: members fitted once serve all methods of their family, each with its own cost, and
+    share the neighbors of the fold.
     """
     members, finding = members[: method.n_estimators], Cost()
-    scores = _mean([member.scores for member in members])
+    scores = _mean(member.scores for member in members)
     if method.objective is not None:
         with finding.spent():
             thresholds = best_thresholds(
                 fold.Y,
-                _mean([member.train_scores for member in members]),
+                _mean(member.train_scores for member in members),
                 objective=method.objective,
                 search=method.threshold_search,
                 variant=method.variant,
@@ -226,8 +234,9 @@ def labels_for(member: Any, Y: Any) -> Any:
     return Y.toarray() if sp.issparse(Y) and not ours else Y
 
 
-def _mean(scores: list[Any]) -> np.ndarray:
-    return scores[0] if len(scores) == 1 else sum(scores[1:], scores[0]) / len(scores)
+def _mean(scores: Iterable[Any]) -> np.ndarray:
+    """Return the mean of members' scores, as EMLS takes it."""
+    return deque(staged_mean(scores), 1)[0]
 
 
 Row = dict[str, Any]
