@@ -13,12 +13,13 @@ References
 """
 
 from labelance.study.statistics._compare import Comparison, compare
-from labelance.study.statistics._corrections import bergmann_hommel, holm, shaffer
+from labelance.study.statistics._corrections import MOST_METHODS, bergmann_hommel, holm, shaffer
 from labelance.study.statistics._critical_difference import cliques, critical_difference
 from labelance.study.statistics._effects import EffectSizes, effect_sizes
 from labelance.study.statistics._ranks import Friedman, average_ranks, friedman
 from labelance.study.statistics._wilcoxon import signed_rank_sums, wilcoxon_matrix
 
+# What is not listed is for our own packages.
 __all__ = [
     "Comparison",
     "EffectSizes",
