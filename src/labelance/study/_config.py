@@ -229,6 +229,7 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
     [[methods]]
     name = "MLSOL"
     sampler = {class = "MLSOL", k_neighbors = 5, sampling_ratio = 0.3, ...}
+    stream = 2957388254
     <BLANKLINE>
     """
     plan = plan_of(study)
