@@ -31,7 +31,7 @@ myst_heading_anchors = 3
 
 # Reference ----------------------------------------------------------------------------------
 autosummary_generate = True
-autosummary_ignore_module_all = False  # a room's __all__ is its page
+autosummary_ignore_module_all = False  # a package's __all__ is its page
 autosummary_imported_members = True
 autodoc_typehints = "none"  # numpydoc's Parameters section says it in words
 autodoc_member_order = "bysource"

@@ -15,10 +15,10 @@ label.
 
 from labelance.datasets import make_figure1
 
-X, Y = make_figure1("b", n_samples=400, random_state=0)
-X_new, Y_new = make_figure1("b", n_samples=4000, random_state=1)
+X, y = make_figure1("b", n_samples=400, random_state=0)
+X_new, y_new = make_figure1("b", n_samples=4000, random_state=1)
 BORDERLESS = 1
-print("points with each label:", Y.sum(axis=0))
+print("points with each label:", y.sum(axis=0))
 
 # %%
 # Three ways for each learner. Every member of an ensemble is a learner after one draw.
@@ -31,8 +31,8 @@ from labelance.metrics import macro_auc_roc, macro_f1
 
 
 def fit_three_ways(learner):
-    alone = clone(learner).fit(X, Y)
-    ensemble = EMLSOL(learner, random_state=0).fit(X, Y)
+    alone = clone(learner).fit(X, y)
+    ensemble = EMLSOL(learner, random_state=0).fit(X, y)
     return {"no sampling": alone, "MLSOL": ensemble.estimators_[0], "EMLSOL": ensemble}
 
 
@@ -43,8 +43,8 @@ fitted = {
 print(f"{'':<30}{'macro F':>8}{'AUC-ROC':>9}")
 for learner, ways in fitted.items():
     for way, model in ways.items():
-        f = macro_f1(Y_new, model.predict(X_new))
-        area = macro_auc_roc(Y_new, model.predict_proba(X_new))
+        f = macro_f1(y_new, model.predict(X_new))
+        area = macro_auc_roc(y_new, model.predict_proba(X_new))
         print(f"{learner + ', ' + way:<30}{f:8.3f}{area:9.3f}")
 
 # %%
@@ -66,7 +66,7 @@ def draw(ax, model):
     ax.pcolormesh(xs, ys, scores, cmap="Blues", vmin=0, vmax=1, rasterized=True)
     if labels.any():
         ax.contour(xs, ys, labels, levels=[0.5], colors="#1A1A1A", linewidths=0.9)
-    has = Y[:, BORDERLESS] == 1
+    has = y[:, BORDERLESS] == 1
     ax.scatter(*X[~has].T, s=2, color="#999999", linewidth=0)
     ax.scatter(*X[has].T, s=14, color="#D55E00", edgecolor="white", linewidth=0.4)
     ax.set(xticks=[], yticks=[], aspect="equal", xlim=xs[[0, -1]], ylim=ys[[0, -1]])
@@ -77,7 +77,7 @@ fig, axes = plt.subplots(2, 3, figsize=(9.6, 6.4), layout="constrained")
 for row, (learner, ways) in zip(axes, fitted.items()):
     for ax, (way, model) in zip(row, ways.items()):
         draw(ax, model)
-        f = macro_f1(Y_new, model.predict(X_new), average=None)[BORDERLESS]
+        f = macro_f1(y_new, model.predict(X_new), average=None)[BORDERLESS]
         ax.set_title(f"{way}, F {f:.2f}", loc="left", fontsize=10)
     row[0].set_ylabel(learner)
 plt.show()

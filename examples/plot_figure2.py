@@ -25,9 +25,9 @@ for row in figure.references:
 from labelance.sampling import MLSMOTE
 
 sampler = MLSMOTE(random_state=0)
-X_new, Y_new = sampler.fit_resample(figure.X, figure.Y)
+X_new, y_new = sampler.fit_resample(figure.X, figure.Y)
 of_seed = sampler.seed_indices_ == figure.seed
-print("MLSMOTE:", Y_new[len(figure.Y) :][of_seed].tolist())
+print("MLSMOTE:", y_new[len(figure.Y) :][of_seed].tolist())
 
 # %%
 # MLSOL asks the place: closer to a neighbor, a synthetic row takes that neighbor's labels. To see
@@ -38,13 +38,13 @@ import numpy as np
 from labelance import MLSOL
 
 sampler = MLSOL(n_samples=20_000, interpolation="line", random_state=0)
-X_new, Y_new = sampler.fit_resample(figure.X, figure.Y)
-X_new, Y_new = X_new[len(figure.X) :], Y_new[len(figure.Y) :]
+X_new, y_new = sampler.fit_resample(figure.X, figure.Y)
+X_new, y_new = X_new[len(figure.X) :], y_new[len(figure.Y) :]
 at_place = []
 for place, towards in zip(figure.candidates, figure.candidate_references):
     pair = (sampler.seed_indices_ == figure.seed) & (sampler.reference_indices_ == towards)
     nearest = np.linalg.norm(X_new[pair] - place, axis=1).argmin()
-    at_place.append(Y_new[pair][nearest].tolist())
+    at_place.append(y_new[pair][nearest].tolist())
 for number, labels in enumerate(at_place, start=1):
     print(f"MLSOL at c{number}:", labels)
 

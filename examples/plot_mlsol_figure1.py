@@ -17,10 +17,10 @@ surroundings supports.
 
 from labelance.datasets import make_figure1
 
-X_easy, Y_easy = make_figure1("a", random_state=0)
-X, Y = make_figure1("b", random_state=0)
-print("points with each label, easy:", Y_easy.sum(axis=0))
-print("points with each label, hard:", Y.sum(axis=0))
+X_easy, y_easy = make_figure1("a", random_state=0)
+X, y = make_figure1("b", random_state=0)
+print("points with each label, easy:", y_easy.sum(axis=0))
+print("points with each label, hard:", y.sum(axis=0))
 
 # %%
 # In the easy one no rare label has a neighbor of the other class. There is nothing that
@@ -31,7 +31,7 @@ from labelance.exceptions import NothingToSampleError
 
 sampler = MLSOL(sampling_ratio=0.3, k_neighbors=5, random_state=0)
 try:
-    sampler.fit_resample(X_easy, Y_easy)
+    sampler.fit_resample(X_easy, y_easy)
 except NothingToSampleError as error:
     print(error)
 
@@ -42,9 +42,9 @@ except NothingToSampleError as error:
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
 
-weights = local_distribution(Y, find_neighbors(X, 5)).weights
-X_more, Y_more = sampler.fit_resample(X, Y)
-X_new, Y_new = X_more[len(X) :], Y_more[len(Y) :]
+weights = local_distribution(y, find_neighbors(X, 5)).weights
+X_more, y_more = sampler.fit_resample(X, y)
+X_new, y_new = X_more[len(X) :], y_more[len(y) :]
 
 # %%
 # The pictures draw a point as its labels say: shape, border and color. In the last one the
@@ -68,10 +68,10 @@ def style(triangle, borderless, red):
     }
 
 
-def draw_points(ax, X, Y, *, size=26, alpha=1.0):
+def draw_points(ax, X, y, *, size=26, alpha=1.0):
     """Draw every combination of labels in its own style."""
     for labels in COMBINATIONS:
-        rows = (Y == labels).all(axis=1)
+        rows = (y == labels).all(axis=1)
         if rows.any():
             ax.scatter(*X[rows].T, s=size, alpha=alpha, linewidth=0.7, **style(*labels))
 
@@ -96,15 +96,15 @@ def legend_entry(text, *labels):
 fig, axes = plt.subplots(2, 2, figsize=(7.8, 8.4), layout="constrained")
 (easy, hard), (seeds, new) = axes
 
-draw_points(easy, X_easy, Y_easy)
+draw_points(easy, X_easy, y_easy)
 easy.set_title(f"easy: {len(X_easy)} points, none to add", loc="left")
-draw_points(hard, X, Y)
+draw_points(hard, X, y)
 hard.set_title(f"hard: {len(X)} points", loc="left")
 seeds.scatter(*X.T, s=6, color="#CCCCCC")
 seeds.scatter(*X.T, s=60 * weights / weights.max(), color="#1F5C7A", alpha=0.8, linewidth=0)
 seeds.set_title("hard: the larger, the likelier a seed", loc="left")
-draw_points(new, X, Y, size=16, alpha=0.15)
-draw_points(new, X_new, Y_new)
+draw_points(new, X, y, size=16, alpha=0.15)
+draw_points(new, X_new, y_new)
 new.set_title(f"hard: {len(X_new)} points added by MLSOL", loc="left")
 
 frame_square(easy, X_easy)

@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 n_documents, n_topics = 1500, 12
 
 frequency = np.geomspace(1 / 3, 1 / 50, n_topics)
-Y = (rng.random((n_documents, n_topics)) < frequency).astype(int)
+y = (rng.random((n_documents, n_topics)) < frequency).astype(int)
 
 language = np.array([f"word{i}" for i in range(2000)])
 vocabulary = [rng.choice(language, size=80, replace=False) for _ in range(n_topics)]
@@ -30,8 +30,8 @@ def write(topics, n_words=50):
     return " ".join(rng.choice(sources[rng.integers(len(sources))]) for _ in range(n_words))
 
 
-documents = [write(np.flatnonzero(row)) for row in Y]
-print("documents of each topic:", Y.sum(axis=0).tolist())
+documents = [write(np.flatnonzero(row)) for row in y]
+print("documents of each topic:", y.sum(axis=0).tolist())
 
 # %%
 # Two pipelines that differ by one step.
@@ -66,7 +66,7 @@ scoring = get_joint_scorer("macro_f1", "macro_auc_pr")
 
 print(f"{'':<12} {'macro F':>8} {'macro AUCPR':>12}")
 for name, pipeline in pipelines.items():
-    scores = cross_validate(pipeline, documents, Y, cv=folds, scoring=scoring)
+    scores = cross_validate(pipeline, documents, y, cv=folds, scoring=scoring)
     f1, auc_pr = scores["test_macro_f1"].mean(), scores["test_macro_auc_pr"].mean()
     print(f"{name:<12} {f1:8.3f} {auc_pr:12.3f}")
 
@@ -79,7 +79,7 @@ from sklearn.model_selection import cross_val_predict
 from labelance.metrics import macro_f1
 
 f1_of = {
-    name: macro_f1(Y, cross_val_predict(pipeline, documents, Y, cv=folds), average=None)
+    name: macro_f1(y, cross_val_predict(pipeline, documents, y, cv=folds), average=None)
     for name, pipeline in pipelines.items()
 }
 
@@ -88,7 +88,7 @@ fig, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
 ax.vlines(place, f1_of["no sampling"], f1_of["MLSOL"], color="#BBBBBB", linewidth=2, zorder=1)
 ax.scatter(place, f1_of["no sampling"], s=44, facecolor="white", edgecolor="#1F5C7A", linewidth=1.6)
 ax.scatter(place, f1_of["MLSOL"], s=44, color="#D55E00")
-ax.set_xticks(place, Y.sum(axis=0))
+ax.set_xticks(place, y.sum(axis=0))
 ax.set(xlabel="documents of the topic", ylabel="F of the topic", ylim=(0, 1))
 ax.legend(["change", *f1_of], frameon=False, loc="upper right")
 ax.spines[["top", "right"]].set_visible(False)
