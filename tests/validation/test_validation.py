@@ -189,7 +189,7 @@ def test_different_lengths_are_refused():
         open_both(X, Y[:2])
 
 
-@pytest.mark.parametrize("library", ["torch", "dask", "cupy", "jax", "tensorflow"])
+@pytest.mark.parametrize("library", ["dask", "cupy", "jax", "tensorflow"])
 def test_kinds_that_come_later_say_how_to_convert(library):
     foreign = type("Tensor", (), {"__module__": f"{library}.core"})()
     with pytest.raises(exceptions.ContainerError, match="Convert it first"):

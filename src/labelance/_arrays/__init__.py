@@ -1,4 +1,4 @@
-"""The only code that knows numpy arrays from sparse matrices from data frames.
+"""The only code that knows numpy arrays, sparse matrices, data frames and tensors apart.
 
 Algorithms see a *container*: clean values, column names, and a way to build the same kind
 again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
@@ -15,18 +15,24 @@ from labelance._arrays._sparse import (
     sparse_rows,
     squeeze_runs,
 )
+from labelance._arrays._torch import columns_where, is_tensor, on_device, to_device, to_host
 
 __all__ = [
     "Container",
     "SparseRows",
     "check_compressed",
     "check_structure",
+    "columns_where",
     "has_categories",
     "interpolate_rows",
+    "is_tensor",
     "narrow_indices",
+    "on_device",
     "open_container",
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",
     "take_rows",
+    "to_device",
+    "to_host",
 ]

@@ -1,4 +1,4 @@
-"""New rows between pairs of rows, dense or sparse, with the same random numbers for both.
+"""New rows between pairs of rows, with the same random numbers for any container.
 
 A random number is consumed only for a feature in which seed and reference are both known
 and differ, in column order. So a sparse row costs its non-zeros, not d, and the same seed
@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._sparse import SparseRows, sparse_rows, squeeze_runs
+from labelance._arrays._torch import interpolate_tensor, is_tensor
 from labelance._utils import kernel
 
 # Rows are made in blocks of about this many random numbers. The stream of a Generator does
@@ -51,7 +52,7 @@ def interpolate_rows(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or tensor on a GPU, of shape (n, d)
         Clean rows.
     seeds, references : ndarray of shape (g,)
         Row numbers of the pairs.
@@ -63,6 +64,8 @@ def interpolate_rows(
     line : bool
         One random number for all numeric features of a row, instead of one each.
     """
+    if is_tensor(X):  # without nominal features and missing values: validation saw to that
+        return interpolate_tensor(X, seeds, references, rng, line=line)
     pairs = Pairs(seeds.astype(np.int64), references.astype(np.int64), categorical, line)
     return (_interpolate_sparse if sp.issparse(X) else _interpolate_dense)(X, pairs, rng)
 

@@ -12,11 +12,11 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._dense import DenseContainer
 from labelance._arrays._frame import FrameContainer, is_frame
 from labelance._arrays._sparse import SparseContainer, check_structure
+from labelance._arrays._torch import append_tensor, is_tensor, open_tensor, to_device
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
 _NOT_YET = {
-    "torch": "a torch tensor",
     "cupy": "a CuPy array",
     "jax": "a JAX array",
     "jaxlib": "a JAX array",
@@ -24,7 +24,6 @@ _NOT_YET = {
     "tensorflow": "a TensorFlow tensor",
 }
 _CONVERT = {
-    "torch": "{0}.detach().cpu().numpy()",
     "cupy": "{0}.get()",
     "jax": "numpy.asarray({0})",
     "jaxlib": "numpy.asarray({0})",
@@ -58,6 +57,8 @@ class Container(Protocol):
 
 def open_container(data: Any, role: str) -> Container:
     """Wrap ``data``, called ``role`` ("X" or "Y") in messages, in the container of its kind."""
+    if is_tensor(data):
+        return open_tensor(data, role)
     _refuse_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
@@ -70,7 +71,7 @@ def open_container(data: Any, role: str) -> Container:
 
 
 def take_rows(container: Any, rows: np.ndarray) -> Any:
-    """Return the given rows of an array, sparse matrix, data frame or list, in that order.
+    """Return the given rows of an array, tensor, sparse matrix, data frame or list, in order.
 
     Examples
     --------
@@ -82,6 +83,8 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
         return container.tocsr()[rows].asformat(container.format)
     if isinstance(container, np.ndarray):
         return container[rows]
+    if is_tensor(container):
+        return container[to_device(np.asarray(rows), container)]
     native = nw.from_native(container, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, (nw.DataFrame, nw.Series)):
         return _take_native(container, native, np.asarray(rows))
@@ -95,9 +98,11 @@ def _take_native(container: Any, wrapped: Any, rows: np.ndarray) -> Any:
 
 
 def stack_rows(top: Any, bottom: Any) -> Any:
-    """Put clean rows ``bottom`` under clean rows ``top`` (both arrays, or both CSR)."""
+    """Put clean rows ``bottom`` under clean rows ``top`` (both arrays, CSR or tensors)."""
     if sp.issparse(top):
         return sp.vstack([top, bottom], format="csr")
+    if is_tensor(top):
+        return append_tensor(top, bottom)
     return np.concatenate([top, bottom])
 
 
@@ -105,7 +110,7 @@ def _refuse_foreign(data: Any, role: str) -> None:
     library = type(data).__module__.partition(".")[0]
     if library in _NOT_YET:
         raise ContainerError(
-            f"{role} is a numpy array, a scipy sparse matrix or a data frame",
+            f"{role} is a numpy array, a torch tensor, a scipy sparse matrix or a data frame",
             f"{role} is {_NOT_YET[library]}",
             f"Convert it first: {_CONVERT[library].format(role)}",
         )

@@ -1,7 +1,7 @@
 """Check X and y once, and clean them: nothing behind this checks again.
 
-Inside the library X is a C-contiguous float32 or float64 array, or a sorted CSR array, with
-category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
+Inside the library X is a C-contiguous float32 or float64 array, a sorted CSR array, or a tensor
+on a GPU, with category codes 0, 1, … in nominal columns; Y is a CSR array of int8 ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays import Container, open_container, stack_rows
+from labelance._arrays import (
+    Container,
+    columns_where,
+    is_tensor,
+    on_device,
+    open_container,
+    stack_rows,
+)
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -26,6 +33,7 @@ from labelance._validation._categorical import (
     translate,
 )
 from labelance.exceptions import (
+    ContainerError,
     IndexMismatchWarning,
     InputError,
     LabelFormatError,
@@ -146,15 +154,16 @@ def validate_data(
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
+    X : array, tensor, sparse matrix or data frame of shape (n, d)
         The features.
-    y : array, sparse matrix or data frame of shape (n, q)
+    y : array, tensor, sparse matrix or data frame of shape (n, q)
         The labels, 0 or 1.
     who : str
         Who asks; begins the error messages.
     categorical_features, missing
         As in :func:`validate_features`.
     """
+    refuse_other_places(X, y, "y", who=who)
     features = validate_features(
         X, who=who, categorical_features=categorical_features, missing=missing
     )
@@ -168,6 +177,34 @@ def validate_data(
         )
     _warn_of_shuffled_index(X, y)
     return Data(features, labels)
+
+
+def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
+    """Raise where one of the two is a tensor and the other is none, or is on another device."""
+    if not (is_tensor(X) or is_tensor(other)) or other is None:
+        return
+    ours, theirs = _place(X), _place(other)
+    if ours != theirs:
+        raise ContainerError(
+            f"{who} needs X and {role} as tensors on the same device, or neither as a tensor",
+            f"X is {ours} and {role} is {theirs}",
+            f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
+            "tensor X, and .cpu().numpy() makes an array of a tensor",
+        )
+
+
+def _place(data: Any) -> str:
+    return f"a tensor on {data.device}" if is_tensor(data) else f"a {type(data).__name__}"
+
+
+def refuse_device(X: Any, *, who: str) -> None:
+    """Raise for a tensor on a GPU, where ``who`` works in the computer's own memory alone."""
+    if on_device(X):
+        raise ContainerError(
+            f"{who} works on rows in the computer's own memory",
+            f"X is on {X.device}",
+            "Copy it there: X.cpu()",
+        )
 
 
 def _warn_of_shuffled_index(X: Any, y: Any) -> None:
@@ -208,7 +245,13 @@ def validate_features(
     categorical = container.nominal | categorical_mask(categorical_features, container)
     values = container.values()
     _refuse_infinite(values, container.names, who)
-    if missing == "error":
+    if on_device(values) and categorical.any():
+        raise ContainerError(
+            f"{who} takes nominal features (categorical_features) in the computer's own memory",
+            f"X is on {values.device}",
+            "Copy it there, X.cpu(), or encode the categories as numbers",
+        )
+    if missing == "error" or (missing == "distance" and on_device(values)):
         _refuse_missing(values, container.names, who)
     values, decoders = encode(values, categorical & ~container.nominal)
     return Features(values, categorical, container.names, container, decoders)
@@ -358,7 +401,7 @@ def _kind_of(Y: Any) -> str:
     """Return scikit-learn's word for a flat target, where it has one."""
     try:
         return f" and is {type_of_target(Y)}"
-    except ValueError:  # missing values
+    except (TypeError, ValueError):  # missing values, or a tensor on a GPU
         return ""
 
 
@@ -370,6 +413,8 @@ def _is_flat(Y: Any) -> bool:
 
 def _columns_where(values: Any, test: Any) -> np.ndarray:
     """Return the columns with a cell for which ``test`` is true; fast when there is none."""
+    if on_device(values):
+        return columns_where(values, test.__name__)
     stored = values.data if sp.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(stored.sum(dtype=np.float64)):
@@ -396,7 +441,7 @@ def _refuse_missing(values: Any, names: tuple[Any, ...] | None, who: str) -> Non
             f"{who} needs known values in X",
             f"X has missing values (NaN) in columns {name_columns(columns, names)}",
             "Fill them (sklearn.impute.SimpleImputer), drop these rows, or pass "
-            'missing="distance" where the method has that parameter',
+            'missing="distance" where the method has that parameter and X is not on a GPU',
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._arrays import Container, open_container
+from labelance._arrays import Container, on_device, open_container, to_host
 from labelance._validation._data import Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -75,6 +75,8 @@ def _open_scores(scores: Any, *, who: str) -> Container:
             "Use labelance.metrics.label_scores(estimator, X), "
             "or np.column_stack([p[:, 1] for p in scores])",
         )
+    if on_device(scores):
+        scores = to_host(scores)  # measures are numbers for people: they are made on the CPU
     return open_container(scores, "the scores")
 
 

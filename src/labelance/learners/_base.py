@@ -19,6 +19,7 @@ from labelance._arrays import take_rows
 from labelance._validation import (
     CategoricalFeatures,
     Data,
+    refuse_device,
     validate_data,
     validate_like,
     validate_weights,
@@ -59,6 +60,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _open_training(self, X: Any, y: Any) -> Data:
         """Validate training rows, and set what is known of them."""
+        refuse_device(X, who=type(self).__name__)
         data = validate_data(
             X,
             y,
@@ -121,6 +123,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
+        refuse_device(X, who=type(self).__name__)
         clean = validate_like(X, self._schema, who=type(self).__name__)
         sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean

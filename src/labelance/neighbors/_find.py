@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from labelance._arrays import on_device
 from labelance._validation import (
     CategoricalFeatures,
     Features,
+    refuse_other_places,
     validate_features,
     validate_like,
 )
@@ -22,6 +24,7 @@ from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._sparse import search_sparse
+from labelance.neighbors._torch import search_tensors
 
 _WHO = "find_neighbors"
 
@@ -50,8 +53,8 @@ def find_neighbors(
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
-        The rows that are searched.
+    X : array, tensor, sparse matrix or data frame of shape (n, d)
+        The rows that are searched. A tensor on a GPU is searched there.
     k : int
         How many neighbors; smaller than the number of rows.
     metric : str or callable, default="euclidean"
@@ -70,7 +73,7 @@ def find_neighbors(
     among : array of row numbers, optional
         Search for the neighbors of these rows inside these rows only (a bag). The result has
         one line for each of them; ``indices`` are row numbers of X.
-    queries : array, sparse matrix or data frame of shape (m, d), optional
+    queries : array, tensor, sparse matrix or data frame of shape (m, d), optional
         Search for the neighbors of these rows among the rows of X; nothing is left out. A
         category that X does not have differs from all of its categories.
     n_jobs : int, optional
@@ -108,6 +111,7 @@ def find_neighbors(
     array([[1.]])
     """
     _check_options(missing, among, queries)
+    refuse_other_places(X, queries, "queries", who=_WHO)
     features = validate_features(
         X, who=_WHO, categorical_features=categorical_features, missing=missing
     )
@@ -143,7 +147,7 @@ def search_neighbors(
 
     Parameters
     ----------
-    X : array or CSR array of shape (n, d)
+    X : array, CSR array or tensor on a GPU, of shape (n, d)
         Clean rows.
     k : int
         How many neighbors; smaller than the number of rows searched.
@@ -184,6 +188,8 @@ def _search_bag(
 def _run(search: Search) -> TopK:
     """Choose the engine that suits the search, and run it."""
     Q, X, metric = search.Q, search.X, search.metric
+    if on_device(X):
+        return search_tensors(search)
     if not metric.is_exact:
         return search_pairwise(search)
     effort = Q.shape[0] * X.shape[0] * _cells_per_pair(X)
@@ -216,6 +222,8 @@ def _has_missing_numbers(search: Search) -> bool:
 
 def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
     """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
+    if on_device(X):
+        return bool(X.isnan().any())
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isnan((X.data if sp.issparse(X) else X).sum(dtype=np.float64)):
             return False
@@ -235,7 +243,7 @@ def resolve_neighbors(
         A number, or a search such as ``sklearn.neighbors.NearestNeighbors``. As in
         imbalanced-learn, the ``n_neighbors`` of such an object counts the row itself, so it
         gives one neighbor less. An object that can be fitted is cloned and fitted on X.
-    X : array or CSR array of shape (n, d)
+    X : array, CSR array or tensor on a GPU, of shape (n, d)
         Clean rows.
     metric : FeatureMetric
         How distances are measured, where k_neighbors is a number.

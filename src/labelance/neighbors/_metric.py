@@ -18,15 +18,17 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from labelance._arrays import SparseRows, narrow_indices, sparse_rows
+from labelance._arrays import SparseRows, narrow_indices, on_device, sparse_rows
 from labelance._utils import kernel
-from labelance.exceptions import InputError
+from labelance.exceptions import ContainerError, InputError
+from labelance.neighbors import _tensor_metric
 
 Metric = str | Callable[[np.ndarray, np.ndarray], float]
 Params = dict[str, np.ndarray]
 Scale = Literal["range", "standard"] | None
 
 # Without missing values, which only our own distance takes, these two are the plain distance.
+_OWN = ("euclidean", "cosine")
 _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
@@ -120,6 +122,12 @@ class FeatureMetric:
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
         _check(metric, scale, sp.issparse(X), bool(nominal.any()), missing)
+        if on_device(X) and metric not in _OWN:
+            raise ContainerError(
+                f"The metric {metric!r} is scikit-learn's and works in the computer's own memory",
+                f"X is on {X.device}",
+                'Copy it there, X.cpu(), or use metric="euclidean" or "cosine"',
+            )
         searched = X if rows is None else X[rows]
         takes_missing = missing == "distance"
         compiled = _learn(searched, scale, nominal, takes_missing, metric == "cosine")
@@ -131,7 +139,7 @@ class FeatureMetric:
     @property
     def is_exact(self) -> bool:
         """Whether the metric is one of our own, summed feature by feature."""
-        return self.metric in ("euclidean", "cosine")
+        return self.metric in _OWN
 
     def scaled(self, X: Any) -> Any:
         """Return X in float64 with every numeric feature divided by its width."""
@@ -165,7 +173,7 @@ class FeatureMetric:
 
         Parameters
         ----------
-        A, B : arrays, or CSR arrays, of d columns
+        A, B : arrays, CSR arrays or tensors, of d columns
             Clean features in the same kind of container.
         rows_a, rows_b : arrays of int, optional
             Which rows; all of them, in order, if not given.
@@ -175,6 +183,8 @@ class FeatureMetric:
         if not self.is_exact:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
             return _paired_distances(self.metric, A, B, self.params)
+        if on_device(A):
+            return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
         none, one = np.full(len(rows_a), -1), np.ones(len(rows_a), dtype=np.int64)
         only = Candidates(rows_b[:, np.newaxis], one)
         return self.rank(A, rows_a, B, none, only, 1).values[:, 0]
@@ -241,6 +251,8 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
 
 def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and largest known value of every column (NaN where none is known)."""
+    if on_device(X):
+        return _tensor_metric.column_range(X)
     if not sp.issparse(X):
         low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
         return low.astype(np.float64), high.astype(np.float64)
@@ -259,6 +271,8 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def column_std(X: Any) -> np.ndarray:
     """Return the population standard deviation of the known values of every column."""
+    if on_device(X):
+        return _tensor_metric.column_std(X)
     n, d = X.shape
     total, filled, missing = np.zeros(d), np.zeros(d), np.zeros(d)
     for columns, values in _stored_cells(X):

@@ -12,7 +12,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from labelance._arrays import stack_rows
 from labelance._utils import optional_import, replace_when_done
-from labelance._validation import validate_data
+from labelance._validation import refuse_device, validate_data
 
 # Colors that people with color-blindness can tell apart.
 ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
@@ -60,6 +60,7 @@ def plot_before_after(
     6
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
+    refuse_device(X, who="plot_before_after")
     before = validate_data(X, Y, who="plot_before_after")
     after = validate_data(X_resampled, Y_resampled, who="plot_before_after")
     names = list(label_names or before.labels.names or range(before.Y.shape[1]))

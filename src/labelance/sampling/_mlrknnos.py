@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
 from labelance._utils import draw_seeds, set_random_states
-from labelance._validation import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance import minority_matrix, minority_values
 from labelance.neighbors import (
@@ -417,6 +417,7 @@ class MLRkNNOS(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLRkNNOSPlan:
+        refuse_device(data.X, who="MLRkNNOS")
         values = minority_values(data.Y)
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)

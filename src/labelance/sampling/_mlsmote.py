@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import stack_rows
-from labelance._validation import Data, MissingPolicy
+from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
 from labelance.imbalance import Variant, formulas
 from labelance.neighbors import Scale, search_neighbors
@@ -351,6 +351,8 @@ class MLSMOTE(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
+        if self.variant == "mulan":
+            refuse_device(data.X, who='MLSMOTE(variant="mulan")')
         strategy = self._strategy(data)
         least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
         chosen = (strategy.lacking > 0) & (strategy.present >= least)

@@ -1,0 +1,198 @@
+"""torch tensors, on the CPU and on a GPU; torch itself is imported by whoever made the tensor.
+
+A tensor in the computer's own memory is opened as a numpy array that shares its memory where
+the dtype allows it. A tensor on a GPU stays there: its clean rows are a float32 or float64
+tensor, and the verbs below work on it where it lies.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays._dense import to_working_floats
+from labelance.exceptions import ContainerError, InputError
+
+# Rows are made in blocks of about this many random numbers; a block is a few of these in float64.
+_NUMBERS_PER_BLOCK = 16_000_000
+_HOST = {"cpu"}  # devices whose memory numpy can read
+
+
+def is_tensor(data: Any) -> bool:
+    """Tell whether ``data`` is a torch tensor; nobody has one who has not imported torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and hasattr(torch, "Tensor") and isinstance(data, torch.Tensor)
+
+
+def on_device(data: Any) -> bool:
+    """Tell whether ``data`` is a tensor outside the computer's own memory."""
+    return is_tensor(data) and data.device.type not in _HOST
+
+
+def open_tensor(data: Any, role: str) -> TensorContainer:
+    """Wrap a tensor, or say why it cannot be a table of numbers."""
+    if data.layout is not sys.modules["torch"].strided:
+        raise ContainerError(
+            f"{role} is a dense tensor, or a sparse matrix of scipy",
+            f"{role} is a tensor with the layout {data.layout}",
+            f"Pass {role}.to_dense(), or build a scipy.sparse.csr_array from its cells",
+        )
+    if data.device.type not in ("cpu", "cuda"):
+        raise ContainerError(
+            f"{role} is a tensor on the CPU or on a CUDA device, where float64 exists",
+            f"{role} is on {data.device}",
+            f"Move it: {role}.cpu()",
+        )
+    if data.ndim != 2:
+        raise InputError(
+            f"{role} is a table of numbers with two dimensions, rows and columns",
+            f"{role} is a Tensor of {data.ndim} dimension(s)",
+            f"Reshape your data: {role}.reshape(-1, 1) if it has a single column, "
+            f"{role}.reshape(1, -1) if it is a single row",
+        )
+    if data.is_complex() or data.is_quantized:
+        raise InputError(
+            f"{role} holds real numbers",
+            f"{role} is a tensor of {data.dtype}. Complex data not supported",
+            f"Convert it, for example {role}.real or {role}.dequantize()",
+        )
+    return TensorContainer(data.detach())
+
+
+class TensorContainer:
+    """A dense tensor without its gradient; a tensor of the same dtype and device comes back."""
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.names: tuple[Any, ...] | None = None
+        self.nominal = np.zeros(native.shape[1], dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return tuple(self.native.shape)
+
+    def values(self) -> Any:
+        """Return the cells as working floats: an array, or a tensor where the data is."""
+        if on_device(self.native):
+            return _to_working_tensor(self.native)
+        return to_working_floats(to_host(self.native))
+
+    def cells(self) -> Any:
+        """Return the cells as they came: an array, or from a GPU the non-zero ones as CSR."""
+        return _gather_cells(self.native) if on_device(self.native) else to_host(self.native)
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
+        torch = sys.modules["torch"]
+        kept = self.native if rows is None else self.native[self._to_here(rows)]
+        if new is not None:
+            return torch.cat([kept, self._cast(new)])
+        return kept.clone() if rows is None else kept
+
+    def _cast(self, new: Any) -> Any:
+        torch = sys.modules["torch"]
+        if isinstance(new, np.ndarray):
+            new = torch.from_numpy(new)
+        whole = not self.native.dtype.is_floating_point
+        return (new.round() if whole else new).to(self.native)
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return 0/1 labels in this tensor's dtype, on its device."""
+        torch = sys.modules["torch"]
+        out = torch.zeros(Y.shape, dtype=self.native.dtype, device=self.native.device)
+        present = torch.repeat_interleave(self._to_here(np.diff(Y.indptr)))
+        out[present, self._to_here(Y.indices)] = 1
+        return out
+
+    def _to_here(self, numbers: np.ndarray) -> Any:
+        return to_device(numbers.astype(np.int64, copy=False), self.native)
+
+
+def to_device(array: np.ndarray, like: Any) -> Any:
+    """Return the array as a tensor on the device of the tensor ``like``."""
+    array = np.require(array, requirements=["C", "W"])  # torch does not take what is locked
+    return sys.modules["torch"].as_tensor(array, device=like.device)
+
+
+def to_host(tensor: Any) -> np.ndarray:
+    """Return a tensor as an array, without a copy if it is in the computer's memory already.
+
+    numpy has no bfloat16; float32 holds all of its numbers.
+    """
+    tensor = tensor.detach().cpu()
+    short = tensor.dtype is sys.modules["torch"].bfloat16
+    return (tensor.float() if short else tensor).numpy()
+
+
+def append_tensor(top: Any, bottom: Any) -> Any:
+    """Put the rows of one tensor under those of another."""
+    return sys.modules["torch"].cat([top, bottom])
+
+
+def _to_working_tensor(native: Any) -> Any:
+    """Return contiguous float32 (if it was float32 or shorter) or float64 values."""
+    torch = sys.modules["torch"]
+    short = native.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    return native.to(torch.float32 if short else torch.float64).contiguous()
+
+
+def _gather_cells(native: Any) -> sp.csr_array:
+    """Bring the non-zero cells of a tensor on a GPU to the computer's memory, and only these."""
+    rows, columns = native.nonzero(as_tuple=True)
+    values = to_host(native[rows, columns])
+    counts = rows.bincount(minlength=native.shape[0])
+    indptr = np.concatenate([[0], counts.cumsum(0).cpu().numpy()])
+    small = np.int32 if max(len(values), *native.shape) < 2**31 else np.int64
+    indices = columns.cpu().numpy().astype(small)
+    cells = sp.csr_array((values, indices, indptr.astype(small)), shape=tuple(native.shape))
+    cells.has_sorted_indices = True
+    return cells
+
+
+def columns_where(values: Any, test: str) -> np.ndarray:
+    """Return the columns of a tensor with a cell that ``isnan`` or ``isinf``, as ``test`` says."""
+    torch = sys.modules["torch"]
+    if torch.isfinite(values.sum(dtype=torch.float64)):
+        return np.empty(0, dtype=int)
+    return getattr(torch, test)(values).any(dim=0).nonzero().ravel().cpu().numpy()
+
+
+def interpolate_tensor(
+    X: Any, seeds: np.ndarray, references: np.ndarray, rng: np.random.Generator, *, line: bool
+) -> Any:
+    """Return one row per pair of rows of a tensor, with the numbers that an array would get.
+
+    Random numbers are drawn in the computer's memory and copied over, so that the same seed
+    gives the same rows wherever the data lies.
+    """
+    torch = sys.modules["torch"]
+    out = torch.empty((len(seeds), X.shape[1]), dtype=X.dtype, device=X.device)
+    step = max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))
+    for start in range(0, len(seeds), step):
+        block = slice(start, start + step)
+        a, b = X[to_device(seeds[block], X)], X[to_device(references[block], X)]
+        u = _positions(a, b, rng, line=line)
+        low, high = torch.minimum(a, b).double(), torch.maximum(a, b).double()
+        # Rounding may step over an end by the last digit.
+        value = a.double() + u * (b.double() - a.double())
+        out[block] = torch.minimum(torch.maximum(value, low), high).to(X.dtype)
+    return out
+
+
+def _positions(a: Any, b: Any, rng: np.random.Generator, *, line: bool) -> Any:
+    """Draw a number per row, or per feature in which two rows differ, row after row."""
+    torch = sys.modules["torch"]
+    if line:
+        return to_device(rng.random((len(a), 1)), a)
+    differs = a != b
+    numbers = to_device(rng.random(int(differs.sum())), a)
+    return torch.zeros(a.shape, dtype=torch.float64, device=a.device).masked_scatter_(
+        differs, numbers
+    )

@@ -1,0 +1,99 @@
+"""Our own distances on tensors: the same float64 sums in the same order as the compiled ones.
+
+Every step is one operation of torch, which rounds as IEEE 754 says and fuses nothing. So a
+distance has the same bits on any device, and equal distances are equal everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from labelance._arrays import to_device
+
+_CELLS = 1 << 26  # cells of float64 differences held at once
+
+
+def has_triton(X: Any) -> bool:
+    """Tell whether Triton can compile for the device of X: an NVIDIA GPU of 2020 or later."""
+    torch = sys.modules["torch"]
+    if not X.is_cuda or torch.version.cuda is None or find_spec("triton") is None:
+        return False
+    return torch.cuda.get_device_capability(X.device) >= (8, 0)
+
+
+def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest value of every column."""
+    low, high = X.aminmax(dim=0)
+    return low.double().cpu().numpy(), high.double().cpu().numpy()
+
+
+def column_std(X: Any) -> np.ndarray:
+    """Return the population standard deviation of every column, up to the last digits.
+
+    The order in which a device adds up a column is its own, so this is not bit for bit what an
+    array gives.
+    """
+    torch = sys.modules["torch"]
+    mean = X.mean(dim=0, dtype=torch.float64)
+    squares = sum(((block.double() - mean) ** 2).sum(dim=0) for block in X.split(_rows(X)))
+    return (squares / len(X)).sqrt().cpu().numpy()
+
+
+def paired_distances(
+    A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray, metric: Any
+) -> np.ndarray:
+    """Return the distance between row ``rows_a[t]`` of A and row ``rows_b[t]`` of B, for all t."""
+    return measure(A, B, to_device(rows_a, A), to_device(rows_b, B), metric).cpu().numpy()
+
+
+def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
+    """Return the same for tensors of row numbers, as a float64 tensor."""
+    torch = sys.modules["torch"]
+    if not metric.cosine and has_triton(A):
+        from labelance.neighbors._cuda import measure_pairs
+
+        with torch.cuda.device(A.device):
+            return measure_pairs(A, B, rows_a, rows_b, metric.width)
+    width = None if (metric.width == 1).all() else to_device(metric.width, A)
+    pair = _cosine if metric.cosine else _euclidean
+    out = torch.empty(len(rows_a), dtype=torch.float64, device=A.device)
+    step = _rows(A)
+    for start in range(0, len(out), step):
+        part = slice(start, start + step)
+        a, b = A[rows_a[part]].double(), B[rows_b[part]].double()
+        out[part] = pair(a, b, width)
+    return out
+
+
+def _rows(X: Any) -> int:
+    return max(1, _CELLS // max(1, X.shape[1]))
+
+
+def _euclidean(a: Any, b: Any, width: Any) -> Any:
+    gap = a.sub_(b)
+    if width is not None:
+        gap.div_(width)
+    return _sum_in_order(gap.mul_(gap)).sqrt()
+
+
+def _cosine(a: Any, b: Any, width: Any) -> Any:
+    torch = sys.modules["torch"]
+    if width is not None:
+        a, b = a / width, b / width
+    ab, aa, bb = _sum_in_order(a * b), _sum_in_order(a * a), _sum_in_order(b * b)
+    empty = (aa == 0) | (bb == 0)
+    distance = 1.0 - ab / (aa.sqrt() * bb.sqrt())
+    return torch.where(empty, torch.ones_like(ab), distance.clamp(min=0.0))
+
+
+def _sum_in_order(cells: Any) -> Any:
+    """Add up every row from the first column to the last; no reduction keeps an order."""
+    by_column = cells.t().contiguous()
+    total = by_column[0].clone()
+    for column in by_column[1:]:
+        total += column
+    return total
