@@ -3,7 +3,8 @@
 The Euclidean and cosine distances are our own. The distance of two rows is the root of a
 float64 sum over the features in column order. A feature in which both rows are zero adds
 exactly 0, so merging two sparse rows gives the same bits as walking two dense ones, and no
-block, thread or engine can change an answer. Every other metric is scikit-learn's.
+block, thread or engine can change an answer. Every other metric is scikit-learn's. Ties between
+neighbors are broken in :func:`insert`.
 """
 
 from __future__ import annotations
@@ -425,7 +426,10 @@ def _sparse_pair(
 
 @kernel
 def insert(row: int, value: Any, rows: np.ndarray, values: np.ndarray) -> None:
-    """Put ``row`` behind all that are as near or nearer, and let the last one fall out."""
+    """Insert ``row`` among the k nearest, behind all that are as near; the last one falls out.
+
+    Here ties between neighbors are broken: rows come in increasing order, so the lower number wins.
+    """
     p = values.size - 1
     while p > 0 and values[p - 1] > value:
         values[p], rows[p] = values[p - 1], rows[p - 1]

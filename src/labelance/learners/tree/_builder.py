@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._utils import ONE, ZERO, inner_kernel, kernel
-from labelance.learners.tree._criterion import DEAD, C45Options, averaged_features, choose_split
+from labelance.learners.tree._criterion import DEAD, C45Options, averaged_features
 from labelance.learners.tree._data import MISSING, RANK, ROW, TreeData
 from labelance.learners.tree._nodes import (
     CUT,
@@ -50,6 +50,7 @@ from labelance.learners.tree._splitter import (
     Buffers,
     Candidates,
     Node,
+    choose_split,
     cut_between,
     evaluate_splits,
 )

@@ -111,27 +111,6 @@ def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
 
 
 @inner_kernel
-def choose_split(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
-    """Return which of ``n`` candidate splits is the best, or -1 for a leaf.
-
-    The largest gain ratio wins among the splits of at least average gain; the first feature
-    keeps a tie.
-    """
-    total, count = 0.0, 0
-    for i in range(n):
-        if status[i] == VALID:
-            total += gain[i]
-            count += 1
-    if count == 0:
-        return -1
-    least, best, winner = total / count - SLACK, 0.0, -1
-    for i in range(n):
-        if status[i] >= VALID and gain[i] >= least and ratio[i] - best > EPS:
-            best, winner = ratio[i], i
-    return winner
-
-
-@inner_kernel
 def added_errors(N: float, e: float, options: C45Options) -> float:
     """Return what a pessimist adds to ``e`` errors among ``N``: an upper confidence limit."""
     if options.confidence > 0.5:

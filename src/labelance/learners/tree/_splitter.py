@@ -1,4 +1,4 @@
-"""The best split of a node on each of its features.
+"""The best split of a node: on each of its features, and among them (:func:`choose_split`).
 
 Where all rows have weight 1 and no value is missing, rows are counted. What a cut keeps of the
 entropy is a sum over classes and sides of n log2 n, and the same counts come up again for every
@@ -21,6 +21,7 @@ from labelance.learners.tree._criterion import (
     ALIVE,
     DEAD,
     EPS,
+    SLACK,
     UNCOUNTED,
     VALID,
     VALUE_GAP,
@@ -37,6 +38,27 @@ ONE_U64 = np.uint64(1)  # unsigned indices spare a test for negative ones, which
 
 # Fields of the sorted columns of nodes: a feature, and its cells from BEGIN up to END.
 COLUMN_FEATURE, BEGIN, END = range(3)
+
+
+@inner_kernel
+def choose_split(n: int, status: NDArray, gain: NDArray, ratio: NDArray) -> int:
+    """Return which of ``n`` candidate splits is the best, or -1 for a leaf.
+
+    The largest gain ratio wins among the splits of at least average gain; the first feature
+    keeps a tie.
+    """
+    total, count = 0.0, 0
+    for i in range(n):
+        if status[i] == VALID:
+            total += gain[i]
+            count += 1
+    if count == 0:
+        return -1
+    least, best, winner = total / count - SLACK, 0.0, -1
+    for i in range(n):
+        if status[i] >= VALID and gain[i] >= least and ratio[i] - best > EPS:
+            best, winner = ratio[i], i
+    return winner
 
 
 class Node(NamedTuple):
