@@ -336,7 +336,7 @@ def test_a_training_set_may_bring_its_neighbors(data):
     X, Y = data
     (drawn,) = draw_training_sets(None, X, Y, 1)
     wrong = find_neighbors(X, 3)
-    with pytest.raises(InputError, match="neighborhood of 10 neighbors"):
+    with pytest.raises(InputError, match="3 neighbors a row and 10 are asked for"):
         EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=[replace(drawn, neighborhood=wrong)])
     ready = [replace(drawn, neighborhood=find_neighbors(X, 10))]
     model = EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=ready)

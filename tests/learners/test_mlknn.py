@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
 from labelance.learners import MLkNN, count_neighbors, count_rows
-from labelance.neighbors import find_neighbors
+from labelance.neighbors import Neighborhood, find_neighbors
 
 
 def test_worked_example():
@@ -98,9 +98,9 @@ def test_a_neighborhood_found_before_saves_the_search(small, monkeypatch):
         patch.setattr("labelance.learners._mlknn.search_neighbors", None)
         learner = MLkNN(n_neighbors=4).fit(X, Y, neighborhood=around)
     np.testing.assert_array_equal(learner.predict_proba(new), expected)
-    with pytest.raises(InputError, match="7 neighbors of 90 rows"):
+    with pytest.raises(InputError, match="7 neighbors a row and 8 are asked for"):
         MLkNN(n_neighbors=8).fit(X, Y, neighborhood=around)
-    with pytest.raises(InputError, match="X has 30 rows"):
+    with pytest.raises(InputError, match="90 rows and X has 30"):
         MLkNN(n_neighbors=4).fit(X[:30], Y[:30], neighborhood=around)
 
 
@@ -148,3 +148,21 @@ def test_equals_the_authors_program_in_every_fold(name, authors_folds):
         learner, new = fold.fit(MLkNN(scale="range")), fold.dataset.X[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("row", [-1, 30, 35, 10**9])
+def test_a_neighborhood_of_rows_that_are_not_there_is_refused(row):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 3)), rng.integers(2, size=(30, 2))
+    around = find_neighbors(X, 3)
+    indices = around.indices.copy()
+    indices[4, 1] = row
+    with pytest.raises(InputError, match=r"outside 0 … 29"):
+        MLkNN(n_neighbors=3).fit(X, y, neighborhood=Neighborhood(indices, around.distances))
+
+
+def test_a_neighborhood_of_other_rows_is_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 3)), rng.integers(2, size=(30, 2))
+    with pytest.raises(InputError, match="not those of these rows"):
+        MLkNN(n_neighbors=3).fit(X, y, neighborhood=find_neighbors(X[::-1], 3))

@@ -141,3 +141,23 @@ def test_weights_reach_learners_through_scikit_learn():
     by_hand = LogisticRegression().fit(X[60:], Y[60:, 0], sample_weight=COUNTS[60:])
     assert_allclose(coefficients[0], by_hand.coef_)
     assert np.any(coefficients[0] != coefficients[1])
+
+
+def test_data_are_validated_before_rows_without_weight_are_dropped():
+    X, y = DATA
+    weight = np.ones(len(X))
+    weight[3] = 0
+    damaged = csr_array(X)
+    damaged.indptr[5] = 2**30
+    learner = BinaryRelevance(LogisticRegression())
+    cases = {
+        "indptr": (damaged, y),
+        "one row of labels": (X, y[:-1]),
+        "y is None": (X, None),
+        "X is None": (None, y),
+    }
+    for words, (rows, labels) in cases.items():
+        with pytest.raises(InputError, match=words):
+            learner.fit(rows, labels, weight)
+        with pytest.raises(InputError, match=words):
+            learner.fit(rows, labels)

@@ -186,9 +186,6 @@ class IgnoresRequests(Broken):
 
 
 class BelievesAnyNeighborhood(Broken):
-    def _refuse_other_rows(self, data, space, given):
-        pass
-
     def fit_resample(self, X, Y, *, neighborhood=None):
         return super().fit_resample(X, Y, neighborhood=None)
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import take_rows
@@ -169,10 +169,12 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
         if sample_weight is not None:
             self._refuse_estimator_without_weights()
-        rows, weight = validate_weights(sample_weight, _num_samples(X), who=type(self).__name__)
+        data = self._open_training(X, y)
+        rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
         if rows is not None:
             X, y = take_rows(X, rows), take_rows(y, rows)
-        self._fit(self._open_training(X, y), X, weight, **ready)
+            data = self._open_training(X, y)  # as if the other rows had never been there
+        self._fit(data, X, weight, **ready)
         return self
 
     @abstractmethod

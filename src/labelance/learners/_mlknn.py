@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import CategoricalFeatures, Data, validate_features
-from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.neighbors import (
     FeatureMetric,
@@ -19,6 +18,7 @@ from labelance.neighbors import (
     Neighborhood,
     Scale,
     check_n_neighbors,
+    check_neighborhood,
     search_neighbors,
 )
 
@@ -138,20 +138,17 @@ class MLkNN(BaseMultiLabelClassifier):
             The fitted learner.
         """
         super().fit(X, y)
-        rows = self._rows
-        if neighborhood is None:
-            neighborhood = search_neighbors(
-                rows, self.n_neighbors, self._feature_metric, n_jobs=self.n_jobs
-            )
-        elif neighborhood.n_rows != rows.shape[0] or neighborhood.k < self.n_neighbors:
-            raise InputError(
-                f"MLkNN takes a neighborhood of {self.n_neighbors} neighbors of every row of X",
-                f"it has {neighborhood.k} neighbors of {neighborhood.n_rows} rows, and X has "
-                f"{rows.shape[0]} rows",
-                "Make it with find_neighbors(X, k, …), or leave it out",
-            )
-        self._count(neighborhood.truncate(self.n_neighbors))
+        self._count(self._around(neighborhood))
         return self
+
+    def _around(self, given: Neighborhood | None) -> Neighborhood:
+        """Return the nearest of the neighbors given, if they are of these rows, or search."""
+        k, metric = self.n_neighbors, self._feature_metric
+        if given is None:
+            return search_neighbors(self._rows, k, metric, n_jobs=self.n_jobs)
+        nearest = given.truncate(min(k, given.k))
+        check_neighborhood(nearest, self._rows, metric, k, who="MLkNN")
+        return nearest
 
     def _fit(self, data: Data, X: Any) -> None:
         self._refuse_missing(data.X, X)

@@ -263,7 +263,9 @@ def resolve_neighbors(
             check_n_neighbors(wanted - 1, X.shape[0], who=who, name="k_neighbors.n_neighbors - 1")
         finder.fit(X)
     distances, indices = finder.kneighbors(X)
-    return _without_own_row(np.asarray(indices), np.asarray(distances))
+    found = _without_own_row(np.asarray(indices), np.asarray(distances))
+    _refuse_impossible_rows(found, X.shape[0], who)
+    return found
 
 
 def _without_own_row(indices: np.ndarray, distances: np.ndarray) -> Neighborhood:
@@ -272,6 +274,59 @@ def _without_own_row(indices: np.ndarray, distances: np.ndarray) -> Neighborhood
     own = indices == np.arange(m)[:, np.newaxis]
     own[~own.any(axis=1), -1] = True
     return Neighborhood(indices[~own].reshape(m, k - 1), distances[~own].reshape(m, k - 1))
+
+
+def check_neighborhood(
+    given: Neighborhood, X: Any, metric: FeatureMetric, k: int | None, *, who: str
+) -> None:
+    """Raise unless a neighborhood found before is one of these rows.
+
+    Parameters
+    ----------
+    given : Neighborhood
+        What the caller was given.
+    X : array or CSR array of shape (n, d)
+        Clean rows.
+    metric : FeatureMetric
+        How the distances of the neighborhood should have been measured.
+    k : int or None
+        How many neighbors each row should have; None takes any number.
+    who : str
+        Who asks; begins the error messages.
+    """
+    came = None
+    if given.n_rows != X.shape[0]:
+        came = f"it has {given.n_rows} rows and X has {X.shape[0]}"
+    elif k is not None and given.k != k:
+        came = f"it has {given.k} neighbors a row and {k} are asked for"
+    else:
+        _refuse_impossible_rows(given, X.shape[0], who)
+        if not all(_agrees(given, X, metric, place) for place in range(given.k)):
+            came = "its distances are not those of these rows under this metric and scale"
+    if came:
+        raise InputError(
+            f"{who} takes a neighborhood of the rows of X",
+            came,
+            "Make it with find_neighbors(X, k, …) and the same metric, scale and "
+            f"categorical_features as those of {who}, or leave it out",
+        )
+
+
+def _refuse_impossible_rows(found: Neighborhood, n: int, who: str) -> None:
+    """Raise for row numbers that are not there; compiled code would read past the data."""
+    outside = (found.indices < 0) | (found.indices >= n)
+    own = found.indices == np.arange(found.n_rows)[:, None]
+    if outside.any() or own.any():
+        raise InputError(
+            f"{who} needs neighbors that are other rows of X",
+            "a row is its own neighbor" if own.any() else f"some lie outside 0 … {n - 1}",
+            "Make the neighborhood with find_neighbors(X, k), or mend what kneighbors returns",
+        )
+
+
+def _agrees(given: Neighborhood, X: Any, metric: FeatureMetric, place: int) -> bool:
+    distances = metric.paired(X, X, None, given.indices[:, place])
+    return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)
 
 
 def check_n_neighbors(k: Any, n: int, *, who: str, name: str = "k") -> int:
