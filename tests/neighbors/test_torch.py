@@ -118,3 +118,25 @@ def test_products_shortened_to_tf32_are_not_trusted(monkeypatch):
     )
     find_neighbors(X, 3)
     assert seen == [torch.float64]
+
+
+@pytest.mark.parametrize("switch", ["legacy", "newer"])
+def test_shorter_products_of_float32_do_not_reach_the_answer(switch):
+    X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
+    expected = find_neighbors(X, 5)
+    matmul = torch.backends.cuda.matmul
+    if switch == "newer" and not hasattr(matmul, "fp32_precision"):
+        pytest.skip("this torch has no fp32_precision")
+    before = matmul.fp32_precision if switch == "newer" else torch.get_float32_matmul_precision()
+    try:
+        if switch == "newer":
+            matmul.fp32_precision = "tf32"
+        else:
+            torch.set_float32_matmul_precision("high")
+        found = find_neighbors(torch.from_numpy(X), 5)
+    finally:
+        if switch == "newer":
+            matmul.fp32_precision = before
+        else:
+            torch.set_float32_matmul_precision(before)
+    np.testing.assert_array_equal(np.asarray(found.indices), expected.indices)

@@ -208,10 +208,25 @@ class Placement:
         return out, lengths
 
 
+def _shortens_float32(torch: Any) -> bool:
+    """Say whether products of float32 may be taken in TF32 or bfloat16, too short for the bounds.
+
+    torch has an older switch and newer ones, which do not always show in each other.
+    """
+    backends = torch.backends
+    newer = (backends, backends.cuda.matmul, getattr(backends, "mkldnn", None))
+    if any(getattr(one, "fp32_precision", "none") not in ("none", "ieee") for one in newer):
+        return True
+    try:
+        return bool(torch.get_float32_matmul_precision() != "highest")
+    except RuntimeError:  # both kinds of switches were used, and torch does not say which holds
+        return True
+
+
 def _prepare(search: Search, *, double: bool = False) -> Scores:
     """Turn rows into points, and bound the error of their products."""
     torch = sys.modules["torch"]
-    double = double or torch.get_float32_matmul_precision() != "highest"  # TF32 is too short
+    double = double or _shortens_float32(torch)
     compiled, X = search.metric.compiled, search.X
     dtype = torch.float64 if double else torch.float32
     place = Placement(_center(search), to_device(compiled.width, X), compiled.cosine, dtype)
