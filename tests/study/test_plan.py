@@ -11,7 +11,9 @@ from labelance.study import (
     Learner,
     Method,
     Study,
+    describe_datasets,
     list_presets,
+    load_source,
     load_study,
     plan_of,
     run_study,
@@ -159,13 +161,34 @@ def test_folds_of_others(tmp_path):
     source = DataSource("a", make=make, folds=str(folds))
     study = replace(load_study("quick"), datasets=(source,), repeats=1)
     study.check()
-    from labelance.study import load_source
-
     train, test = load_source(source).split(0, 1, 2)
     assert list(test) == list(range(1, 40, 2))
     assert list(train) == list(range(0, 40, 2))
     with pytest.raises(StudyError, match="a column for each of 2"):
         replace(study, repeats=2).check()
+
+
+@pytest.mark.parametrize("content", [b"row,rep0\n0,a", b"row,rep0\n0,\xff", b"\xff\xfe"])
+def test_folds_that_are_no_numbers_are_refused(tmp_path, content):
+    folds = tmp_path / "folds.csv"
+    folds.write_bytes(content)
+    make = Component("labelance.datasets.make_multilabel_imbalanced", {"n_samples": 40})
+    source = DataSource("a", make=make, folds=str(folds))
+    with pytest.raises(StudyError, match="CSV file of whole numbers"):
+        load_source(source)
+    if b"\xff" in content:
+        with pytest.raises(StudyError, match="CSV file of whole numbers"):
+            replace(load_study("quick"), datasets=(source,)).check()
+
+
+@pytest.mark.parametrize("part", ["path", "folds"])
+def test_a_name_that_is_too_long_for_a_file_is_not_there(part):
+    source = replace(DataSource("flags"), **{part: "x" * 5000})
+    study = replace(load_study("quick"), datasets=(source,))
+    with pytest.raises(StudyError, match="is not there"):
+        study.check()
+    if part == "path":
+        assert describe_datasets(study) == []
 
 
 def test_bare_names_in_python_mean_what_they_mean_in_a_file():

@@ -8,15 +8,19 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from labelance.datasets import MultiLabelDataset, make_multilabel_imbalanced
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.report import write_report
 from labelance.study import (
     Store,
+    StudyResults,
     export_results,
     import_results,
+    load_source,
     load_study,
     merge_results,
     plan_of,
@@ -111,6 +115,25 @@ def test_reading_a_store_runs_no_code_that_it_names(store, evil, tmp_path):
     read_all(store, tmp_path / "out")
     read_all(tmp_path / "out/folder", tmp_path / "again")
     assert [file.name for file in evil.iterdir()] == ["evil.py"]
+
+
+def test_a_report_neither_opens_nor_fetches_the_folds_of_a_plan(tiny, monkeypatch):
+    """They are named beside a dataset of the catalogue, which a report does read."""
+    asked, url = [], "http://127.0.0.1:1/folds.csv"
+
+    def read(*names, **options):
+        asked.append(names)
+        return MultiLabelDataset(*make_multilabel_imbalanced(n_samples=40, random_state=0))
+
+    plan = {**plan_of(tiny), "datasets": [{"name": "flags", "folds": url}]}
+    found = StudyResults(study_of(plan, trust=()), [], {})
+    monkeypatch.setattr("labelance.study._data.verify_dataset", lambda name: Mock(files=()))
+    monkeypatch.setattr("labelance.study._data.load_dataset", read)
+    monkeypatch.setattr("urllib.request.urlopen", lambda *args, **options: asked.append(args))
+    assert [figures["n"] for figures in found.describe_datasets()] == [40]
+    with pytest.raises(StudyError, match="folds of flags"):
+        load_source(found.study.dataset("flags"))
+    assert asked == [("flags",), ("flags",)]
 
 
 @pytest.mark.parametrize(
@@ -481,6 +504,17 @@ def test_whatever_is_damaged_only_our_errors_come(store, folder, tmp_path, seed)
     use(store, tmp_path / "scratch")
     damage_folder(folder, lot)
     use(folder, tmp_path / "scratch")
+
+
+def test_a_table_whose_name_is_no_text_is_damage(tmp_path):
+    path = Store(tmp_path / "s.db").path
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT) WHERE name = 'figures'")
+    db.close()
+    for read_only in (True, False):
+        with pytest.raises(StudyError, match="is damaged"):
+            Store(path, read_only=read_only)
 
 
 def test_the_command_line_looks_for_code_in_the_present_folder_last(store, tmp_path):

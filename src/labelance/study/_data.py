@@ -24,7 +24,7 @@ from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.study._design import DataSource, Fold
 from labelance.study._heartbeat import Heartbeat
-from labelance.study._study import Study
+from labelance.study._study import Study, unreadable_folds
 
 _PREFIX, _OWNER = "labelance-study-", "owner.json"
 _DAY = 24 * 3600
@@ -99,7 +99,12 @@ def _read(source: DataSource) -> MultiLabelDataset:
 
 def _read_folds(source: DataSource, n: int) -> np.ndarray:
     assert source.folds is not None
-    table = np.loadtxt(source.folds, delimiter=",", skiprows=1, dtype=int, ndmin=2)
+    try:
+        # Opened here, since NumPy would fetch a name that is a URL.
+        with Path(source.folds).open() as file:
+            table = np.loadtxt(file, delimiter=",", skiprows=1, dtype=int, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise unreadable_folds(source, error) from error
     if table.shape[0] != n or not np.array_equal(table[:, 0], np.arange(n)):
         raise StudyError(
             f"The folds of {source.name} name each of its {n} rows once, in order",
@@ -189,7 +194,8 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
     found = []
     for source in study.datasets:
         try:
-            data = load_source(source) if _is_here(source) else None
+            # Folds say nothing about the data, and may be anybody's file.
+            data = _read(source) if _is_here(source) else None
         except (LabelanceError, OSError):
             continue
         if data is not None:
@@ -197,7 +203,7 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
     return found
 
 
-def describe(name: str, data: StudyData) -> dict[str, Any]:
+def describe(name: str, data: StudyData | MultiLabelDataset) -> dict[str, Any]:
     """Return the figures of a dataset."""
     (n, d), q = data.X.shape, data.Y.shape[1]
     shape = {"dataset": name, "n": n, "d": d, "q": q}
@@ -220,5 +226,5 @@ def known_figures(study: Study, about: Mapping[str, Any]) -> list[dict[str, Any]
 
 def _is_here(source: DataSource) -> bool:
     if source.path is not None:
-        return Path(source.path).is_file()
+        return os.path.isfile(source.path)  # Path.is_file raises for a name that is too long
     return source.make is not None or verify_dataset(source.name).files is not None

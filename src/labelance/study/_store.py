@@ -426,7 +426,7 @@ def _our_errors(path: Path) -> Iterator[None]:
     """Raise errors of SQLite as ours: here, and nowhere else."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for names of tables
         # The low byte is the kind; the others say more than we do.
         kind = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
         raise StudyError("A store can be read and written", *_explain(kind, path, error)) from error
@@ -434,7 +434,7 @@ def _our_errors(path: Path) -> Iterator[None]:
         raise StudyError("A store can be read and written", str(error), "Check the path") from error
 
 
-def _explain(kind: int, path: Path, error: sqlite3.Error) -> tuple[str, str]:
+def _explain(kind: int, path: Path, error: Exception) -> tuple[str, str]:
     if kind == sqlite3.SQLITE_FULL:
         return (
             f"the disk is full where {path} lies",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -232,7 +233,7 @@ def refuse_repeated_names(part: str, items: Any) -> None:
 
 def _check_source(source: DataSource, study: Study) -> None:
     for path in filter(None, (source.path, source.folds)):
-        if not Path(path).is_file():
+        if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
             raise StudyError(
                 f"The dataset {source.name} is read from a file",
                 f"{path} is not there",
@@ -255,13 +256,25 @@ def _check_source(source: DataSource, study: Study) -> None:
 
 
 def _check_folds(source: DataSource, study: Study) -> None:
-    header = Path(str(source.folds)).read_text().partition("\n")[0].split(",")
+    try:
+        header = Path(str(source.folds)).read_text().partition("\n")[0].split(",")
+    except (OSError, ValueError) as error:
+        raise unreadable_folds(source, error) from error
     if len(header) - 1 < study.repeats:
         raise StudyError(
             f"The folds of {source.name} have a column for each of {study.repeats} repetitions",
             f"{source.folds} has {len(header) - 1}",
             "Lower repeats, or give more columns",
         )
+
+
+def unreadable_folds(source: DataSource, error: Exception) -> StudyError:
+    """Return what to say of a file of folds that is no table of numbers."""
+    return StudyError(
+        f"The folds of {source.name} are a CSV file of whole numbers under a header",
+        f"{source.folds} is not: {error}",
+        "Give a CSV file with the columns row, rep0, rep1, …",
+    )
 
 
 def _check_learner(learner: Learner) -> None:
