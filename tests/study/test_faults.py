@@ -6,6 +6,7 @@ import sqlite3
 import sys
 import time
 from dataclasses import asdict, replace
+from threading import Event
 
 import pytest
 
@@ -17,6 +18,7 @@ from labelance.study import (
     Heartbeat,
     Learner,
     Store,
+    load_source,
     open_dataset_cache,
     read_results,
     run_study,
@@ -159,6 +161,25 @@ def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch,
         db.execute("UPDATE runners SET ticks = ticks - ?", (SILENCE,))
     db.close()
     assert store.claim(fold, "another")
+
+
+def test_a_watcher_that_fails_does_not_end_the_heartbeats(study_of, tmp_path, monkeypatch):
+    failed, beaten = Event(), Event()
+
+    def watch(progress):
+        if not failed.is_set():
+            failed.set()
+            raise BrokenPipeError
+
+    def load(source):
+        beaten.wait(60)
+        return load_source(source)
+
+    monkeypatch.setattr("labelance.study._runner._HEARTBEAT_SECONDS", 1)
+    monkeypatch.setattr("labelance.study._runner.load_source", load)
+    monkeypatch.setattr(Store, "beat", lambda store, runner: failed.is_set() and beaten.set())
+    run_study(study_of("Fine"), tmp_path / "s.db", executor="serial", watch=watch)
+    assert beaten.is_set()
 
 
 def test_folders_of_dead_runners_are_swept(tmp_path, monkeypatch):

@@ -105,7 +105,7 @@ def run_study(
     retry_failed : bool, default=False
         Try again what failed before.
     watch : callable, optional
-        Called about once a second with a :class:`StudyProgress`.
+        Called about once a second with a :class:`StudyProgress`, until it raises, and at the end.
 
     Returns
     -------
@@ -234,19 +234,24 @@ class _Run:
         stop, time_left = Event(), TimeLeft(self.study, workers=workers)
 
         def live() -> None:
-            seconds, left = 0, None
+            seconds, left, watcher = 0, None, watch
             while not stop.wait(1.0):
                 seconds += 1
-                # A store that is busy for long must not end the heartbeats.
-                with suppress(StudyError):
-                    if seconds % _HEARTBEAT_SECONDS == 0:
+                # Neither a store that is busy for long nor a watcher may end the heartbeats.
+                if seconds % _HEARTBEAT_SECONDS == 0:
+                    with suppress(Exception):
                         self.cache.beat()
                         self.store.beat(self.runner)
-                    if watch is None:
-                        continue
+                if watcher is None:
+                    continue
+                try:
                     if seconds % _ESTIMATE_SECONDS == 0:
                         left = time_left.seconds(self.store)
-                    watch(self.progress(left))
+                    watcher(self.progress(left))
+                except StudyError:
+                    pass  # the store was busy, and may be free the next time
+                except Exception:
+                    watcher = None
 
         thread = Thread(target=live, daemon=True)
         thread.start()
