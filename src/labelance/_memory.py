@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import scipy.sparse as sp
@@ -40,9 +41,33 @@ def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fi
 def available_memory() -> int:
     """Return how many bytes can still be had, as far as the system tells.
 
-    Linux tells what is available, others how much memory there is; where nothing is known, the
-    largest size that Python has limits it.
+    Linux tells what is available, to the machine and to a container on it, others how much
+    memory there is; where nothing is known, the largest size that Python has limits it.
     """
+    return min(_left_on_machine(), left_in_container())
+
+
+def left_in_container(groups: str | os.PathLike[str] = "/sys/fs/cgroup") -> int:
+    """Return what the control group of a container leaves, by either version of control groups."""
+    second = _left(Path(groups), "memory.max", "memory.current", "")
+    first = _left(
+        Path(groups, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"
+    )
+    return min(first, second)
+
+
+def _left(group: Path, limit: str, used: str, prefix: str) -> int:
+    """Return the limit of a group less what it uses; files kept in memory give way."""
+    try:
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        files = sum(int(stat[f"{prefix}{kind}_file"]) for kind in ("active", "inactive"))
+        left = int((group / limit).read_text()) - int((group / used).read_text()) + files
+    except (OSError, ValueError, KeyError):  # no such group, or "max": no limit
+        return sys.maxsize
+    return max(left, 0)
+
+
+def _left_on_machine() -> int:
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             told = dict(line.split(":") for line in lines)

@@ -63,7 +63,7 @@ class StudyError(InputError):
 
 
 class LabelFormatError(InputError):
-    """Y is not an (n, q) indicator of zeros and ones."""
+    """y is not an (n, q) indicator of zeros and ones."""
 
 
 class MissingValuesError(InputError):

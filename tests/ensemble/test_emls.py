@@ -341,3 +341,60 @@ def test_a_training_set_may_bring_its_neighbors(data):
     ready = [replace(drawn, neighborhood=find_neighbors(X, 10))]
     model = EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=ready)
     assert_array_equal(model.predict_proba(X), MLkNN().fit(X, Y).predict_proba(X))
+
+
+def test_a_warm_start_refuses_fewer_members(data):
+    model = EMLS(TREE, MLSOL(), n_estimators=3, warm_start=True, random_state=1).fit(*data)
+    with pytest.raises(InputError, match="n_estimators=2"):
+        model.set_params(n_estimators=2).fit(*data)
+    assert len(model.estimators_) == 3
+    assert len(model.set_params(warm_start=False).fit(*data).estimators_) == 2
+
+
+def test_a_warm_start_refuses_other_columns(data):
+    X, y = data
+    model = EMLS(TREE, MLSOL(), n_estimators=1, warm_start=True, random_state=1).fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(n_estimators=2)
+    for other in [(X[:, 1:], y), (X, y[:, 1:])]:
+        with pytest.raises(InputError, match="as before"):
+            model.fit(*other)
+    assert_array_equal(model.predict_proba(X), before)
+
+
+def test_ready_training_sets_refuse_rows_without_weight(data):
+    X, y = data
+    sets = draw_training_sets(None, X, y, bootstrap=True, random_state=0)
+    model = EMLS(TREE, bootstrap=True, threshold_data="oob", random_state=0)
+    weight = np.ones(len(X))
+    weight[0] = 0
+    with pytest.raises(InputError, match="weight 0"):
+        model.fit(X, y, weight, training_sets=sets)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True, "beside"])
+def test_training_sets_can_be_drawn_from_lists(data, bootstrap):
+    X, y = data
+    options = {"bootstrap": bootstrap, "random_state": 0}
+    (expected,) = draw_training_sets(MLSOL(), X, y, 1, **options)
+    (drawn,) = draw_training_sets(MLSOL(), X.tolist(), y.tolist(), 1, **options)
+    assert_array_equal(drawn.y, expected.y)
+    assert_array_equal(drawn.left_out, expected.left_out)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sampler": MLRUS(), "bootstrap": "beside"}, "only adds rows"),
+        ({"sampler": None, "bootstrap": "beside"}, "only adds rows"),
+        ({"sampler": None, "bootstrap": "besides"}, "'bootstrap'"),
+        ({"sampler": None, "n_sets": -1}, "'n_sets'"),
+        ({"sampler": "MLSOL"}, "'sampler'"),
+        ({"sampler": None, "y": None}, "y is None"),
+        ({"sampler": None, "y": [[1, 0]]}, "draw_training_sets needs one row of labels"),
+    ],
+)
+def test_training_sets_of_what_cannot_be_drawn_are_refused(data, options, words):
+    X, y = data
+    with pytest.raises(ValueError, match=words):
+        draw_training_sets(**{"X": X, "y": y, **options})

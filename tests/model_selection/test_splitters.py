@@ -201,7 +201,7 @@ BAD = [
     (IterativeStratifiedKFold(2, order=3), Z, None, InputError, "order is 3. Choose 1 or 2"),
     (IterativeStratifiedKFold(2), Z[:, 0], None, LabelFormatError, "one dimension"),
     (IterativeStratifiedKFold(2), None, None, LabelFormatError, "y is None"),
-    (IterativeStratifiedKFold(2), 2 * Z, None, LabelFormatError, "Y also holds 2"),
+    (IterativeStratifiedKFold(2), 2 * Z, None, LabelFormatError, "y also holds 2"),
     (RepeatedIterativeStratifiedKFold(2, 0), Z, None, InputError, "n_repeats is 0"),
     (IterativeStratifiedShuffleSplit(0), Z, None, InputError, "n_splits is 0"),
     (IterativeStratifiedShuffleSplit(test_size=1.5), Z, None, InputError, "test_size is 1.5"),

@@ -86,8 +86,8 @@ def test_another_librarys_sampler():
     [
         (lambda X, Y: X, "returned ndarray"),
         (lambda X, Y: (X, Y, None), "returned tuple"),
-        (lambda X, Y: (X[:-1], Y), "59 rows and Y has 60"),
-        (lambda X, Y: (X, Y * 2), "Y also holds 2"),
+        (lambda X, Y: (X[:-1], Y), "59 rows and y has 60"),
+        (lambda X, Y: (X, Y * 2), "y also holds 2"),
         (lambda X, Y: (X[:, :2], Y), "X has 2 columns instead of 4"),
         (lambda X, Y: (X, Y[:, :2]), "y has 2 columns instead of 5"),
         (lambda X, Y: (X[:0], Y[:0]), "0 sample"),

@@ -1,12 +1,14 @@
 """No sampler or generator begins what does not fit into memory."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
-from labelance._memory import available_memory, bytes_per_row
+from labelance._memory import available_memory, bytes_per_row, left_in_container
 from labelance.exceptions import InputError, TooManyRowsError
 from labelance.testing import sampler_data
 
@@ -71,3 +73,27 @@ def test_memory_is_what_rows_take():
     S = sp.csr_array(np.eye(10))
     assert bytes_per_row(S) * 10 == S.data.nbytes + S.indices.nbytes
     assert available_memory() > 2**20
+
+
+@pytest.mark.parametrize(
+    ("folder", "limit", "used", "prefix"),
+    [
+        ("", "memory.max", "memory.current", ""),
+        ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+    ],
+)
+def test_a_container_has_what_its_limit_leaves(tmp_path, folder, limit, used, prefix):
+    group = tmp_path / folder
+    group.mkdir(exist_ok=True)
+    assert left_in_container(tmp_path) == sys.maxsize
+    (group / "memory.stat").write_text(f"anon 9\n{prefix}inactive_file 30\n{prefix}active_file 5\n")
+    (group / used).write_text("600\n")
+    (group / limit).write_text("1000\n")
+    assert left_in_container(tmp_path) == 1000 - 600 + 35
+    (group / limit).write_text("max\n")
+    assert left_in_container(tmp_path) == sys.maxsize
+
+
+def test_memory_is_no_more_than_a_container_has(monkeypatch):
+    monkeypatch.setattr("labelance._memory.left_in_container", lambda: 1000)
+    assert available_memory() == 1000

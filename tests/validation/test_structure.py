@@ -55,6 +55,12 @@ def bsr():
     return matrix
 
 
+def bsr_of_odd_width():
+    matrix = sp.bsr_array(CELLS.astype(float), blocksize=(2, 3))
+    matrix._shape = (10, 7)
+    return matrix
+
+
 def lil(row, values):
     matrix = sp.lil_array(CELLS.astype(float))
     matrix.rows[3], matrix.data[3] = row, values
@@ -91,6 +97,7 @@ TAMPERED = {
     "column outside": lambda: coo(same, last(-(10**6))),
     "more rows than columns": lambda: coo(lambda r: np.r_[r, 0], same),
     "block outside": bsr,
+    "blocks that do not fill the shape": bsr_of_odd_width,
     "list outside": lambda: lil([10**6], [1.0]),
     "list of words": lambda: lil(["a"], [1.0]),
     "list longer than its values": lambda: lil([0, 1, 2], [1.0]),

@@ -134,7 +134,7 @@ def test_lists_come_back_as_lists():
         ([{"a"}, {"b"}, {"a", "b"}], "MultiLabelBinarizer"),
         ([["a"], ["b", "c"], []], "MultiLabelBinarizer"),
         (["a,b", "b", "c"], "split words"),
-        (Y * 2 - 1, "Y > 0"),
+        (Y * 2 - 1, "y > 0"),
         (np.where(Y, np.nan, 0), "missing label"),
         (Y * 3, "0 or 1"),
         (Y - 0.5, "threshold"),
@@ -185,7 +185,7 @@ def test_missing_values_name_their_columns():
 
 
 def test_different_lengths_are_refused():
-    with pytest.raises(exceptions.InputError, match="X has 3 rows and Y has 2"):
+    with pytest.raises(exceptions.InputError, match="X has 3 rows and y has 2"):
         open_both(X, Y[:2])
 
 
@@ -287,4 +287,4 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
 
     monkeypatch.setattr("labelance._validation._data.open_container", watched)
     sampler().fit_resample(*sampler_data())
-    assert opened == ["X", "Y"]
+    assert opened == ["X", "y"]

@@ -163,6 +163,8 @@ def check_compressed(
 def _check_blocks(matrix: Any, role: str) -> None:
     data = matrix.data
     _require(np.ndim(data) == 3 and 0 not in data.shape[1:], role, "its blocks have no size")
+    whole = matrix.shape[0] % data.shape[1] == 0 and matrix.shape[1] % data.shape[2] == 0
+    _require(whole, role, f"blocks of {data.shape[1:]} do not fill its shape, {matrix.shape}")
     blocks = matrix.shape[0] // data.shape[1], matrix.shape[1] // data.shape[2]
     check_compressed(matrix.indptr, matrix.indices, len(data), blocks, role)
 

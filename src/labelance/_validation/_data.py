@@ -172,7 +172,7 @@ def validate_data(
     if n != m:
         raise InputError(
             f"{who} needs one row of labels for every row of X",
-            f"X has {n} rows and Y has {m} (inconsistent numbers of samples)",
+            f"X has {n} rows and y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )
     _warn_of_shuffled_index(X, y)
@@ -213,8 +213,8 @@ def _warn_of_shuffled_index(X: Any, y: Any) -> None:
     theirs: Any = getattr(y, "index", None)
     if hasattr(ours, "equals") and hasattr(theirs, "equals") and not ours.equals(theirs):
         warnings.warn(
-            "X and Y have different indices. Rows are paired by their position, not by index; "
-            "Y.loc[X.index] puts them in the same order.",
+            "X and y have different indices. Rows are paired by their position, not by index; "
+            "y.loc[X.index] puts them in the same order.",
             IndexMismatchWarning,
             stacklevel=3,
         )
@@ -306,22 +306,22 @@ def validate_labels(y: Any, *, who: str) -> Labels:
     """
     _refuse_label_sets(y, who)
     try:
-        container = open_container(y, "Y")
+        container = open_container(y, "y")
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
-    _refuse_empty(container.shape, who, "Y")
+    _refuse_empty(container.shape, who, "y")
     if container.nominal.any():
         raise LabelFormatError(
-            "Every column of Y holds zeros and ones",
+            "Every column of y holds zeros and ones",
             f"{int(container.nominal.sum())} of its columns are categorical",
-            "Turn them into numbers first, for example (Y == 'yes').astype(int)",
+            "Turn them into numbers first, for example (y == 'yes').astype(int)",
         )
     cells = container.cells()
     stored = cells.data if sp.issparse(cells) else cells
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
-            f"Y also holds {_strange_values(stored)}",
+            f"y also holds {_strange_values(stored)}",
             _label_advice(stored),
         )
     return Labels(_ones(cells), container.names, container)
@@ -345,9 +345,9 @@ def _label_advice(stored: np.ndarray) -> str:
     if np.isnan(stored.astype(float)).any():
         return "Say what a missing label means: drop these rows, or count it as absent (0)"
     if set(np.unique(stored)) <= {-1, 0, 1}:
-        return "Turn -1 into 0: (Y > 0).astype(int)"
+        return "Turn -1 into 0: (y > 0).astype(int)"
     return (
-        "If these are features, X and Y may be swapped; if they are class numbers, make one column "
+        "If these are features, X and y may be swapped; if they are class numbers, make one column "
         "per class with sklearn.preprocessing.LabelBinarizer; if scores, compare with a threshold"
     )
 
@@ -370,8 +370,8 @@ def _refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
 
 
 def _refuse_label_sets(Y: Any, who: str) -> None:
-    """Raise for a list of label sets, a one-dimensional Y, or no Y at all, with the cure."""
-    asked = f"{who} needs Y as an (n, q) table of zeros and ones"
+    """Raise for a list of label sets, a one-dimensional y, or no y at all, with the cure."""
+    asked = f"{who} needs y as an (n, q) table of zeros and ones"
     if Y is None:
         raise LabelFormatError(
             f"{who} requires y to be passed", "the target y is None", "Pass the labels as well"
@@ -383,16 +383,16 @@ def _refuse_label_sets(Y: Any, who: str) -> None:
     if rows_are_sets or ragged or words:
         raise LabelFormatError(
             asked,
-            "Y is a list of label sets" if not isinstance(first, str) else "Y is a list of words",
-            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(Y), where "
-            'every row of Y is a list of labels (split words such as "a,b" first)',
+            "y is a list of label sets" if not isinstance(first, str) else "y is a list of words",
+            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y), where "
+            'every row of y is a list of labels (split words such as "a,b" first)',
         )
     if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
         raise LabelFormatError(
             asked,
-            f"Y has one dimension{_kind_of(Y)}",
+            f"y has one dimension{_kind_of(Y)}",
             "Only binary classification is supported, label by label: for a single 0/1 label use "
-            "Y.reshape(-1, 1), or Y.to_frame() for a Series; for classes use "
+            "y.reshape(-1, 1), or y.to_frame() for a Series; for classes use "
             "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
         )
 
@@ -449,11 +449,11 @@ def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
     """Return the number of every row's group, from 0 without gaps, in sorted order."""
     asked = f"{who} needs the group of every row"
     if groups is None:
-        raise InputError(asked, "groups is None", "Pass them: split(X, Y, groups)")
+        raise InputError(asked, "groups is None", "Pass them: split(X, y, groups)")
     values = np.asarray(groups)
     if values.shape != (n,):
         raise InputError(
-            asked, f"groups has shape {values.shape} and Y {n} rows", "Pass one group per row"
+            asked, f"groups has shape {values.shape} and y {n} rows", "Pass one group per row"
         )
     missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     try:

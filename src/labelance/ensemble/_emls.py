@@ -174,8 +174,22 @@ class EMLS(TunedClassifier):
         self : object
             The fitted ensemble.
         """
+        self._refuse_fewer_members()
+        if training_sets is not None:
+            self._refuse_few_sets(training_sets)
+            _refuse_sets_of_dropped_rows(sample_weight)
         self._learn(X, y, sample_weight, training_sets=training_sets)
         return self
+
+    def _validate(self, X: Any, y: Any) -> Data:
+        data = super()._validate(X, y)
+        if self._members_before():
+            self._refuse_other_columns(data)
+        return data
+
+    def _members_before(self) -> list[Any]:
+        """Return the members of the fit before, where they are kept."""
+        return getattr(self, "estimators_", []) if self.warm_start else []
 
     def _fit_model(
         self,
@@ -189,17 +203,16 @@ class EMLS(TunedClassifier):
         streams = rng.spawn(self.n_estimators)
         if training_sets is None:
             self._refuse_oob_without_rows_left_out()
-            self._refuse_bags_beside_other_changes()
+            self._refuse_bags_beside_out_of_bag()
             source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
             draws = (partial(source.draw, stream) for stream in streams)
         else:
-            self._refuse_few_sets(training_sets)
             draws = (partial(_ready, drawn) for drawn in training_sets[: self.n_estimators])
-        before = self.estimators_ if self.warm_start and hasattr(self, "estimators_") else []
+        before = self._members_before()
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(self.estimator, draw) for draw in list(draws)[len(before) :]
         )
-        self.estimators_ = [*before, *(member for member, _ in fitted)][: self.n_estimators]
+        self.estimators_ = [*before, *(member for member, _ in fitted)]
         self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -261,6 +274,25 @@ class EMLS(TunedClassifier):
                 "Draw more of them, or lower n_estimators",
             )
 
+    def _refuse_fewer_members(self) -> None:
+        n = len(self._members_before())
+        if n > self.n_estimators:
+            raise InputError(
+                f"With warm_start=True there are as many members as before, {n}, or more",
+                f"n_estimators={self.n_estimators}",
+                "Raise n_estimators, or set warm_start=False to fit all members anew",
+            )
+
+    def _refuse_other_columns(self, data: Data) -> None:
+        before, now = (self.n_features_in_, self.n_labels_), (data.X.shape[1], data.Y.shape[1])
+        if before != now:
+            raise InputError(
+                f"With warm_start=True the data have {before[0]} features and {before[1]} labels, "
+                "as before",
+                f"they have {now[0]} and {now[1]}",
+                "Pass the same data, or set warm_start=False to fit all members anew",
+            )
+
     def _refuse_warm_start_out_of_bag(self) -> None:
         if self.warm_start and self._needs_rows_left_out():
             raise InputError(
@@ -269,15 +301,7 @@ class EMLS(TunedClassifier):
                 'Set warm_start=False, or use threshold_data="cv"',
             )
 
-    def _refuse_bags_beside_other_changes(self) -> None:
-        sampler = self._sampler()
-        traits = getattr(sampler, "traits", None)
-        if self.bootstrap == "beside" and not (traits and traits.only_adds):
-            raise InputError(
-                'bootstrap="beside" lays bags of rows beside those that a sampler adds',
-                f"{sampler} is not a sampler of ours that only adds rows",
-                "Use bootstrap=True, or a sampler such as MLSOL",
-            )
+    def _refuse_bags_beside_out_of_bag(self) -> None:
         if self.bootstrap == "beside" and self._needs_rows_left_out():
             raise InputError(
                 'threshold_data="oob" needs rows that a member knows nothing of',
@@ -304,6 +328,15 @@ def staged_mean(scores: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
     for n, more in enumerate(scores, start=1):
         total = total + more
         yield total / n
+
+
+def _refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
+    if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
+        raise InputError(
+            "Training sets drawn before number the rows of X as they are, all of them",
+            "rows of weight 0 are left out",
+            "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
+        )
 
 
 def _fit_member(estimator: Any, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:

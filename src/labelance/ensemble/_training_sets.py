@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 
 from labelance._arrays import take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
+from labelance._validation import validate_data
 from labelance.exceptions import InputError
 from labelance.learners import Weights
 from labelance.sampling import BaseMultiLabelSampler
@@ -24,7 +27,7 @@ class TrainingSet:
 
     Attributes
     ----------
-    X, Y : array, sparse matrix or data frame
+    X, y : array, sparse matrix or data frame
         Rows and their labels.
     left_out : ndarray of int
         The original rows that are not among them.
@@ -35,7 +38,7 @@ class TrainingSet:
     """
 
     X: Any
-    Y: Any
+    y: Any
     left_out: np.ndarray
     weight: Weights = None
     neighborhood: Any = None
@@ -44,7 +47,7 @@ class TrainingSet:
         """Fit an estimator to the rows, with what is known of them."""
         known = {"sample_weight": self.weight, "neighborhood": self.neighborhood}
         options = {name: value for name, value in known.items() if value is not None}
-        return estimator.fit(self.X, self.Y, **options)
+        return estimator.fit(self.X, self.y, **options)
 
 
 class Source(Protocol):
@@ -117,7 +120,7 @@ class Bootstrap:
         weight = None if self.weight is None else self.weight[rows]
         X, Y = take_rows(self.X, rows), take_rows(self.Y, rows)
         drawn = make_source(self.sampler, X, Y, weight=weight).draw(rng)
-        return TrainingSet(drawn.X, drawn.Y, np.setdiff1d(np.arange(n), rows), drawn.weight)
+        return TrainingSet(drawn.X, drawn.y, np.setdiff1d(np.arange(n), rows), drawn.weight)
 
 
 class Beside:
@@ -129,10 +132,10 @@ class Beside:
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         drawn, n = self.source.draw(rng), self.n
         bag = np.sort(rng.integers(n, size=n))
-        rows = np.concatenate([bag, np.arange(n, drawn.Y.shape[0])])
+        rows = np.concatenate([bag, np.arange(n, drawn.y.shape[0])])
         return TrainingSet(
             take_rows(drawn.X, rows),
-            take_rows(drawn.Y, rows),
+            take_rows(drawn.y, rows),
             np.setdiff1d(np.arange(n), bag),
             None if drawn.weight is None else drawn.weight[rows],
         )
@@ -151,7 +154,8 @@ def make_source(
 
     Neighbors of the rows of X found before serve one plan on these rows, and nothing else.
     """
-    if bootstrap == "beside" and sampler is not None:
+    if bootstrap == "beside":
+        _refuse_bags_beside_other_changes(sampler)
         all_rows = make_source(sampler, X, Y, neighborhood=neighborhood, weight=weight)
         return Beside(all_rows, Y.shape[0])
     if bootstrap:
@@ -163,6 +167,25 @@ def make_source(
     return ForeignSampler(sampler, X, Y, weight)
 
 
+def _refuse_bags_beside_other_changes(sampler: Any) -> None:
+    traits = getattr(sampler, "traits", None)
+    if not (traits and traits.only_adds):
+        raise InputError(
+            'bootstrap="beside" lays bags of rows beside those that a sampler adds',
+            f"{sampler} is not a sampler of ours that only adds rows",
+            "Use bootstrap=True, or a sampler such as MLSOL",
+        )
+
+
+@validate_params(
+    {
+        "sampler": [HasMethods(["fit_resample"]), None],
+        "n_sets": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean", StrOptions({"beside"})],
+        "random_state": ["random_state", np.random.Generator],
+    },
+    prefer_skip_nested_validation=False,
+)
 def draw_training_sets(
     sampler: Any,
     X: Any,
@@ -208,7 +231,9 @@ def draw_training_sets(
     >>> trees = EMLS(BinaryRelevance()).fit(X, y, training_sets=sets)
     >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
     """
-    source = make_source(sampler, X, y, bootstrap=bootstrap, neighborhood=neighborhood)
+    data = validate_data(X, y, who="draw_training_sets", missing="keep")
+    Y = data.labels.container.native  # a list has no shape
+    source = make_source(sampler, X, Y, bootstrap=bootstrap, neighborhood=neighborhood)
     return [source.draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 
 

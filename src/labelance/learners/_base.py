@@ -55,26 +55,30 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self : object
             The fitted learner.
         """
-        self._fit(self._open_training(X, y), X)
+        data = self._validate(X, y)
+        self._remember(data, X, y)
+        self._fit(data, X)
         return self
 
-    def _open_training(self, X: Any, y: Any) -> Data:
-        """Validate training rows, and set what is known of them."""
+    def _validate(self, X: Any, y: Any) -> Data:
+        """Return clean training rows."""
         refuse_device(X, who=type(self).__name__)
-        data = validate_data(
+        return validate_data(
             X,
             y,
             who=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
         )
+
+    def _remember(self, data: Data, X: Any, y: Any) -> None:
+        """Set what is known of training rows."""
         sklearn_validate_data(self, X, skip_check_array=True)
         self._schema = data.features.schema()
         self._sparse_labels = sp.issparse(y)
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
-        return data
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return a score in [0, 1] for every row and label.
@@ -169,11 +173,12 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
         if sample_weight is not None:
             self._refuse_estimator_without_weights()
-        data = self._open_training(X, y)
+        data = self._validate(X, y)
         rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
         if rows is not None:
             X, y = take_rows(X, rows), take_rows(y, rows)
-            data = self._open_training(X, y)  # as if the other rows had never been there
+            data = self._validate(X, y)  # as if the other rows had never been there
+        self._remember(data, X, y)
         self._fit(data, X, weight, **ready)
         return self
 

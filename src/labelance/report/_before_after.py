@@ -20,9 +20,9 @@ ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
 
 def plot_before_after(
     X: Any,
-    Y: Any,
+    y: Any,
     X_resampled: Any,
-    Y_resampled: Any,
+    y_resampled: Any,
     *,
     label_names: Sequence[str] | None = None,
     labels: Sequence[int] | None = None,
@@ -32,10 +32,10 @@ def plot_before_after(
 
     Parameters
     ----------
-    X, Y : array, sparse matrix or data frame
+    X, y : array, sparse matrix or data frame
         The data before. X with more than two features is projected on its two main
         directions.
-    X_resampled, Y_resampled : the same kinds
+    X_resampled, y_resampled : the same kinds
         What a sampler returned.
     label_names : sequence of str, optional
         Names for the pictures' headings.
@@ -54,15 +54,15 @@ def plot_before_after(
     >>> from labelance import MLSOL
     >>> from labelance.datasets import make_figure1
     >>> from labelance.report import plot_before_after
-    >>> X, Y = make_figure1("b", random_state=0)
-    >>> figure = plot_before_after(X, Y, *MLSOL(random_state=0).fit_resample(X, Y))
+    >>> X, y = make_figure1("b", random_state=0)
+    >>> figure = plot_before_after(X, y, *MLSOL(random_state=0).fit_resample(X, y))
     >>> len(figure.axes)
     6
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
     refuse_device(X, who="plot_before_after")
-    before = validate_data(X, Y, who="plot_before_after")
-    after = validate_data(X_resampled, Y_resampled, who="plot_before_after")
+    before = validate_data(X, y, who="plot_before_after")
+    after = validate_data(X_resampled, y_resampled, who="plot_before_after")
     names = list(label_names or before.labels.names or range(before.Y.shape[1]))
     chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
     points, points_after = _flatten(before.X, after.X)

@@ -51,7 +51,7 @@ class TrainingSets:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
             source = _source(family, fold)
-            idle = make_source(None, fold.X, fold.Y, bootstrap=family.bootstrap)
+            idle = make_source(None, fold.X, fold.Y, bootstrap=bool(family.bootstrap))
         self.sets: list[TrainingSet] = []
         for stream in streams:
             cost = Cost()
@@ -78,7 +78,7 @@ def _source(family: Family, fold: FoldData) -> Source:
     try:
         return make_source(sampler, X, Y, bootstrap=bags, neighborhood=neighborhood)
     except NothingToSampleError:
-        return make_source(None, X, Y, bootstrap=bags)  # nothing to do about these labels
+        return make_source(None, X, Y, bootstrap=bool(bags))  # nothing to do about these labels
 
 
 def _shared_neighborhood(sampler: Any, fold: FoldData) -> Any:
@@ -130,7 +130,7 @@ def _fit_members(
         )
         fitting, predicting, tuning = Cost(), Cost(), Cost()
         with fitting.spent():
-            _fit(model, drawn.X, drawn.Y, fold)
+            _fit(model, drawn.X, drawn.y, fold)
         with predicting.spent():
             scores = relevance(model, fold.X_test)
         with tuning.spent():
@@ -172,7 +172,7 @@ def _evaluate_members(
         training.cost(len(members)),
         total([member.fitting for member in members]) + finding,
         total([member.predicting for member in members]),
-        training.sets[0].Y.shape[0],
+        training.sets[0].y.shape[0],
         disagreement([member.scores for member in members]),
     )
 

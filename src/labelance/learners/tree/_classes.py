@@ -388,8 +388,8 @@ def fit_many(
     >>> from scipy.sparse import csr_array
     >>> from labelance.learners.tree import fit_many, label_problems
     >>> X = np.arange(12.0)[:, None]
-    >>> Y = csr_array(np.column_stack([X[:, 0] > 5, X[:, 0] < 3]))
-    >>> forest = fit_many(X, label_problems(Y))
+    >>> y = csr_array(np.column_stack([X[:, 0] > 5, X[:, 0] < 3]))
+    >>> forest = fit_many(X, label_problems(y))
     >>> forest.positive_proba([[2.0], [9.0]])
     array([[0., 1.],
            [1., 0.]])

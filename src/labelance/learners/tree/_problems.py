@@ -77,12 +77,12 @@ def expand_problem(problems: Problems, p: int, n_rows: int) -> Problem:
     return Problem(rows, y, C)
 
 
-def label_problems(Y: csr_array) -> Problems:
+def label_problems(y: csr_array) -> Problems:
     """Return one problem per label: absent (0) or present (1), on all rows."""
-    columns = csc_array(Y)
+    columns = csc_array(y)
     columns.sort_indices()
     return Problems(
-        np.full(Y.shape[1], 2, dtype=np.int32),
+        np.full(y.shape[1], 2, dtype=np.int32),
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int32),
         np.ones(columns.nnz, dtype=np.int32),
@@ -117,9 +117,9 @@ def subset_problems(rows: list[NDArray], targets: list[NDArray], n_classes: Arra
     )
 
 
-def pair_problems(Y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems:
+def pair_problems(y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems:
     """Return one problem per pair of labels: the rows with exactly one, class 1 the first."""
-    columns = csc_array(Y)
+    columns = csc_array(y)
     columns.sort_indices()
     start, rows, targets = _disagreements(
         columns.indptr.astype(np.int64),
