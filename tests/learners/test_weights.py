@@ -1,10 +1,13 @@
 """Weights of rows: what learners and ensembles do with them, and when they refuse them."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 from sklearn.neighbors import KNeighborsClassifier
@@ -27,6 +30,18 @@ from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, SamplerSequence, sam
 
 DATA = make_multilabel_imbalanced(120, 6, n_labels=4, random_state=0)
 COUNTS = 1 + np.arange(120) % 3
+
+
+class Recorder(LogisticRegression):
+    """Notes of every fit whether there were weights."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(sample_weight is not None)
+        return super().fit(X, y, sample_weight)
+
+
 WEIGHTED = [
     BinaryRelevance(),
     LabelPowerset(),
@@ -132,7 +147,8 @@ def test_new_rows_of_a_sampler_that_does_not_tell_are_refused():
 def test_weights_reach_learners_through_scikit_learn():
     X, Y = DATA
     with sklearn.config_context(enable_metadata_routing=True):
-        asks = BinaryRelevance(LogisticRegression()).set_fit_request(sample_weight=True)
+        estimator = LogisticRegression().set_fit_request(sample_weight=True)
+        asks = BinaryRelevance(estimator).set_fit_request(sample_weight=True)
         asks.set_score_request(sample_weight=False)
         options = {"cv": 2, "return_estimator": True}
         found = cross_validate(asks, X, Y, params={"sample_weight": COUNTS}, **options)
@@ -161,3 +177,41 @@ def test_data_are_validated_before_rows_without_weight_are_dropped():
             learner.fit(rows, labels, weight)
         with pytest.raises(InputError, match=words):
             learner.fit(rows, labels)
+
+
+WRAPPERS = [
+    BinaryRelevance,
+    ECC,
+    lambda inner: COCOA(inner, random_state=0),
+    lambda inner: LabelThresholds(BinaryRelevance(inner), threshold_data="train"),
+    lambda inner: EMLS(BinaryRelevance(inner), n_estimators=2),
+]
+
+
+def request(learner, inner):
+    """Return the learner and all that it wraps, asking for weights, except for the innermost."""
+    if learner.estimator is not inner:
+        request(learner.estimator, inner)
+    return learner.set_fit_request(sample_weight=True)
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_with_routing_an_estimator_gets_the_weights_it_asks_for(wrap):
+    X, y = DATA
+    with sklearn.config_context(enable_metadata_routing=True):
+        for asks in (True, False):
+            inner = Recorder().set_fit_request(sample_weight=asks)
+            Recorder.seen = []
+            request(wrap(inner), inner).fit(X, y, COUNTS)
+            assert Recorder.seen
+            assert set(Recorder.seen) == {asks}
+        with pytest.raises(UnsetMetadataPassedError):
+            request(wrap(silent := Recorder()), silent).fit(X, y, COUNTS)
+
+
+def test_with_routing_our_own_trees_take_weights_without_being_asked():
+    X, y = DATA
+    expected = BinaryRelevance().fit(X, y, COUNTS).predict_proba(X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = BinaryRelevance().fit(X, y, COUNTS).predict_proba(X)
+    assert_array_equal(found, expected)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, make_source
@@ -209,11 +210,17 @@ class EMLS(TunedClassifier):
         else:
             draws = (partial(_ready, drawn) for drawn in training_sets[: self.n_estimators])
         before = self._members_before()
+        unfitted = clone(self)  # processes need no members of before
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_member)(self.estimator, draw) for draw in list(draws)[len(before) :]
+            delayed(unfitted._fit_member)(draw) for draw in list(draws)[len(before) :]
         )
         self.estimators_ = [*before, *(member for member, _ in fitted)]
         self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
+
+    def _fit_member(self, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:
+        drawn = draw()
+        drawn = replace(drawn, weight=self._weights_of_estimator(drawn.weight))
+        return drawn.fit(clone(self.estimator)), drawn.left_out
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the first member, of the first two, … of all.
@@ -337,11 +344,6 @@ def _refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
             "rows of weight 0 are left out",
             "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
         )
-
-
-def _fit_member(estimator: Any, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:
-    drawn = draw()
-    return drawn.fit(clone(estimator)), drawn.left_out
 
 
 def _ready(drawn: TrainingSet) -> TrainingSet:

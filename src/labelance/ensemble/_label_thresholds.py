@@ -87,6 +87,7 @@ class LabelThresholds(TunedClassifier):
         self.random_state = random_state
 
     def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
+        weight = self._weights_of_estimator(weight)
         options = {} if weight is None else {"sample_weight": weight}
         self.estimator_ = clone(self.estimator).fit(X, Y, **options)
 

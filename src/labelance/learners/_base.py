@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
@@ -171,7 +173,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, **ready: Any) -> WeightedClassifier:
         """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
-        if sample_weight is not None:
+        if self._weights_of_estimator(sample_weight) is not None:
             self._refuse_estimator_without_weights()
         data = self._validate(X, y)
         rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
@@ -185,6 +187,30 @@ class WeightedClassifier(BaseMultiLabelClassifier):
     @abstractmethod
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         """Learn from clean data and the weights of its rows, None if all are 1."""
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who takes the weights: the learner itself, and its estimator if it asks for them.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            As scikit-learn's metadata routing wants it.
+        """
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        if self.estimator is None:  # trees of our own, which take them without being asked
+            return router
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def _weights_of_estimator(self, weight: Any) -> Any:
+        """Return the weights if the estimator is to have them.
+
+        It is asked only where scikit-learn's metadata routing is enabled.
+        """
+        asked = get_config()["enable_metadata_routing"] and self.estimator is not None
+        if weight is None or not asked:
+            return weight
+        return process_routing(self, "fit", sample_weight=weight).estimator.fit.get("sample_weight")
 
     @property
     def weights_count_rows(self) -> bool:
@@ -226,6 +252,7 @@ class LearnerWithEstimator(WeightedClassifier):
         return self.estimator is None or type(self.estimator) is C45Classifier
 
     def _trainer(self, data: Data, X: Any, weight: Weights) -> Trainer:
+        weight = self._weights_of_estimator(weight)
         return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight)
 
     def __sklearn_tags__(self) -> Any:
