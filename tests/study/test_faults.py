@@ -6,6 +6,8 @@ import sqlite3
 import sys
 import time
 from dataclasses import asdict, replace
+from itertools import chain
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -18,6 +20,8 @@ from labelance.study import (
     Heartbeat,
     Learner,
     Store,
+    Worker,
+    evaluate_in_worker,
     load_source,
     open_dataset_cache,
     read_results,
@@ -89,6 +93,31 @@ class Prints(Fine):
 class Interrupts(Fine):
     def misbehave(self):
         raise KeyboardInterrupt
+
+
+class Forks(Fine):
+    def misbehave(self):
+        child = os.fork()
+        if child == 0:
+            opened = os.open(os.devnull, os.O_RDONLY)
+            grandchild = os.fork()
+            if grandchild == 0:
+                try:
+                    os.fstat(opened)
+                finally:
+                    os._exit(0 if sys.exc_info()[0] is None else 1)
+            os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]))
+        if os.waitpid(child, 0)[1] != 0:
+            raise RuntimeError("a file that a forked process had opened was closed")
+
+
+class Lingers(Fine):
+    def misbehave(self):
+        import subprocess
+
+        child = subprocess.Popen(["sleep", "1000"], stderr=subprocess.DEVNULL)
+        with open("pids", "w") as file:
+            file.write(f"{os.getpid()} {child.pid}")
 """
 
 
@@ -114,6 +143,11 @@ def statuses(study, store):
 
 def guilty(study, store):
     return sorted(learner for (learner, _), s in statuses(study, store).items() if s == "failed")
+
+
+def second_fold(study):
+    """Return the cells in which learners misbehave."""
+    return tuple(cell for cell in study.cells() if cell.fold == 1)
 
 
 # Who is alive
@@ -239,6 +273,60 @@ def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "not JSON\nneither is this" in err
+
+
+class Unreadable:
+    """Data that can be sent and not received."""
+
+    def __reduce__(self):
+        return getattr, ("", "nothing of this name")
+
+
+def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of):
+    study = study_of("Fine")
+    cells, data = second_fold(study), Unreadable()
+    with Worker() as worker:
+        rows = evaluate_in_worker(worker, study, cells, data, timeout=None, last=True)
+        assert [row["status"] for row in chain(*rows)] == ["failed"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_process_keeps_its_files(study_of):
+    study = study_of("Forks")
+    data = load_source(study.datasets[0])
+    with Worker() as worker:
+        rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
+    assert [row.get("error") for row in rows] == [None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_a_worker_that_died_between_two_tasks_takes_its_children_with_it(
+    study_of, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    study = study_of("Lingers")
+    data = load_source(study.datasets[0])
+    with Worker() as worker:
+        rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
+        assert [row.get("error") for row in rows] == [None]
+        pid, child = map(int, (tmp_path / "pids").read_text().split())
+        os.kill(pid, 9)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert runs(child)
+        fine = study_of("Fine")
+        list(worker.evaluate(fine, second_fold(fine), data, None))
+        latest = time.monotonic() + 60
+        while runs(child) and time.monotonic() < latest:
+            time.sleep(0.01)
+        assert not runs(child)
+
+
+def runs(pid):
+    """Say whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def test_a_limit_of_no_time_is_refused(study_of, tmp_path):

@@ -35,6 +35,7 @@ from labelance.study._runner import StudyProgress, run_study
 from labelance.study._store import Store, cell_of
 from labelance.study._study import Study
 from labelance.study._verify import Recomputed, Verification, verify_results
+from labelance.study._worker import Worker, evaluate_in_worker
 
 # What is imported but not listed is for our own packages and tests.
 __all__ = [

@@ -8,8 +8,10 @@ import pickle
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
 from queue import SimpleQueue
 from threading import Thread
@@ -100,7 +102,7 @@ class Worker:
     def _running(self) -> Any:
         """Return the process, started anew if it is not there any more."""
         process = self._process
-        if process is not None and process.poll() is None:
+        if process is not None and not _has_ended(process):
             return process
         if process is not None:
             _end(process)
@@ -196,6 +198,15 @@ def _repeat(said: BinaryIO) -> None:
             sys.stderr.write(line.decode(errors="replace"))
 
 
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Say so without reaping it, where that can be: its group is ours only until then."""
+    if hasattr(os, "waitid"):
+        with suppress(ChildProcessError):  # reaped by others
+            how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, process.pid, how) is not None
+    return process.poll() is not None
+
+
 def _end(process: subprocess.Popen[bytes]) -> int:
     """End a process and all that it started; return its exit code."""
     if process.returncode is None:
@@ -219,10 +230,9 @@ def serve(orders: BinaryIO) -> None:
     os.dup2(2, 1)  # what a learner prints must not be taken for a result
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
-    # A copy in a forked process would keep the pipe open when we are dead.
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: os.close(results.fileno()))
     faulthandler.enable(results)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=partial(_let_go, [results.fileno()]))
     queue: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_listen, args=(orders, queue), daemon=True).start()
     _send(results, "ready")
@@ -230,14 +240,29 @@ def serve(orders: BinaryIO) -> None:
         _do(results, *queue.get())
 
 
+def _let_go(pipes: list[int]) -> None:
+    """Take the pipe from a forked process, which would keep it open when we are dead.
+
+    Its number stays taken, and is forgotten: to close it would hit what has it by then.
+    """
+    while pipes:
+        faulthandler.disable()
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), pipes.pop(), inheritable=False)
+
+
 def _listen(orders: BinaryIO, queue: SimpleQueue[Any]) -> None:
-    with suppress(EOFError, OSError, pickle.UnpicklingError):
-        while True:
-            queue.put(pickle.load(orders))  # nosec B301: from our parent, over its pipe
-    # The runner is gone: nobody wants the result, and its folds are somebody else's.
-    if os.name == "posix":
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+    try:
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                queue.put(pickle.load(orders))  # nosec B301: from our parent, over its pipe
+    except BaseException:
+        traceback.print_exc()  # an order that cannot be read, be it for want of a module
+    finally:
+        # The runner is gone, and its folds are somebody else's; or it is told by our end.
+        if os.name == "posix":
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
 
 
 def _do(
