@@ -171,11 +171,18 @@ def test_liveness():
     assert me.alive
     assert not replace(me, pid=2**31 - 3000).alive
     assert not replace(me, ticks=me.ticks - SILENCE).alive
-    assert not replace(me, clock="an earlier boot", processes="of it").alive
+    assert not replace(me, clock="an earlier boot", processes="of it", beat=me.beat - SILENCE).alive
     other = replace(me, host="other", clock="other", processes="other")
     assert other.alive
     assert not replace(other, beat=me.beat - SILENCE - 1).alive
     assert not replace(other, beat=me.beat + 1e6).alive
+
+
+def test_machines_with_one_name_do_not_take_each_other_for_dead():
+    me = Heartbeat.now()
+    twin = replace(me, clock="its boot", processes="of it", pid=2**31 - 3000, ticks=0.0)
+    assert twin.host == me.host
+    assert twin.alive
 
 
 @pytest.mark.skipif(Heartbeat.now().started is None, reason="needs /proc")

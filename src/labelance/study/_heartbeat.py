@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from uuid import getnode
 
 # A runner that has not been heard of for so long is dead. Runners beat every 20 seconds.
 SILENCE = 120.0
@@ -31,7 +32,7 @@ class Heartbeat:
     processes : str
         The table in which the process id is to be looked up: boot, host and namespace.
     clock : str
-        Whose monotonic clock is meant: the boot's.
+        Whose monotonic clock is meant: the boot's, or the machine's where that is unknown.
     ticks, beat : float
         The sign's time by the monotonic clock and by the wall clock.
     """
@@ -59,10 +60,10 @@ class Heartbeat:
     def _is_fresh(self) -> bool:
         if self.clock == _clock():
             return 0 <= time.monotonic() - self.ticks < SILENCE
-        # Another boot: a beat from the future is as strange as an old one, since a wall clock
-        # that was set back would otherwise keep the dead alive until it catches up.
-        rebooted = self.clock is not None and self.host == _host()
-        return not rebooted and abs(time.time() - self.beat) < SILENCE
+        # Another boot, be it of a machine with the same name: silence alone decides. A beat from
+        # the future is as strange as an old one, since a wall clock that was set back would
+        # otherwise keep the dead alive until it catches up.
+        return abs(time.time() - self.beat) < SILENCE
 
     def _is_local(self) -> bool:
         if self.processes is None:  # written by an earlier version, which knew the host only
@@ -108,7 +109,7 @@ def _clock() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        return _host()
+        return f"{_host()} {getnode():x}"  # names of machines need not differ
 
 
 @cache
