@@ -5,11 +5,11 @@ the paper's comparison with it; the other functions are its steps, each of use a
 
 References
 ----------
-.. [1] J. Demšar. Statistical comparisons of classifiers over multiple data sets. Journal of
-   Machine Learning Research 7 (2006), 1-30.
-.. [2] S. García and F. Herrera. An extension on "Statistical comparisons of classifiers over
-   multiple data sets" for all pairwise comparisons. Journal of Machine Learning Research 9
-   (2008), 2677-2694.
+J. Demšar. Statistical comparisons of classifiers over multiple data sets. Journal of Machine
+Learning Research 7 (2006), 1-30.
+
+S. García and F. Herrera. An extension on "Statistical comparisons of classifiers over multiple
+data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 (2008), 2677-2694.
 """
 
 from labelance.study.statistics._compare import Comparison, compare
