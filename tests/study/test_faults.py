@@ -297,6 +297,18 @@ def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of):
         assert [row["status"] for row in chain(*rows)] == ["failed"]
 
 
+def test_rows_that_nobody_waited_for_are_not_those_of_the_next_task(study_of):
+    study = study_of("Fine")
+    data = load_source(study.datasets[0])
+    first, second = ([cell for cell in study.cells() if cell.fold == fold] for fold in (0, 1))
+    with Worker() as worker:
+        abandoned = worker.evaluate(study, tuple(first), data, None)
+        next(abandoned)
+        abandoned.close()
+        rows = chain(*worker.evaluate(study, tuple(second), data, None))
+        assert [row["fold"] for row in rows] == [cell.fold for cell in second]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_forked_process_keeps_its_files(study_of):
     study = study_of("Forks")

@@ -96,8 +96,15 @@ class Worker:
             process.stdin.flush()
         except OSError:
             raise self._bury(process, "") from None
-        while (rows := self._receive(process)) is not None:
-            yield rows
+        finished = False
+        try:
+            while (rows := self._receive(process)) is not None:
+                yield rows
+            finished = True
+        finally:
+            # What nobody waited for must not be read as the rows of the next task.
+            if not finished and self._process is process:
+                self._bury(process, "")
 
     def _running(self) -> Any:
         """Return the process, started anew if it is not there any more."""
