@@ -129,9 +129,9 @@ def test_containers_agree():
 @pytest.mark.parametrize("measure", MACRO + POOLED)
 def test_bad_predictions(measure):
     Y = pd.DataFrame([[1, 0], [0, 1]], columns=["a", "b"])
-    with pytest.raises(InputError, match=r"Y has shape \(2, 2\) and Y_pred \(1, 2\)"):
+    with pytest.raises(InputError, match=r"y_true has shape \(2, 2\) and y_pred \(1, 2\)"):
         measure(Y, [[1, 0]])
-    with pytest.raises(LabelFormatError, match=r"for Y_pred.*0\.5"):
+    with pytest.raises(LabelFormatError, match=r"for y_pred.*0\.5"):
         measure(Y, [[1, 0.5], [0, 1]])
     with pytest.raises(InputError, match="order their columns"):
         measure(Y, Y[["b", "a"]])

@@ -248,7 +248,7 @@ class TestUndefinedLabels:
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [
-        (np.zeros((2, 2)), InputError, r"Y has shape \(2, 3\) and the scores \(2, 2\)"),
+        (np.zeros((2, 2)), InputError, r"y_true has shape \(2, 3\) and the scores \(2, 2\)"),
         (np.full((2, 3), np.nan), InputError, "6 scores are nan or infinite"),
         (sparse.csr_array((2, 3)), ContainerError, "sparse matrix"),
         ([np.zeros((2, 2))] * 3, InputError, "label_scores"),

@@ -30,9 +30,9 @@ def validate_predictions(y_true: Any, y_pred: Any, *, who: str) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
     true, predicted = (
         validate_labels(y_true, who=who),
-        validate_labels(y_pred, who=f"{who} (for Y_pred)"),
+        validate_labels(y_pred, who=f"{who} (for y_pred)"),
     )
-    _refuse_mismatch(true, predicted.container, came="Y_pred", who=who)
+    _refuse_mismatch(true, predicted.container, came="y_pred", who=who)
     return Predicted(true.Y, predicted.Y, true.names)
 
 
@@ -84,16 +84,16 @@ def _refuse_mismatch(true: Labels, container: Container, *, came: str, who: str)
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
     if container.shape != true.Y.shape:
         raise InputError(
-            f"{who} compares Y with {came} cell by cell",
-            f"Y has shape {true.Y.shape} and {came} {container.shape}",
+            f"{who} compares y_true with {came} cell by cell",
+            f"y_true has shape {true.Y.shape} and {came} {container.shape}",
             "Pass the same rows and labels in both, labels as columns",
         )
     both_named = true.names is not None and container.names is not None
     if both_named and true.names != container.names:
         raise InputError(
-            f"{who} compares Y with {came} column by column",
+            f"{who} compares y_true with {came} column by column",
             "the two frames name or order their columns differently",
-            f"Reorder or rename the columns of {came} as in Y, or pass plain arrays",
+            f"Reorder or rename the columns of {came} as in y_true, or pass plain arrays",
         )
 
 
