@@ -37,7 +37,10 @@ SAMPLERS = [
     FunctionSampler(drop_every_third_row, validate=False),
     SamplerSequence([MLROS(), FunctionSampler(drop_every_third_row)]),
 ]
-every_sampler = pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+# The text of a sampler may hold the address of a function, which differs between processes.
+every_sampler = pytest.mark.parametrize(
+    "sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__
+)
 
 
 def seeded(sampler):
