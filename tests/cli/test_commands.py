@@ -90,7 +90,7 @@ def test_demo_takes_the_first_member_for_the_sampler_alone():
     models = dict(fit_methods(BinaryRelevance(), X, Y, 0))
     assert list(models) == METHODS
     drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(5)[0])
-    alone = BinaryRelevance().fit(drawn.X, drawn.Y)
+    alone = BinaryRelevance().fit(drawn.X, drawn.y)
     assert_array_equal(models["MLSOL"].predict_proba(X), alone.predict_proba(X))
 
 

@@ -178,18 +178,18 @@ class WorstOnTop:
         self.heap[a - 1], self.heap[b - 1] = self.heap[b - 1], self.heap[a - 1]
 
 
-def nearest_by_heap(distances, k):
+def nearest_by_heap(squared, k):
     """The k nearest rows as the program chooses them: a row as far as the worst comes too late."""
-    found = np.empty((len(distances), k), dtype=int)
-    for i, line in enumerate(distances.tolist()):
+    found = np.empty((len(squared), k), dtype=int)
+    for i, line in enumerate(squared.tolist()):
         heap = WorstOnTop(line)
         for row, distance in enumerate(line):
             if len(heap.heap) == k and distance < line[heap.heap[0]]:
                 heap.drop_worst()
             if len(heap.heap) < k and distance < np.inf:
                 heap.add(row)
-        found[i] = heap.heap
-    return Neighborhood(found, np.zeros(found.shape))
+        found[i] = sorted(heap.heap, key=line.__getitem__)
+    return Neighborhood(found, np.sqrt(np.take_along_axis(squared, found, axis=1)))
 
 
 def squared_distances(A, B, low, width, nominal):

@@ -21,7 +21,6 @@ CANNOT_PASS = {
     # imbalanced-learn
     "check_target_type": "demands that multi-label targets are refused",
     "check_samplers_one_label": "expects its own words for data with one class",
-    "check_samplers_fit": "demands the attribute sampling_strategy_",
     "check_samplers_pandas": "demands a Series of classes back",
     "check_samplers_pandas_sparse": "pandas sparse columns are refused with the cure",
     "check_samplers_list": "demands a flat list of classes back",
