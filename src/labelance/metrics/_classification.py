@@ -218,7 +218,11 @@ def _average(of_labels: Values, average: Average) -> float | Values:
     check_average(average)
     if average is None:
         return of_labels
-    defined = of_labels[~np.isnan(of_labels)]
+    return _mean_of_defined(of_labels)
+
+
+def _mean_of_defined(values: Values) -> float:
+    defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
 
 
@@ -267,9 +271,7 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
     0.5556
     """
     Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="example_f1")
-    of_rows = count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division)
-    defined = of_rows[~np.isnan(of_rows)]
-    return float(defined.mean()) if defined.size else float("nan")
+    return _mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
 
 
 # scikit-learn has the next two, but refuses a sparse Y of a single label.
