@@ -1,4 +1,4 @@
-"""Small tools that every package may use: random numbers, compilation, optional imports, files.
+"""Small tools for every package: random numbers, compilation, optional imports, files, memory.
 
 numba and scikit-learn are imported where they are used, because the command line and the
 readers of small files need neither.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from labelance.exceptions import FileWriteError, LabelanceError, MissingDependencyError
+from labelance.exceptions import (
+    FileWriteError,
+    LabelanceError,
+    MissingDependencyError,
+    TooManyRowsError,
+)
 
 RandomStateLike = None | int | np.random.RandomState | np.random.Generator
 Estimator = TypeVar("Estimator")
@@ -225,3 +231,75 @@ def _cannot_write(target: Path, problem: OSError) -> FileWriteError:
         f"{problem.strerror or problem} ({before})",
         "Make room on the disk, or name a folder that can be written to",
     )
+
+
+def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fix: str) -> None:
+    """Raise if so many rows would take more memory than there is.
+
+    Parameters
+    ----------
+    n_rows : int or float
+        How many rows would be made.
+    bytes_per_row : float
+        The least that one of them takes.
+    who, fix : str
+        Who would make them, and what to do about it.
+
+    Examples
+    --------
+    >>> from labelance._utils import refuse_more_than_memory
+    >>> refuse_more_than_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
+    """
+    size, free = n_rows * bytes_per_row, available_memory()
+    if size > free:
+        raise TooManyRowsError(
+            f"{who} makes as many rows as memory has room for, now {_in_units(free)}",
+            f"{n_rows:,.4g} rows would take at least {_in_units(size)}",
+            fix,
+        )
+
+
+def available_memory() -> int:
+    """Return how many bytes can still be had, as far as the system tells.
+
+    Linux tells what is available, to the machine and to a container on it, others how much
+    memory there is; where nothing is known, the largest size that Python has limits it.
+    """
+    return min(_left_on_machine(), left_in_container())
+
+
+def left_in_container(groups: str | os.PathLike[str] = "/sys/fs/cgroup") -> int:
+    """Return what the control group of a container leaves, by either version of control groups."""
+    second = _left(Path(groups), "memory.max", "memory.current", "")
+    first = _left(
+        Path(groups, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"
+    )
+    return min(first, second)
+
+
+def _left(group: Path, limit: str, used: str, prefix: str) -> int:
+    """Return the limit of a group less what it uses; files kept in memory give way."""
+    try:
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        files = sum(int(stat[f"{prefix}{kind}_file"]) for kind in ("active", "inactive"))
+        left = int((group / limit).read_text()) - int((group / used).read_text()) + files
+    except (OSError, ValueError, KeyError):  # no such group, or "max": no limit
+        return sys.maxsize
+    return max(left, 0)
+
+
+def _left_on_machine() -> int:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            fields = dict(line.split(":") for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return sys.maxsize
+
+
+def _in_units(size: float) -> str:
+    return f"{size / 2**30:,.3g} GiB" if size >= 2**30 else f"{size / 2**20:,.3g} MiB"

@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from labelance import metrics
-from labelance._arrays import _torch as seam
-from labelance._arrays import open_container, stack_rows, take_rows
+from labelance._arrays import HOST_DEVICES, open_container, stack_rows, take_rows
 from labelance.exceptions import (
     ContainerError,
     InputError,
@@ -54,17 +53,19 @@ SAMPLERS = [
 
 
 @pytest.fixture(params=["cpu", "device"])
-def place(request, monkeypatch):
+def place(request):
     """Where tensors are said to lie."""
     if request.param == "device":
-        monkeypatch.setattr(seam, "_HOST", set())
+        request.getfixturevalue("on_device")
     return request.param
 
 
 @pytest.fixture
-def on_device(monkeypatch):
+def on_device():
     """Say that numpy cannot read any tensor."""
-    monkeypatch.setattr(seam, "_HOST", set())
+    HOST_DEVICES.remove("cpu")
+    yield
+    HOST_DEVICES.add("cpu")
 
 
 def make_data(dtype=np.float32):

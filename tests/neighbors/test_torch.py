@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labelance._arrays import _torch as seam
+from labelance._arrays import HOST_DEVICES
 from labelance.neighbors import _torch as engine
 from labelance.neighbors import find_neighbors
 
@@ -11,9 +11,11 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)
-def _on_device(monkeypatch):
+def _on_device():
     """Say that numpy cannot read any tensor, so that tensors on the CPU are searched as such."""
-    monkeypatch.setattr(seam, "_HOST", set())
+    HOST_DEVICES.remove("cpu")
+    yield
+    HOST_DEVICES.add("cpu")
 
 
 def assert_same(X, k, queries=None, **options):

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
-from labelance._memory import available_memory, bytes_per_row, left_in_container
+from labelance._utils import available_memory, left_in_container
 from labelance.exceptions import InputError, TooManyRowsError
+from labelance.sampling import bytes_per_row
 from labelance.testing import sampler_data
 
 GREEDY = [
@@ -95,5 +96,5 @@ def test_a_container_has_what_its_limit_leaves(tmp_path, folder, limit, used, pr
 
 
 def test_memory_is_no_more_than_a_container_has(monkeypatch):
-    monkeypatch.setattr("labelance._memory.left_in_container", lambda: 1000)
+    monkeypatch.setattr("labelance._utils.left_in_container", lambda: 1000)
     assert available_memory() == 1000

@@ -4,24 +4,28 @@ Algorithms see a *container*: clean values, column names, and a way to build the
 again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
 """
 
-from labelance._arrays._frame import has_categories
-from labelance._arrays._interpolate import interpolate_rows
-from labelance._arrays._open import Container, open_container, stack_rows, take_rows
-from labelance._arrays._sparse import (
+from labelance._arrays._containers import (
+    HOST_DEVICES,
     SparseRows,
-    check_compressed,
-    check_structure,
-    narrow_indices,
+    column_counts,
+    has_categories,
+    is_tensor,
+    on_device,
     sparse_rows,
     squeeze_runs,
 )
-from labelance._arrays._torch import columns_where, is_tensor, on_device, to_device, to_host
+from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._open import Container, open_container, stack_rows, take_rows
+from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
+from labelance._arrays._torch import columns_where, to_device, to_host
 
 __all__ = [
+    "HOST_DEVICES",
     "Container",
     "SparseRows",
     "check_compressed",
     "check_structure",
+    "column_counts",
     "columns_where",
     "has_categories",
     "interpolate_rows",

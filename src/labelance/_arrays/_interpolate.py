@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._sparse import SparseRows, sparse_rows, squeeze_runs
-from labelance._arrays._torch import interpolate_tensor, is_tensor
+from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
+from labelance._arrays._torch import interpolate_tensor
 from labelance._utils import kernel
 
 # Rows are made in blocks of about this many random numbers. The stream of a Generator does

@@ -9,10 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._arrays._dense import DenseContainer
-from labelance._arrays._frame import FrameContainer, is_frame
-from labelance._arrays._sparse import SparseContainer, check_structure
-from labelance._arrays._torch import append_tensor, is_tensor, open_tensor, to_device
+from labelance._arrays._containers import (
+    DenseContainer,
+    FrameContainer,
+    SparseContainer,
+    is_frame,
+    is_tensor,
+)
+from labelance._arrays._sparse import check_structure
+from labelance._arrays._torch import append_tensor, open_tensor, to_device
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.

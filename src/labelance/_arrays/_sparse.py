@@ -1,4 +1,4 @@
-"""scipy's sparse matrices and arrays, of any format; inside, always a canonical CSR array.
+"""The index arrays of sparse matrices, checked and narrowed.
 
 Compiled routines, scipy's and ours, follow index arrays without looking: an index outside
 reads or writes memory that belongs to others. So the index arrays of whatever comes from
@@ -7,103 +7,12 @@ outside are checked here.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._dense import cast_like
 from labelance.exceptions import InputError
-
-
-class SparseRows(NamedTuple):
-    """A CSR matrix as compiled code sees it."""
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-
-
-def sparse_rows(X: Any) -> SparseRows:
-    """Return the three arrays of a CSR matrix under their names."""
-    return SparseRows(X.data, X.indices, X.indptr)
-
-
-class SparseContainer:
-    """A sparse matrix or array; the same class and format come back."""
-
-    def __init__(self, native: Any) -> None:
-        self.native = native
-        self.names: tuple[Any, ...] | None = None
-        self.nominal = np.zeros(native.shape[1], dtype=bool)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.native.shape
-
-    def values(self) -> sp.csr_array:
-        """Return sorted CSR floats without duplicates or explicit zeros."""
-        short = self.native.dtype in (np.float32, np.float16)
-        return _canonical(sp.csr_array(self.native, dtype=np.float32 if short else np.float64))
-
-    def cells(self) -> sp.csr_array:
-        """Return the same without a change of dtype; labels need no floats."""
-        return _canonical(sp.csr_array(self.native))
-
-    def categories(self) -> dict[int, tuple[str, ...]]:
-        """Return nothing: numbers have no words."""
-        return {}
-
-    def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
-        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
-        kept = sp.csr_array(self.native)
-        if rows is not None:
-            kept = kept[rows]
-        elif new is None:
-            kept = kept.copy()
-        if new is not None:
-            new = sp.csr_array(
-                (cast_like(new.data, self.native.dtype), new.indices, new.indptr), shape=new.shape
-            )
-            kept = sp.vstack([kept, new], format="csr")
-        return self._close(kept)
-
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
-        """Return 0/1 labels in this container's kind."""
-        return self._close(Y.astype(self.native.dtype))
-
-    def _close(self, out: sp.csr_array) -> Any:
-        if isinstance(self.native, sp.spmatrix):
-            out = sp.csr_matrix(out)
-        return out.asformat(self.native.format)
-
-
-def _canonical(matrix: sp.csr_array) -> sp.csr_array:
-    """Return the matrix sorted, without duplicates and explicit zeros; the input stays as it is."""
-    if matrix.has_canonical_format and matrix.data.all():
-        return matrix
-    matrix = matrix.copy()
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Close the gaps between runs [start, end) of a buffer that was filled row by row.
-
-    Returns the filled positions, and the CSR row pointer over them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelance._arrays import squeeze_runs
-    >>> squeeze_runs(np.array([0, 5]), np.array([2, 6]))
-    (array([0, 1, 5]), array([0, 2, 3]))
-    """
-    lengths = ends - starts
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    filled = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-    return filled, indptr
 
 
 def check_structure(matrix: Any, role: str) -> None:

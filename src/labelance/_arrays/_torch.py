@@ -13,23 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._dense import to_working_floats
+from labelance._arrays._containers import on_device, to_working_floats
 from labelance.exceptions import ContainerError, InputError
 
 # Rows are made in blocks of about this many random numbers; a block is a few of these in float64.
 _NUMBERS_PER_BLOCK = 16_000_000
-_HOST = {"cpu"}  # devices whose memory numpy can read
-
-
-def is_tensor(data: Any) -> bool:
-    """Tell whether ``data`` is a torch tensor; nobody has one who has not imported torch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and hasattr(torch, "Tensor") and isinstance(data, torch.Tensor)
-
-
-def on_device(data: Any) -> bool:
-    """Tell whether ``data`` is a tensor outside the computer's own memory."""
-    return is_tensor(data) and data.device.type not in _HOST
 
 
 def open_tensor(data: Any, role: str) -> TensorContainer:

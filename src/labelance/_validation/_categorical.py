@@ -15,9 +15,9 @@ CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or col
 
 
 def categorical_mask(wanted: CategoricalFeatures, container: Container) -> np.ndarray:
-    """Return the boolean mask of the columns that ``categorical_features`` names."""
+    """Return the boolean mask of the columns that ``categorical_features`` names, not None."""
     d = container.shape[1]
-    if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
+    if isinstance(wanted, str) and wanted == "auto":
         return np.zeros(d, dtype=bool)
     listed = np.atleast_1d(np.asarray(wanted))
     if listed.size == 0:

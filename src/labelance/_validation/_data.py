@@ -242,7 +242,9 @@ def validate_features(
     """
     container = open_container(X, "X")
     _refuse_empty(container.shape, who, "X")
-    categorical = container.nominal | categorical_mask(categorical_features, container)
+    categorical = container.nominal
+    if categorical_features is not None:
+        categorical = categorical | categorical_mask(categorical_features, container)
     values = container.values()
     _refuse_infinite(values, container.names, who)
     if on_device(values) and categorical.any():
@@ -253,7 +255,9 @@ def validate_features(
         )
     if missing == "error" or (missing == "distance" and on_device(values)):
         _refuse_missing(values, container.names, who)
-    values, decoders = encode(values, categorical & ~container.nominal)
+    decoders: dict[int, np.ndarray] = {}
+    if categorical_features is not None:  # a frame's own categories are codes already
+        values, decoders = encode(values, categorical & ~container.nominal)
     return Features(values, categorical, container.names, container, decoders)
 
 
@@ -279,7 +283,8 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     for j, known in schema.categories.items():
         if here[j] != known:
             values[:, j] = translate(values[:, j], here[j], known)
-    encode_like(values, schema.decoders)
+    if schema.decoders:
+        encode_like(values, schema.decoders)
     return values
 
 

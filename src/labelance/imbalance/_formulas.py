@@ -1,8 +1,8 @@
 """The formulas of the measures, on clean labels: one pass over the ones of Y each.
 
 Input is validated already. ``Y`` is a CSR array of ones with sorted indices; ``counts`` are the
-ones per label, so that a caller with many measures to take counts only once. A measure
-that a label does not have is nan, and nan is left out of every mean.
+ones per label (``column_counts``), so that a caller with many measures to take counts only once.
+A measure that a label does not have is nan, and nan is left out of every mean.
 """
 
 import math
@@ -13,11 +13,6 @@ from scipy.sparse import csr_array
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-def label_counts(Y: csr_array) -> Counts:
-    """Count the ones of every label, c1."""
-    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
 
 
 def irlbl(counts: Counts) -> Floats:

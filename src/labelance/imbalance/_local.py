@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance._formulas import label_counts
 
 Integers = NDArray[np.integer]
 
 
 def minority_values(Y: csr_array) -> NDArray[np.int8]:
     """Return the rarer of the values 0 and 1 of every label; a tie makes it 1."""
-    return (2 * label_counts(Y) <= Y.shape[0]).astype(np.int8)
+    return (2 * column_counts(Y) <= Y.shape[0]).astype(np.int8)
 
 
 def minority_matrix(Y: csr_array, values: NDArray[np.int8]) -> csr_array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays import column_counts
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import _formulas
@@ -41,7 +42,7 @@ def label_counts(y: Any) -> NDArray[np.int64]:
     >>> label_counts([[1, 0], [1, 1], [1, 0]])
     array([3, 1])
     """
-    return _formulas.label_counts(_open(y, "label_counts"))
+    return column_counts(_open(y, "label_counts"))
 
 
 def cardinality(y: Any) -> float:
@@ -124,7 +125,7 @@ def irlbl(y: Any) -> Floats:
     >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return _formulas.irlbl(_formulas.label_counts(_open(y, "irlbl")))
+    return _formulas.irlbl(column_counts(_open(y, "irlbl")))
 
 
 def mean_ir(y: Any) -> float:
@@ -146,7 +147,7 @@ def mean_ir(y: Any) -> float:
     >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     2.0
     """
-    counts = _formulas.label_counts(_open(y, "mean_ir"))
+    counts = column_counts(_open(y, "mean_ir"))
     return _formulas.mean_where_defined(_formulas.irlbl(counts))
 
 
@@ -170,7 +171,7 @@ def cvir(y: Any) -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return _formulas.variation(_formulas.irlbl(_formulas.label_counts(_open(y, "cvir"))))
+    return _formulas.variation(_formulas.irlbl(column_counts(_open(y, "cvir"))))
 
 
 def imr(y: Any) -> Floats:
@@ -203,7 +204,7 @@ def imr(y: Any) -> Floats:
     array([ 3.,  3., nan])
     """
     labels = _open(y, "imr")
-    return _formulas.imr(_formulas.label_counts(labels), labels.shape[0])
+    return _formulas.imr(column_counts(labels), labels.shape[0])
 
 
 def mean_imr(y: Any) -> float:
@@ -226,9 +227,7 @@ def mean_imr(y: Any) -> float:
     3.0
     """
     labels = _open(y, "mean_imr")
-    return _formulas.mean_where_defined(
-        _formulas.imr(_formulas.label_counts(labels), labels.shape[0])
-    )
+    return _formulas.mean_where_defined(_formulas.imr(column_counts(labels), labels.shape[0]))
 
 
 def tcs(X: Any, y: Any) -> float:
@@ -308,7 +307,7 @@ def scumble_instances(y: Any) -> Floats:
     array([0. , 0.2, 0. , 0. ])
     """
     labels = validate_labels(y, who="scumble_instances").Y
-    return _formulas.scumble_instances(labels, _formulas.label_counts(labels))
+    return _formulas.scumble_instances(labels, column_counts(labels))
 
 
 def scumble(y: Any) -> float:
@@ -331,7 +330,7 @@ def scumble(y: Any) -> float:
     0.05
     """
     labels = validate_labels(y, who="scumble").Y
-    return float(_formulas.scumble_instances(labels, _formulas.label_counts(labels)).mean())
+    return float(_formulas.scumble_instances(labels, column_counts(labels)).mean())
 
 
 def scumble_cv(y: Any) -> float:
@@ -354,7 +353,7 @@ def scumble_cv(y: Any) -> float:
     2.0
     """
     labels = validate_labels(y, who="scumble_cv").Y
-    return _formulas.variation(_formulas.scumble_instances(labels, _formulas.label_counts(labels)))
+    return _formulas.variation(_formulas.scumble_instances(labels, column_counts(labels)))
 
 
 def scumble_labels(y: Any) -> Floats:
@@ -377,6 +376,6 @@ def scumble_labels(y: Any) -> Floats:
     array([0.05, 0.2 ])
     """
     labels = validate_labels(y, who="scumble_labels").Y
-    counts = _formulas.label_counts(labels)
+    counts = column_counts(labels)
     instances = _formulas.scumble_instances(labels, counts)
     return _formulas.scumble_labels(labels, counts, instances)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays import column_counts
 from labelance._utils import optional_import
 from labelance._validation import CategoricalFeatures, Labels, validate_labels
 from labelance.exceptions import InputError
@@ -274,7 +275,7 @@ def _assemble(
     local: LocalDistribution | None,
 ) -> ImbalanceProfile:
     n_samples, n_labels = Y.shape
-    counts = _formulas.label_counts(Y)
+    counts = column_counts(Y)
     ratios, within = _formulas.irlbl(counts), _formulas.imr(counts, n_samples)
     concurrence = _formulas.scumble_instances(Y, counts)
     sets = find_labelsets(Y)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays import column_counts
 from labelance._validation import check_k, validate_labels, validate_scores
 from labelance.exceptions import InputError
 from labelance.metrics._rank_counts import RankCounts, count_ranks
@@ -240,7 +241,7 @@ def label_propensity(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> Values
     Y = validate_labels(y_train, who="label_propensity").Y
     # With fewer than e rows the model would give more than certainty.
     c = max(np.log(Y.shape[0]) - 1, 0.0) * (b + 1) ** a
-    count = np.bincount(Y.indices, minlength=Y.shape[1])
+    count = column_counts(Y)
     return 1 / (1 + c * (count + b) ** -a)
 
 

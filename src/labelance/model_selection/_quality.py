@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from labelance._arrays import column_counts
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.model_selection._fold_sizes import part_weights
@@ -131,7 +132,7 @@ def _mean_distance(held: csr_array, member: csr_array) -> float:
     rows = np.asarray(member.sum(axis=1)).reshape(-1, 1)
     # One line per fold: folds x labels is small, n x labels is not.
     in_fold = (member @ held.astype(np.int64)).toarray()
-    overall = np.bincount(held.indices, minlength=held.shape[1])
+    overall = column_counts(held)
     varies = overall < n
     in_fold, overall = in_fold[:, varies], overall[varies]
     with np.errstate(divide="ignore"):

@@ -3,7 +3,6 @@
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
     Draw,
-    Explanation,
     Resampled,
     ResamplingPlan,
     SamplerTraits,
@@ -11,6 +10,7 @@ from labelance.sampling._base import (
 )
 from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
+from labelance.sampling._explain import Explanation
 from labelance.sampling._labelset_random import LPROS, LPRUS, labelset_bags, share_out
 from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
@@ -19,6 +19,7 @@ from labelance.sampling._mlul import MLUL, draw_rows_to_keep, influences, worth
 from labelance.sampling._random import MLROS, MLRUS
 from labelance.sampling._remedial import REMEDIAL, RemedialHwR, RHwHUS, RHwROS, RHwRSMT
 from labelance.sampling._strategy import (
+    bytes_per_row,
     every_label,
     minority_counts,
     resolve_strategy,

@@ -7,8 +7,9 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, isabstract, signature
+from numbers import Integral
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,16 +17,29 @@ import scipy.sparse as sp
 # Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._utils import RandomStateLike, as_generator, optional_import
-from labelance._validation import Data, validate_data, validate_labels
+from labelance._arrays import column_counts
+from labelance._utils import RandomStateLike, as_generator
+from labelance._validation import (
+    CategoricalFeatures,
+    Data,
+    MissingPolicy,
+    validate_data,
+    validate_labels,
+)
 from labelance.exceptions import ConstantLabelWarning, InputError
-from labelance.imbalance import ImbalanceProfile, profile
-
-if TYPE_CHECKING:
-    import pandas as pd
+from labelance.imbalance import profile
+from labelance.neighbors import (
+    FeatureMetric,
+    Neighborhood,
+    Scale,
+    check_neighborhood,
+    resolve_neighbors,
+)
+from labelance.sampling._explain import Explanation, count_changes
 
 
 @dataclass(frozen=True)
@@ -179,126 +193,6 @@ class ResamplingPlan:
         return Resampled(X, y, draw.provenance, *draw.sources(self.n_samples))
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """What one draw of a sampler did; made by ``sampler.explain(X, y)``.
-
-    Attributes
-    ----------
-    before, after : ImbalanceProfile
-        All measures, types of minority cells included, before and after the draw.
-    gained : ndarray of int of shape (n_labels,)
-        Added rows that have the label.
-    lost : ndarray of int of shape (n_labels,)
-        Rows that had the label and were deleted, or whose label was taken away.
-    seeds : csr_array of shape (n_labels, n_samples) or None
-        How many added rows with the label came from each original row; None if the
-        sampler adds no rows or they have no seed.
-    """
-
-    before: ImbalanceProfile
-    after: ImbalanceProfile
-    gained: np.ndarray
-    lost: np.ndarray
-    seeds: sp.csr_array | None
-
-    def through(self, label: Any) -> dict[int, int]:
-        """Return the rows through which a label was gained, and how often, most first.
-
-        Parameters
-        ----------
-        label : name or column number
-            The label.
-        """
-        if self.seeds is None:
-            return {}
-        j = self.before.label_names.index(label)
-        start, stop = self.seeds.indptr[j : j + 2]
-        rows, counts = self.seeds.indices[start:stop], self.seeds.data[start:stop]
-        order = np.lexsort((rows, -counts))
-        return {int(rows[t]): int(counts[t]) for t in order}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per label: counts, what it gained and lost, IRLbl and types."""
-        pandas = optional_import("pandas", extra="data", purpose="A data frame")
-        columns: dict[str, Any] = {
-            "count_before": self.before.label_counts,
-            "gained": self.gained,
-            "lost": self.lost,
-            "count_after": self.after.label_counts,
-            "IRLbl_before": self.before.irlbl,
-            "IRLbl_after": self.after.irlbl,
-        }
-        for when, measured in (("before", self.before), ("after", self.after)):
-            if measured.type_counts is not None:
-                for code, kind in enumerate(("SF", "BD", "RR", "OT")):
-                    columns[f"{kind}_{when}"] = measured.type_counts[:, code]
-        return pandas.DataFrame(columns, index=pandas.Index(self.before.label_names, name="label"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything that fits into JSON, without the seeds."""
-        return {
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "gained": self.gained.tolist(),
-            "lost": self.lost.tolist(),
-        }
-
-    def __str__(self) -> str:
-        head = [
-            f"rows     {self.before.n_samples} -> {self.after.n_samples}",
-            f"MeanIR   {self.before.mean_ir:.3f} -> {self.after.mean_ir:.3f}",
-            f"SCUMBLE  {self.before.scumble:.3f} -> {self.after.scumble:.3f}",
-        ]
-        if self.before.type_counts is not None and self.after.type_counts is not None:
-            head.append(f"types    {_types(self.before)} -> {_types(self.after)}")
-        return "\n".join([*head, "", *self._label_lines()])
-
-    def _label_lines(self, most: int = 20) -> list[str]:
-        names = [str(name) for name in self.before.label_names]
-        width = max(5, *(len(name) for name in names[:most]))
-        lines = [f"{'label':<{width}}  before  gained    lost   after  seeds"]
-        for j in range(min(most, len(names))):
-            used = "" if self.seeds is None else str(np.diff(self.seeds.indptr)[j])
-            lines.append(
-                f"{names[j]:<{width}}  {self.before.label_counts[j]:6d}  {self.gained[j]:6d}  "
-                f"{self.lost[j]:6d}  {self.after.label_counts[j]:6d}  {used:>5}"
-            )
-        if len(names) > most:
-            lines.append(f"… and {len(names) - most} more labels; see to_frame()")
-        return lines
-
-
-def _types(measured: ImbalanceProfile) -> str:
-    counts = measured.type_counts.sum(axis=0) if measured.type_counts is not None else ()
-    return ", ".join(f"{kind} {n}" for kind, n in zip(("SF", "BD", "RR", "OT"), counts))
-
-
-def count_changes(
-    Y: sp.csr_array, Y_after: sp.csr_array, resampled: Resampled
-) -> tuple[np.ndarray, np.ndarray, sp.csr_array | None]:
-    """Return per label what it gained and lost, and through which seeds."""
-    n, q = Y.shape
-    added = Y_after[np.flatnonzero(~resampled.is_original)]
-    gained = np.bincount(added.indices, minlength=q)
-    kept = np.bincount(Y_after[np.flatnonzero(resampled.is_original)].indices, minlength=q)
-    lost = np.bincount(Y.indices, minlength=q) - kept
-    return gained, lost, _count_seeds(added, resampled.provenance.get("seed_indices_"), n)
-
-
-def _count_seeds(added: sp.csr_array, seeds: np.ndarray | None, n: int) -> sp.csr_array | None:
-    """Count added rows by label and seed; None where they have no seed among the originals."""
-    if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
-        return None
-    seed_of = sp.csr_array(
-        (np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)),
-        shape=(len(seeds), n),
-    )
-    counts = sp.csr_array(added.T.astype(np.int64) @ seed_of)
-    counts.sort_indices()
-    return counts
-
-
 class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all multi-label samplers.
 
@@ -402,7 +296,9 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         return Explanation(
             profile(X, y, k=k, **options),
             profile(resampled.X, resampled.y, k=k if enough else None, **options),
-            *count_changes(before.Y, after.Y, resampled),
+            *count_changes(
+                before.Y, after.Y, resampled.is_original, resampled.provenance.get("seed_indices_")
+            ),
         )
 
     @abstractmethod
@@ -439,7 +335,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
 
     def _warn_of_constant_labels(self, data: Data) -> None:
         """Set ``constant_labels_`` and warn: such labels have nothing to balance."""
-        counts = np.bincount(data.Y.indices, minlength=data.Y.shape[1])
+        counts = column_counts(data.Y)
         self.constant_labels_ = np.flatnonzero((counts == 0) | (counts == data.n_samples))
         if len(self.constant_labels_):
             warnings.warn(
@@ -471,6 +367,58 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         tags.input_tags.allow_nan = options["missing"] != "error"
         tags.non_deterministic = False
         return tags
+
+
+class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
+    """Base of samplers with ``k_neighbors``, ``metric``, ``scale`` and their likes."""
+
+    k_neighbors: Any
+    metric: str
+    scale: Scale
+    categorical_features: CategoricalFeatures
+    missing: MissingPolicy
+    n_jobs: int | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelSampler._parameter_constraints,
+        "k_neighbors": [Interval(Integral, 1, None, closed="left"), HasMethods("kneighbors")],
+        "metric": [str, callable],
+        "scale": [StrOptions({"range", "standard"}), None],
+        "categorical_features": ["array-like", StrOptions({"auto"}), None],
+        "missing": [StrOptions({"error", "distance"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def _validation_options(self) -> dict[str, Any]:
+        return {"categorical_features": self.categorical_features, "missing": self.missing}
+
+    def _distance_options(self) -> dict[str, Any]:
+        return {**self._validation_options(), "scale": self.scale, "metric": self.metric}
+
+    def _feature_metric(
+        self, X: Any, categorical: np.ndarray, rows: np.ndarray | None = None
+    ) -> FeatureMetric:
+        """Return the distance that searches and draws share, learned from some rows or all."""
+        return FeatureMetric.learn(
+            X,
+            metric=self.metric,
+            scale=self.scale,
+            categorical=categorical,
+            missing=self.missing,
+            rows=rows,
+        )
+
+    def _neighborhood(
+        self, data: Data, metric: FeatureMetric, given: Neighborhood | None
+    ) -> Neighborhood:
+        """Return the given neighborhood if it is of these rows, or search."""
+        if given is not None:
+            k = int(self.k_neighbors) if isinstance(self.k_neighbors, Integral) else None
+            check_neighborhood(given, data.X, metric, k, who=type(self).__name__)
+            return given
+        return resolve_neighbors(
+            self.k_neighbors, data.X, metric, n_jobs=self.n_jobs, who=type(self).__name__
+        )
 
 
 def all_samplers() -> dict[str, type[BaseMultiLabelSampler]]:

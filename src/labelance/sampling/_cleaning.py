@@ -13,13 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance import exceeds, formulas, mean_ir_is_below
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
-from labelance.sampling._base import Draw, SamplerTraits
-from labelance.sampling._neighbor_base import NeighborSampler
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
@@ -236,7 +236,7 @@ class MLeNN(NeighborCleaner):
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
-        self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
+        self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
@@ -398,7 +398,7 @@ class MLTL(NeighborCleaner):
             may_go = rows_with(data.Y, below_mean_irlbl(data.Y))
         if self.protect_minority:
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
-            self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
+            self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
             may_go &= ~rows_with(data.Y, kept)
         else:
             self.sampling_strategy_ = {}
@@ -416,7 +416,7 @@ def choose_threshold(Y: sp.csr_array) -> float:
     >>> choose_threshold(sp.csr_array([[1, 0], [1, 0], [1, 1]]))
     0.5
     """
-    counts = formulas.label_counts(Y)
+    counts = column_counts(Y)
     # The author's program asks for 1 / sqrt(MeanIR) > 0.5 and > 0.3.
     if mean_ir_is_below(counts, Fraction(4)):
         return 0.5

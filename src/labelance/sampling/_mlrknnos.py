@@ -34,8 +34,7 @@ from labelance.neighbors import (
     single_threaded_blas,
     thread_count,
 )
-from labelance.sampling._base import Draw, SamplerTraits
-from labelance.sampling._neighbor_base import NeighborSampler
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import stack_rows
+from labelance._arrays import column_counts, stack_rows
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
-from labelance.imbalance import Variant, formulas
+from labelance.imbalance import Variant
 from labelance.neighbors import Scale, search_neighbors
-from labelance.sampling._base import Draw, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._label_vote import (
     CandidateRows,
     SeedNeighborhoods,
@@ -24,7 +24,6 @@ from labelance.sampling._label_vote import (
     vote_labels,
     vote_values,
 )
-from labelance.sampling._neighbor_base import NeighborSampler
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
@@ -375,9 +374,7 @@ class MLSMOTE(NeighborSampler):
     def _strategy(self, data: Data) -> Strategy:
         """Return the labels to make rows for, and how many rows they should have, if it says."""
         auto = partial(above_mean_irlbl, at_least_mean=self.variant == "mulan")
-        strategy = resolve_strategy(
-            self.sampling_strategy, data, auto, counts=formulas.label_counts
-        )
+        strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
         if strategy.targets is not None and self.n_samples is not None:
             raise InputError(
                 "MLSMOTE takes the number of rows from n_samples or from sampling_strategy",

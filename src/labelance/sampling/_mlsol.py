@@ -23,8 +23,7 @@ from labelance.imbalance import (
     minority_matrix,
 )
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
-from labelance.sampling._base import Draw, SamplerTraits
-from labelance.sampling._neighbor_base import NeighborSampler
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._arrays import column_counts
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, Variant, find_local_distribution
 from labelance.neighbors import Neighborhood, Scale
-from labelance.sampling._base import Draw, SamplerTraits
-from labelance.sampling._neighbor_base import NeighborSampler
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
@@ -201,7 +201,7 @@ def influences(local: LocalDistribution, around: Neighborhood, variant: Variant)
     A = around.adjacency()
     received = A.T @ S  # the shares of all rows that have i among their neighbors, label by label
     signed = 2 * received.multiply(agrees).sum(axis=1) - received.sum(axis=1)
-    askers = np.bincount(A.indices, minlength=A.shape[1])
+    askers = column_counts(A)
     return np.divide(signed, askers, out=np.zeros(len(signed)), where=askers > 0)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.imbalance import (
     NO_MEAN,
     MeanRatio,
     Variant,
-    formulas,
     irlbl_against_mean,
     mean_ir_of_counts,
     ratio_against_mean,
@@ -164,7 +164,7 @@ class MLROS(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> MLROSPlan:
         strategy = resolve_strategy(
-            self.sampling_strategy, data, above_mean_irlbl, counts=formulas.label_counts
+            self.sampling_strategy, data, above_mean_irlbl, counts=column_counts
         )
         counts = strategy.present
         lacking = None if strategy.targets is None else strategy.lacking
@@ -369,11 +369,11 @@ class MLRUS(BaseMultiLabelSampler):
         """Return the candidates ("paper") or the bags of the majority labels."""
         if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
-            self.sampling_strategy_ = rows_by_label(data, kept, formulas.label_counts(data.Y))
+            self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
             return np.flatnonzero(~rows_with(data.Y, kept))
         self.sampling_strategy_ = {}
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
-        counts = formulas.label_counts(data.Y)
+        counts = column_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
         return _majority_bags(data.Y, labels, counts, mean_ir_of_counts(counts))
 

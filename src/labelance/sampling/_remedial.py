@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
+from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.exceptions import InputError
@@ -154,7 +155,7 @@ def decouple(
     Y: sp.csr_array, rare: np.ndarray, threshold: float | None, *, drop_empty: bool
 ) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
-    scumble = formulas.scumble_instances(Y, formulas.label_counts(Y))
+    scumble = formulas.scumble_instances(Y, column_counts(Y))
     above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])

@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._memory import bytes_per_row, refuse_more_than_memory
+from labelance._arrays import column_counts
+from labelance._utils import refuse_more_than_memory
 from labelance._validation import Data
 from labelance.exceptions import InputError
-from labelance.imbalance import formulas, imr_against_mean, irlbl_against_mean, minority_values
+from labelance.imbalance import imr_against_mean, irlbl_against_mean, minority_values
 
 SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
@@ -77,7 +78,7 @@ def rows_by_label(data: Data, labels: np.ndarray, rows: np.ndarray | None) -> di
 
 def minority_counts(Y: sp.csr_array) -> np.ndarray:
     """Return the number of minority cells of every label."""
-    counts = formulas.label_counts(Y)
+    counts = column_counts(Y)
     return np.where(minority_values(Y) == 1, counts, Y.shape[0] - counts)
 
 
@@ -149,19 +150,19 @@ def above_mean_irlbl(Y: sp.csr_array, *, at_least_mean: bool = False) -> np.ndar
     >>> above_mean_irlbl(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]))
     array([False, False,  True])
     """
-    signs = irlbl_against_mean(formulas.label_counts(Y))
+    signs = irlbl_against_mean(column_counts(Y))
     # A label that no row has is nan, which is neither above nor at the mean.
     return signs >= 0 if at_least_mean else signs > 0
 
 
 def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
     """Return the majority labels of Charte et al. 2015: IRLbl < MeanIR."""
-    return irlbl_against_mean(formulas.label_counts(Y)) < 0
+    return irlbl_against_mean(column_counts(Y)) < 0
 
 
 def above_mean_imr(Y: sp.csr_array) -> np.ndarray:
     """Return the labels that are more imbalanced within than the mean: ImR > MeanImR."""
-    return imr_against_mean(formulas.label_counts(Y), Y.shape[0]) > 0
+    return imr_against_mean(column_counts(Y), Y.shape[0]) > 0
 
 
 def every_label(Y: sp.csr_array) -> np.ndarray:
@@ -285,6 +286,13 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
 def refuse_too_many_rows(n_new: int, data: Data, *, who: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
     _refuse(n_new, bytes_per_row(data.X) + bytes_per_row(data.Y) + _PROVENANCE, who)
+
+
+def bytes_per_row(table: Any) -> float:
+    """Return the memory of a row of a dense or CSR array."""
+    if sp.issparse(table):
+        return float(table.nnz / table.shape[0] * (table.dtype.itemsize + table.indices.itemsize))
+    return float(table.shape[1] * table.dtype.itemsize)
 
 
 def refuse_too_many_numbers(n: int, *, who: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator, optional_import
 from labelance._validation import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance import formulas
 from labelance.neighbors import Scale
 from labelance.sampling._mlsol import MLSOL, choose_seeds
 
@@ -62,7 +62,7 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
             "kind is 'balanced' or 'positive'", f"{kind!r} came", "Choose one of these"
         )
     clean = validate_labels(y, who="label_weights").Y
-    n, ones = clean.shape[0], formulas.label_counts(clean)
+    n, ones = clean.shape[0], column_counts(clean)
     counts = np.column_stack([n - ones, ones])
     weights = np.ones(counts.shape)
     varies = (counts > 0).all(axis=1)

@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._memory import refuse_more_than_memory
-from labelance._utils import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator, refuse_more_than_memory
 from labelance.exceptions import InputError
 
 # The five label combinations as (triangle, borderless, red), each with its share of the rows.

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.sparse import csc_array, csr_array
 
-from labelance._memory import refuse_more_than_memory
-from labelance._utils import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator, refuse_more_than_memory
 from labelance.datasets.synthetic._groups import (
     Concepts,
     Counts,

@@ -1,18 +1,153 @@
-"""Data frames of any library that narwhals knows: pandas, polars, pyarrow, modin."""
+"""A container for each kind of table in the computer's own memory: arrays, sparse matrices, frames.
+
+Clean dense values are C-contiguous floats, clean sparse ones always a canonical CSR array. Frames
+may be of any library that narwhals knows: pandas, polars, pyarrow, modin. Tensors are only told
+apart here; what they need is in ``_torch``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._dense import cast_like, to_working_floats
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
+HOST_DEVICES = {"cpu"}  # devices of torch whose memory numpy can read
+
+
+def is_tensor(data: Any) -> bool:
+    """Tell whether ``data`` is a torch tensor; nobody has one who has not imported torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and hasattr(torch, "Tensor") and isinstance(data, torch.Tensor)
+
+
+def on_device(data: Any) -> bool:
+    """Tell whether ``data`` is a tensor outside the computer's own memory."""
+    return is_tensor(data) and data.device.type not in HOST_DEVICES
+
+
+def to_working_floats(values: np.ndarray) -> np.ndarray:
+    """Return C-contiguous float32 (if it was float32 or shorter) or float64 values."""
+    short = values.dtype in (np.float32, np.float16)
+    return np.ascontiguousarray(values, dtype=np.float32 if short else np.float64)
+
+
+def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Cast floats to ``dtype``; whole-number types take the nearest whole number.
+
+    A number between two integers stays between them when rounded, so a synthetic value
+    keeps lying between its parents.
+    """
+    if dtype.kind in "iub":
+        values = np.rint(values)
+    return values.astype(dtype, copy=False)
+
+
+class DenseContainer:
+    """A two-dimensional array; ``as_list`` for nested lists, which come back as lists."""
+
+    def __init__(self, native: np.ndarray, *, as_list: bool = False) -> None:
+        self.native = native
+        self.as_list = as_list
+        self.names: tuple[Any, ...] | None = None
+        self.nominal = np.zeros(native.shape[1], dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.native.shape
+
+    def values(self) -> np.ndarray:
+        """Return the cells as working floats."""
+        return to_working_floats(self.native)
+
+    def cells(self) -> np.ndarray:
+        """Return the cells as they came; labels need no floats."""
+        return self.native
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
+        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
+        kept = self.native if rows is None else self.native[rows]
+        if new is not None:
+            kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
+        elif rows is None:
+            kept = kept.copy()
+        return self._close(kept)
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return 0/1 labels in this container's kind; the row numbers matter to frames only."""
+        return self._close(Y.toarray().astype(self.native.dtype))  # dense because Y came dense
+
+    def _close(self, out: np.ndarray) -> Any:
+        return out.tolist() if self.as_list else out
+
+
+class SparseContainer:
+    """A sparse matrix or array; the same class and format come back."""
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.names: tuple[Any, ...] | None = None
+        self.nominal = np.zeros(native.shape[1], dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.native.shape
+
+    def values(self) -> sp.csr_array:
+        """Return sorted CSR floats without duplicates or explicit zeros."""
+        short = self.native.dtype in (np.float32, np.float16)
+        return _canonical(sp.csr_array(self.native, dtype=np.float32 if short else np.float64))
+
+    def cells(self) -> sp.csr_array:
+        """Return the same without a change of dtype; labels need no floats."""
+        return _canonical(sp.csr_array(self.native))
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
+        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
+        kept = sp.csr_array(self.native)
+        if rows is not None:
+            kept = kept[rows]
+        elif new is None:
+            kept = kept.copy()
+        if new is not None:
+            new = sp.csr_array(
+                (cast_like(new.data, self.native.dtype), new.indices, new.indptr), shape=new.shape
+            )
+            kept = sp.vstack([kept, new], format="csr")
+        return self._close(kept)
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return 0/1 labels in this container's kind."""
+        return self._close(Y.astype(self.native.dtype))
+
+    def _close(self, out: sp.csr_array) -> Any:
+        if isinstance(self.native, sp.spmatrix):
+            out = sp.csr_matrix(out)
+        return out.asformat(self.native.format)
+
+
+def _canonical(matrix: sp.csr_array) -> sp.csr_array:
+    """Return the matrix sorted, without duplicates and explicit zeros; the input stays as it is."""
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def is_frame(data: Any) -> bool:
@@ -197,3 +332,39 @@ def _refuse_words(
             "turn dates into numbers, and make pandas sparse columns a matrix with "
             ".sparse.to_coo().tocsr()",
         )
+
+
+class SparseRows(NamedTuple):
+    """A CSR matrix as compiled code sees it."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+def sparse_rows(X: Any) -> SparseRows:
+    """Return the three arrays of a CSR matrix under their names."""
+    return SparseRows(X.data, X.indices, X.indptr)
+
+
+def column_counts(matrix: sp.csr_array) -> np.ndarray:
+    """Count the stored cells of every column: of clean labels, the rows that have each label."""
+    return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
+
+
+def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Close the gaps between runs [start, end) of a buffer that was filled row by row.
+
+    Returns the filled positions, and the CSR row pointer over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays import squeeze_runs
+    >>> squeeze_runs(np.array([0, 5]), np.array([2, 6]))
+    (array([0, 1, 5]), array([0, 2, 3]))
+    """
+    lengths = ends - starts
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    filled = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+    return filled, indptr

@@ -1,0 +1,143 @@
+"""What a resampling did to every label: rows gained and lost, and measures before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays import column_counts
+from labelance._utils import optional_import
+from labelance.imbalance import ImbalanceProfile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What one draw of a sampler did; made by ``sampler.explain(X, y)``.
+
+    Attributes
+    ----------
+    before, after : ImbalanceProfile
+        All measures, types of minority cells included, before and after the draw.
+    gained : ndarray of int of shape (n_labels,)
+        Added rows that have the label.
+    lost : ndarray of int of shape (n_labels,)
+        Rows that had the label and were deleted, or whose label was taken away.
+    seeds : csr_array of shape (n_labels, n_samples) or None
+        How many added rows with the label came from each original row; None if the
+        sampler adds no rows or they have no seed.
+    """
+
+    before: ImbalanceProfile
+    after: ImbalanceProfile
+    gained: np.ndarray
+    lost: np.ndarray
+    seeds: sp.csr_array | None
+
+    def through(self, label: Any) -> dict[int, int]:
+        """Return the rows through which a label was gained, and how often, most first.
+
+        Parameters
+        ----------
+        label : name or column number
+            The label.
+        """
+        if self.seeds is None:
+            return {}
+        j = self.before.label_names.index(label)
+        start, stop = self.seeds.indptr[j : j + 2]
+        rows, counts = self.seeds.indices[start:stop], self.seeds.data[start:stop]
+        order = np.lexsort((rows, -counts))
+        return {int(rows[t]): int(counts[t]) for t in order}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per label: counts, what it gained and lost, IRLbl and types."""
+        pandas = optional_import("pandas", extra="data", purpose="A data frame")
+        columns: dict[str, Any] = {
+            "count_before": self.before.label_counts,
+            "gained": self.gained,
+            "lost": self.lost,
+            "count_after": self.after.label_counts,
+            "IRLbl_before": self.before.irlbl,
+            "IRLbl_after": self.after.irlbl,
+        }
+        for when, measured in (("before", self.before), ("after", self.after)):
+            if measured.type_counts is not None:
+                for code, kind in enumerate(("SF", "BD", "RR", "OT")):
+                    columns[f"{kind}_{when}"] = measured.type_counts[:, code]
+        return pandas.DataFrame(columns, index=pandas.Index(self.before.label_names, name="label"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that fits into JSON, without the seeds."""
+        return {
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "gained": self.gained.tolist(),
+            "lost": self.lost.tolist(),
+        }
+
+    def __str__(self) -> str:
+        head = [
+            f"rows     {self.before.n_samples} -> {self.after.n_samples}",
+            f"MeanIR   {self.before.mean_ir:.3f} -> {self.after.mean_ir:.3f}",
+            f"SCUMBLE  {self.before.scumble:.3f} -> {self.after.scumble:.3f}",
+        ]
+        if self.before.type_counts is not None and self.after.type_counts is not None:
+            head.append(f"types    {_types(self.before)} -> {_types(self.after)}")
+        return "\n".join([*head, "", *self._label_lines()])
+
+    def _label_lines(self, most: int = 20) -> list[str]:
+        names = [str(name) for name in self.before.label_names]
+        width = max(5, *(len(name) for name in names[:most]))
+        lines = [f"{'label':<{width}}  before  gained    lost   after  seeds"]
+        for j in range(min(most, len(names))):
+            used = "" if self.seeds is None else str(np.diff(self.seeds.indptr)[j])
+            lines.append(
+                f"{names[j]:<{width}}  {self.before.label_counts[j]:6d}  {self.gained[j]:6d}  "
+                f"{self.lost[j]:6d}  {self.after.label_counts[j]:6d}  {used:>5}"
+            )
+        if len(names) > most:
+            lines.append(f"… and {len(names) - most} more labels; see to_frame()")
+        return lines
+
+
+def _types(measured: ImbalanceProfile) -> str:
+    counts = measured.type_counts.sum(axis=0) if measured.type_counts is not None else ()
+    return ", ".join(f"{kind} {n}" for kind, n in zip(("SF", "BD", "RR", "OT"), counts))
+
+
+def count_changes(
+    Y: sp.csr_array, Y_after: sp.csr_array, is_original: np.ndarray, seeds: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, sp.csr_array | None]:
+    """Return per label what it gained and lost, and through which seeds.
+
+    Parameters
+    ----------
+    Y, Y_after : csr_array
+        Clean labels before and after resampling.
+    is_original : ndarray of bool
+        Whether a row of ``Y_after`` is an original row itself, rather than an added one.
+    seeds : ndarray of int or None
+        The original rows that the added ones come from.
+    """
+    added = Y_after[np.flatnonzero(~is_original)]
+    lost = column_counts(Y) - column_counts(Y_after[np.flatnonzero(is_original)])
+    return column_counts(added), lost, _count_seeds(added, seeds, Y.shape[0])
+
+
+def _count_seeds(added: sp.csr_array, seeds: np.ndarray | None, n: int) -> sp.csr_array | None:
+    """Count added rows by label and seed; None where they have no seed among the originals."""
+    if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
+        return None
+    seed_of = sp.csr_array(
+        (np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)),
+        shape=(len(seeds), n),
+    )
+    counts = sp.csr_array(added.T.astype(np.int64) @ seed_of)
+    counts.sort_indices()
+    return counts
