@@ -11,7 +11,9 @@ True
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+# As in typing, which is not imported: a command cannot take Ctrl-C before this page is read.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 

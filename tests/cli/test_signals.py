@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from labelance.cli._console import telling_what_is_kept
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
 # Signals come from inside, when a module is looked for or a file opened, so that the moment
@@ -65,6 +67,32 @@ def test_it_ends_with_the_code_of_the_shell(moment, times, number, tmp_path):
     (tmp_path / "songs.csv").write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
     done = run(moment, times, number, "describe", tmp_path / "songs.csv", "--labels", "x,y")
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+@pytest.mark.parametrize("command", ["resample", "convert", "split"])
+def test_what_writes_files_says_that_there_are_none(command, tmp_path):
+    (tmp_path / "tunes.csv").write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
+    out = [tmp_path / "more.npz"] if command == "convert" else ["-o", tmp_path / "more.npz"]
+    words = [command, tmp_path / "tunes.csv", "--labels", "x,y", *out]
+    words += ["--sizes", "1.0"] if command == "split" else []
+    done = run("tunes.csv", 1, signal.SIGINT, *words)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "interrupted before anything was written\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["tunes.csv"]
+
+
+def test_what_was_written_before_an_interrupt_is_named(tmp_path, capsys):
+    train, test = tmp_path / "train.npz", tmp_path / "test.npz"
+    test.write_text("of before")
+
+    def write_one_of_two():
+        with telling_what_is_kept(train, test):
+            train.write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_one_of_two()
+    assert capsys.readouterr().err == f"interrupted after writing {train}\n"
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path):

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +44,28 @@ def only_results_on_stdout() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+
+
+@contextmanager
+def telling_what_is_kept(*files: Path) -> Iterator[None]:
+    """Say, if Ctrl-C ends the block, which of the files it has written."""
+    before = [_version(file) for file in files]
+    try:
+        yield
+    except KeyboardInterrupt:
+        written = [str(file) for file, old in zip(files, before) if _version(file) != old]
+        kept = f"after writing {', '.join(written)}" if written else "before anything was written"
+        say(f"interrupted {kept}", to=errors)
+        raise
+
+
+def _version(file: Path) -> tuple[int, int] | None:
+    """Return what differs between two files of one name; writing makes a new one."""
+    try:
+        about = file.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns
 
 
 def print_json(value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import print_json, print_table, say
+from labelance.cli._console import print_json, print_table, say, telling_what_is_kept
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -77,8 +77,9 @@ def convert(
     names and is sparse.
     """
     check_free(out, force)
-    dataset = load(data, labels, protocol, max_memory)
-    labelance.datasets.write_multilabel(dataset, out, overwrite=force)
+    with telling_what_is_kept(out):
+        dataset = load(data, labels, protocol, max_memory)
+        labelance.datasets.write_multilabel(dataset, out, overwrite=force)
     say(
         f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, {dataset.n_labels} labels"
     )
@@ -112,14 +113,15 @@ def split(
     shares, files = _parse(sizes, output)
     for file in files:
         check_free(file, force)
-    dataset = load(data, labels, protocol, max_memory)
-    rows = range(dataset.n_samples)
-    order: Literal[1, 2] = 2 if pairs else 1
-    parts = labelance.model_selection.multilabel_train_test_split(
-        list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
-    )[: len(shares)]
-    for file, part in zip(files, parts):
-        labelance.datasets.write_multilabel(dataset.take(part), file, overwrite=force)
+    with telling_what_is_kept(*files):
+        dataset = load(data, labels, protocol, max_memory)
+        rows = range(dataset.n_samples)
+        order: Literal[1, 2] = 2 if pairs else 1
+        parts = labelance.model_selection.multilabel_train_test_split(
+            list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
+        )[: len(shares)]
+        for file, part in zip(files, parts):
+            labelance.datasets.write_multilabel(dataset.take(part), file, overwrite=force)
     if json:
         print_json([{"file": str(f), "rows": len(part)} for f, part in zip(files, parts)])
         return

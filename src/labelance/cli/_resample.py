@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import labelance
-from labelance.cli._console import errors, print_json, print_table, say
+from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
 from labelance.cli._data import (
     DataArgument,
     ForceOption,
@@ -54,11 +54,12 @@ def resample(
     """Resample a data file and write the result."""
     check_free(output, force)
     sampler = _make_sampler(method, set_ or [], seed)
-    dataset = load(data, labels, protocol, max_memory)
-    with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
-        result = _resample(sampler, dataset)
-    labelance.datasets.write_multilabel(result, output, overwrite=force)
-    _report(dataset, result, output, json)
+    with telling_what_is_kept(output):
+        dataset = load(data, labels, protocol, max_memory)
+        with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
+            result = _resample(sampler, dataset)
+        labelance.datasets.write_multilabel(result, output, overwrite=force)
+        _report(dataset, result, output, json)
 
 
 def _make_sampler(method: str, settings: list[str], seed: int) -> Any:

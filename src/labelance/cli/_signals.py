@@ -12,8 +12,10 @@ import signal
 import sys
 import threading
 import time
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False  # importing typing takes time in which no signal can be taken
+if TYPE_CHECKING:
+    from types import FrameType
 
 # SIGHUP: the terminal was closed. Those that the caller has us ignore (nohup) are ignored.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -73,7 +75,7 @@ class Signals:
         time.sleep(_PATIENCE)
         os._exit(self.exit_code)
 
-    def _catch_lost(self, lost: Any) -> None:
+    def _catch_lost(self, lost: sys.UnraisableHookArgs) -> None:
         """Raise an interrupt again that came while an object was torn down, where it is lost."""
         if self.came is None:
             self._hook(lost)
