@@ -39,8 +39,7 @@ sys.dont_write_bytecode = True  # two mutants of one second and size would share
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"imbalance": "imbalance", "sampling": "sampling", "statistics": "study/statistics"}
 PYTEST = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "-m", "not data and not slow"]
-# What compiled code does without a word, and what importing packages before the tests brings.
-PYTEST += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
+# What importing packages before the tests brings.
 PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 WARM = ("hypothesis.extra.numpy", "imblearn.base", "numba", "pandas", "polars", "pytest")
 WARM += ("scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks")

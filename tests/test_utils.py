@@ -1,13 +1,16 @@
 """The tools that every package uses."""
 
+import warnings
+
 import numpy as np
+import pytest
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance._utils import draw_seeds, set_random_states
+from labelance._utils import draw_seeds, inner_kernel, kernel, set_random_states
 
 
 def test_all_random_states_get_one_seed():
@@ -29,3 +32,21 @@ def test_a_generator_gives_the_seed_only_where_one_is_needed():
     set_random_states(object(), rng)
     model = set_random_states(LogisticRegression(), rng)
     assert model.random_state == draw_seeds(other, 1)[0] == 1826701614
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_kernels_overflow_without_a_word_also_as_python(disabled, monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", disabled)
+
+    @inner_kernel
+    def twice(number):
+        return number * 2.0
+
+    @kernel
+    def widest(numbers):
+        return twice(numbers[0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert widest(np.array([1e308])) == np.inf
+    assert hasattr(widest, "py_func") is not disabled

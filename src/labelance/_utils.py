@@ -13,9 +13,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -124,8 +125,28 @@ def kernel(function: Kernel) -> Kernel:
     """Compile ``function`` with numba on first use: cached on disk, GIL released, one thread.
 
     Threads come from joblib over blocks of rows, so that ``n_jobs`` means the same everywhere
-    and a result never depends on it.
+    and a result never depends on it. Where ``NUMBA_DISABLE_JIT`` is set it stays Python.
     """
+    from numba import config
+
+    return _let_overflow(function) if config.DISABLE_JIT else _compile(function)
+
+
+def inner_kernel(function: Kernel) -> Kernel:
+    """Compile a function that only other kernels call.
+
+    It has no way in from Python, which saves a quarter of the time that it takes to compile.
+    """
+    from numba import config
+
+    if config.DISABLE_JIT:
+        return function
+    compiled: Any = _compile(function)
+    compiled.targetoptions.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return cast("Kernel", compiled)
+
+
+def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
     options = {"nogil": True, "error_model": "numpy"}
@@ -138,15 +159,15 @@ def kernel(function: Kernel) -> Kernel:
     return compiled
 
 
-def inner_kernel(function: Kernel) -> Kernel:
-    """Compile a function that only other kernels call.
+def _let_overflow(function: Kernel) -> Kernel:
+    """Silence numpy's warnings inside ``function``: compiled numbers overflow without a word."""
 
-    It has no way in from Python, which saves a quarter of the time that it takes to compile.
-    """
-    compiled = kernel(function)
-    options = getattr(compiled, "targetoptions", {})  # there are none where numba is disabled
-    options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    return compiled
+    @wraps(function)
+    def interpreted(*arguments: object) -> object:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return cast("Kernel", interpreted)
 
 
 def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
