@@ -30,6 +30,7 @@ __all__ = [
     "TooFewRowsError",
     "TooManyRowsError",
     "UndefinedLabelWarning",
+    "UnsampledLabelWarning",
 ]
 
 
@@ -116,3 +117,7 @@ class IndexMismatchWarning(LabelanceWarning):
 
 class UndefinedLabelWarning(LabelanceWarning):
     """A measure is not defined for some labels, which were left out of the mean."""
+
+
+class UnsampledLabelWarning(LabelanceWarning):
+    """A sampler refused some labels, whose rows were left as they are."""

@@ -9,6 +9,7 @@ from labelance.learners._ecc import ECC, cardinality_threshold
 from labelance.learners._eccru import ECCRU, ECCRU2, ECCRU3, open_labels_by_chain, share_chains
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mlknn import MLkNN, count_neighbors, count_rows
+from labelance.learners._per_label import PerLabel
 from labelance.learners._rakel import RAkEL, draw_subsets
 from labelance.learners._reduction import (
     CloneTrainer,
@@ -45,6 +46,7 @@ __all__ = [
     "CalibratedLabelRanking",
     "LabelPowerset",
     "MLkNN",
+    "PerLabel",
     "RAkEL",
     "all_learners",
 ]

@@ -1,0 +1,214 @@
+"""PerLabel: any sampler inside binary relevance, with a training set for every label."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from imblearn.over_sampling import RandomOverSampler
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, InvalidParameterError, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+
+from labelance._utils import RandomStateLike, as_generator, set_random_states
+from labelance._validation import CategoricalFeatures, Data, Schema, validate_like
+from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
+from labelance.learners._base import BaseMultiLabelClassifier
+from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
+from labelance.learners.tree import C45Classifier
+from labelance.sampling import BaseMultiLabelSampler
+
+# Samplers say by these that a label has too few rows for them.
+_REFUSALS = (ValueError, RuntimeError)
+
+
+class PerLabel(BaseMultiLabelClassifier):
+    """Binary relevance with a sampler inside: every label learns from rows resampled for it.
+
+    A sampler of imbalanced-learn balances two classes. A row has many labels, so no one set of
+    rows is balanced for all of them; here each label gets its own, as with scikit-learn's
+    ``MultiOutputClassifier(make_pipeline(sampler, estimator))``.
+
+    It helps where labels are few and each has enough rows to be resampled alone. It hurts where
+    labels explain each other, which no binary relevance sees, and it costs a resampling for
+    every label.
+
+    Parameters
+    ----------
+    sampler : object with ``fit_resample``, default=None
+        Any sampler of imbalanced-learn or of :mod:`labelance.sampling`. None is imbalanced-learn's
+        ``RandomOverSampler``, which works on every kind of rows.
+    estimator : classifier, default=None
+        Any scikit-learn classifier; None is :class:`C45Classifier`.
+    categorical_features : None, mask, column numbers or names, default=None
+        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        C4.5 is told; the sampler, as other estimators, gets X as it is and has to be told by its
+        own parameter.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the samplers and estimators that have a ``random_state``, label by label.
+    n_jobs : int, default=None
+        Number of labels resampled and fitted at a time; the result does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted classifier of every label.
+    unsampled_labels_ : ndarray
+        Labels that learn from the rows as they are: those that are the same in all rows, and
+        those that the sampler refuses.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : tuple or None
+        Their names, where y is a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X has names that are strings.
+
+    See Also
+    --------
+    BinaryRelevance : Without a sampler.
+    labelance.ensemble.EMLS : A sampler for all labels together, in an ensemble.
+
+    Notes
+    -----
+    Labels with too few rows for the sampler: SMOTE, for one, wants more minority rows than it has
+    ``k_neighbors``. A label that the sampler refuses, by a ``ValueError`` or ``RuntimeError``,
+    learns from the rows as they are, is listed in ``unsampled_labels_`` and told of by an
+    :class:`~labelance.exceptions.UnsampledLabelWarning`. If every label is refused, that is an
+    error, since then the sampler or its parameters are at fault.
+
+    A sampler of this library gets the label as a y of one column. Those that look at labels in
+    comparison with others (MLROS, MLSMOTE, REMEDIAL) find nothing to do there; MLSOL, MLUL and
+    MLRkNNOS do.
+
+    There is no ``sample_weight``: rows that a sampler makes have none. The cost is that of the
+    sampler and of the estimator, both times the number of labels.
+
+    Examples
+    --------
+    >>> from imblearn.over_sampling import SMOTE
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.learners import PerLabel
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> learner = PerLabel(SMOTE(k_neighbors=3), LogisticRegression(), random_state=0).fit(X, y)
+    >>> learner.predict_proba(X).shape, len(learner.estimators_)
+    ((200, 10), 10)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sampler": [HasMethods(["fit_resample"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "categorical_features": ["array-like", StrOptions({"auto"}), None],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        sampler: Any = None,
+        estimator: Any = None,
+        *,
+        categorical_features: CategoricalFeatures = None,
+        random_state: RandomStateLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.sampler = sampler
+        self.estimator = estimator
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, data: Data, X: Any) -> None:
+        sampler = RandomOverSampler() if self.sampler is None else self.sampler
+        X = data.features.container.native
+        X = X.tocsr() if sp.issparse(X) else X
+        rows, schema, columns = Rows(data.X, X), self._schema, sp.csc_array(data.Y)
+        streams = as_generator(self.random_state).spawn(self.n_labels_)
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_label)(sampler, self.estimator, rows, columns[:, [j]], schema, stream)
+            for j, stream in enumerate(streams)
+        )
+        self._report_refusals(sampler, fitted)
+        self._models = [label.model for label in fitted]
+        self.estimators_ = [model[0] for model in self._models]
+        self.unsampled_labels_ = np.flatnonzero([not label.sampled for label in fitted])
+
+    def _report_refusals(self, sampler: Any, fitted: list[FittedLabel]) -> None:
+        """Warn of labels that the sampler refused, or raise if it refused all."""
+        refused = [j for j, label in enumerate(fitted) if label.refusal is not None]
+        if not refused:
+            return
+        who, first = type(sampler).__name__, fitted[refused[0]].refusal
+        if not any(label.sampled for label in fitted):
+            raise NothingToSampleError(
+                f"PerLabel lets {who} resample the rows of every label",
+                f'it refused all labels, the first with "{first}"',
+                "Change its parameters, such as the number of neighbors, or choose another sampler",
+            )
+        warnings.warn(
+            f"{who} refused {len(refused)} of {len(fitted)} labels, which learn from the rows as "
+            f'they are; the first with "{first}". See unsampled_labels_.',
+            UnsampledLabelWarning,
+            stacklevel=5,
+        )
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        rows, votes = Rows(clean, X), split_labels(sp.csr_array((1, 1))).votes
+        columns = Parallel(n_jobs=self.n_jobs)(
+            delayed(model.aggregate)(rows, votes) for model in self._models
+        )
+        return np.hstack(columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
+
+
+class FittedLabel(NamedTuple):
+    """The classifier of a label, and whether its rows were resampled or why not."""
+
+    model: Models
+    sampled: bool
+    refusal: str | None
+
+
+def _fit_label(
+    sampler: Any,
+    estimator: Any,
+    rows: Rows,
+    y: sp.csc_array,
+    schema: Schema,
+    rng: np.random.Generator,
+) -> FittedLabel:
+    """Resample the rows for one label, a column of y, and fit its classifier to them."""
+    refusal, sampled = None, 0 < y.nnz < y.shape[0]
+    if sampled:
+        try:
+            rows, y = _resample(set_random_states(clone(sampler), rng), rows, y, schema)
+        except InvalidParameterError:
+            raise
+        except _REFUSALS as error:
+            sampled, refusal = False, str(error).split("\n", 1)[0]
+    split = split_labels(sp.csr_array(y))
+    model = make_trainer(estimator, rows, schema, None).fit(split.problems, n_jobs=1, rng=rng)
+    return FittedLabel(model, sampled, refusal)
+
+
+def _resample(
+    sampler: Any, rows: Rows, y: sp.csc_array, schema: Schema
+) -> tuple[Rows, sp.csc_array]:
+    """Return the resampled rows of one label, as given and clean."""
+    target = y.toarray().astype(np.int64)
+    ours = isinstance(sampler, BaseMultiLabelSampler)
+    X, labels = sampler.fit_resample(rows.given, target if ours else target.ravel())
+    clean = validate_like(X, schema, who="PerLabel")
+    return Rows(clean, X), sp.csc_array(np.asarray(labels).reshape(-1, 1), dtype=np.int8)

@@ -1,0 +1,136 @@
+"""PerLabel equals a pipeline for every label, and leaves alone what its sampler refuses."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from imblearn.over_sampling import SMOTE, RandomOverSampler
+from imblearn.pipeline import make_pipeline
+from imblearn.under_sampling import RandomUnderSampler
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils._param_validation import InvalidParameterError
+
+from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
+from labelance.learners import BinaryRelevance, PerLabel
+from labelance.sampling import MLSOL, BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.testing import sampler_data
+
+# Predicts the share of ones among the rows that it learned from.
+SHARE = DummyClassifier(strategy="prior")
+
+
+def test_every_label_learns_from_its_own_rows():
+    """By hand: of 8 rows, label 0 has 2, label 1 has 7 and label 2 has 4."""
+    X, y = np.arange(8.0)[:, None], np.zeros((8, 3), dtype=int)
+    y[:2, 0] = y[:7, 1] = y[::2, 2] = 1
+    shares = {
+        RandomOverSampler(): [1 / 2, 1 / 2, 1 / 2],
+        # One minority row for two others: 3 of 9, 7 of 10 (3 zeros to 7 ones), 4 of 8 already.
+        RandomOverSampler(sampling_strategy=lambda y: fill_up(y, 0.5)): [1 / 3, 7 / 10, 1 / 2],
+        RandomUnderSampler(): [1 / 2, 1 / 2, 1 / 2],
+    }
+    for sampler, expected in shares.items():
+        scores = PerLabel(sampler, SHARE, random_state=0).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(scores, np.tile(expected, (8, 1)))
+
+
+def fill_up(y, ratio):
+    """Return how many rows the minority class should have; at least as many as it has."""
+    counts = np.bincount(y)
+    rare = int(np.argmin(counts))
+    return {rare: max(counts[rare], int(ratio * counts.max()))}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_it_is_a_pipeline_for_every_label(container):
+    X, y = sampler_data()
+    sampler, estimator = SMOTE(k_neighbors=2, random_state=0), LogisticRegression()
+    learner = PerLabel(Unseeded(sampler), estimator).fit(container(X), y)
+    scores = learner.predict_proba(container(X))
+    for j in range(y.shape[1]):
+        pipeline = make_pipeline(clone(sampler), clone(estimator)).fit(container(X), y[:, j])
+        np.testing.assert_allclose(scores[:, j], pipeline.predict_proba(container(X))[:, 1])
+
+
+class Unseeded:
+    """A sampler whose random_state is hidden, so that it keeps it."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def fit_resample(self, X, y):
+        return clone(self.sampler).fit_resample(X, y)
+
+    def __sklearn_clone__(self):
+        return self
+
+
+def test_labels_that_the_sampler_refuses_learn_from_the_rows_as_they_are():
+    X, y = sampler_data()
+    y[:, 0] = 0
+    y[:3, 0] = 1
+    y[:, 1] = 0
+    learner = PerLabel(SMOTE(k_neighbors=3), SHARE, random_state=0)
+    with pytest.warns(UnsampledLabelWarning, match="SMOTE refused 1 of 5 labels"):
+        learner.fit(X, y)
+    assert learner.unsampled_labels_.tolist() == [0, 1]  # 1 is in no row
+    np.testing.assert_allclose(learner.predict_proba(X)[0], [3 / 60, 0, 1 / 2, 1 / 2, 1 / 2])
+
+
+def test_a_sampler_that_refuses_every_label_is_an_error():
+    X, y = sampler_data()
+    with pytest.raises(NothingToSampleError, match="refused all labels") as error:
+        PerLabel(SMOTE(k_neighbors=59)).fit(X, y)
+    assert "Expected n_neighbors" in error.value.came
+
+
+def test_wrong_parameters_of_the_sampler_are_its_own_errors():
+    X, y = sampler_data()
+    with pytest.raises(InvalidParameterError):
+        PerLabel(SMOTE(k_neighbors=-1)).fit(X, y)
+
+
+class AddsOneRow(BaseMultiLabelSampler):
+    """Adds the first row again."""
+
+    traits = SamplerTraits(adds=True, clones=True, random=False)
+
+    def _plan(self, data, neighborhood):
+        return None
+
+    def _draw(self, data, plan, rng):
+        return Draw(rows=np.concatenate([np.arange(data.n_samples), [0]]))
+
+
+def test_our_samplers_get_one_column():
+    X, y = sampler_data()
+    scores = PerLabel(AddsOneRow(), SHARE).fit(X, y).predict_proba(X[:1])
+    np.testing.assert_allclose(scores[0], (y.sum(axis=0) + y[0]) / 61)
+    assert PerLabel(MLSOL(), random_state=0).fit(X, y).unsampled_labels_.size == 0
+
+
+def test_labels_do_not_share_random_numbers():
+    X, y = sampler_data()
+    same = np.repeat(y[:, 2:3], 6, axis=1)
+    scores = PerLabel(RandomUnderSampler(), random_state=0).fit(X, same).predict_proba(X)
+    assert not (scores == scores[:, :1]).all()
+
+
+def test_estimators_are_seeded():
+    X, y = sampler_data()
+    tree = DecisionTreeClassifier(max_features=1)
+    one, two = (PerLabel(estimator=tree, random_state=seed).fit(X, y) for seed in (0, 0))
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_without_a_change_of_rows_it_is_binary_relevance():
+    X, y = sampler_data()
+
+    class Nothing(AddsOneRow):
+        def _draw(self, data, plan, rng):
+            return Draw()
+
+    expected = BinaryRelevance().fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(PerLabel(Nothing()).fit(X, y).predict_proba(X), expected)
