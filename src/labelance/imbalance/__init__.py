@@ -1,6 +1,5 @@
 """How imbalanced multi-label data are: measures, the local label distribution, and a profile."""
 
-from labelance.imbalance import _formulas as formulas
 from labelance.imbalance._above_mean import (
     NO_MEAN,
     MeanRatio,
@@ -27,6 +26,8 @@ from labelance.imbalance._measures import (
     cardinality,
     cvir,
     density,
+    find_irlbl,
+    find_scumble,
     imr,
     irlbl,
     label_counts,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._utils import kernel
-from labelance.imbalance._formulas import Counts, Floats
+from labelance.imbalance._measures import Counts, Floats
 
 TOLERANCE = 1e-9  # of a bound: what is nearer to it counts as equal
 

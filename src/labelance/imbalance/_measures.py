@@ -1,9 +1,13 @@
 """Measures of imbalance as functions of y: IRLbl, ImR, SCUMBLE, TCS and more.
 
-The formulas are in ``_formulas``. Every function takes y as the rest of the library does: an (n, q)
-indicator as an array, a data frame or a sparse matrix, and costs O(nnz(y)).
+A public function takes y as the rest of the library does: an (n, q) indicator as an array, a data
+frame or a sparse matrix, and costs O(nnz(y)). The formulas follow at the end, on clean labels: Y is
+a CSR array of ones with sorted indices, and counts are the ones per label, so that a caller with
+many measures to take counts only once. A measure that a label does not have is nan, and nan is left
+out of every mean.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,9 +17,9 @@ from scipy.sparse import csr_array
 from labelance._arrays import column_counts
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
 
+Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
@@ -125,7 +129,7 @@ def irlbl(y: Any) -> Floats:
     >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return _formulas.irlbl(column_counts(_open(y, "irlbl")))
+    return find_irlbl(column_counts(_open(y, "irlbl")))
 
 
 def mean_ir(y: Any) -> float:
@@ -148,7 +152,7 @@ def mean_ir(y: Any) -> float:
     2.0
     """
     counts = column_counts(_open(y, "mean_ir"))
-    return _formulas.mean_where_defined(_formulas.irlbl(counts))
+    return mean_where_defined(find_irlbl(counts))
 
 
 def cvir(y: Any) -> float:
@@ -171,7 +175,7 @@ def cvir(y: Any) -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return _formulas.variation(_formulas.irlbl(column_counts(_open(y, "cvir"))))
+    return variation(find_irlbl(column_counts(_open(y, "cvir"))))
 
 
 def imr(y: Any) -> Floats:
@@ -204,7 +208,7 @@ def imr(y: Any) -> Floats:
     array([ 3.,  3., nan])
     """
     labels = _open(y, "imr")
-    return _formulas.imr(column_counts(labels), labels.shape[0])
+    return find_imr(column_counts(labels), labels.shape[0])
 
 
 def mean_imr(y: Any) -> float:
@@ -227,7 +231,7 @@ def mean_imr(y: Any) -> float:
     3.0
     """
     labels = _open(y, "mean_imr")
-    return _formulas.mean_where_defined(_formulas.imr(column_counts(labels), labels.shape[0]))
+    return mean_where_defined(find_imr(column_counts(labels), labels.shape[0]))
 
 
 def tcs(X: Any, y: Any) -> float:
@@ -257,7 +261,7 @@ def tcs(X: Any, y: Any) -> float:
     5.663
     """
     labels = _open(y, "tcs")
-    return _formulas.tcs(
+    return find_tcs(
         count_features(X, labels.shape[0], who="tcs"), labels.shape[1], len(find_labelsets(labels))
     )
 
@@ -306,8 +310,8 @@ def scumble_instances(y: Any) -> Floats:
     >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0. , 0.2, 0. , 0. ])
     """
-    labels = validate_labels(y, who="scumble_instances").Y
-    return _formulas.scumble_instances(labels, column_counts(labels))
+    labels = _open(y, "scumble_instances")
+    return find_scumble(labels, column_counts(labels))
 
 
 def scumble(y: Any) -> float:
@@ -329,8 +333,8 @@ def scumble(y: Any) -> float:
     >>> round(scumble([[1, 0], [1, 1], [1, 0], [1, 0]]), 3)
     0.05
     """
-    labels = validate_labels(y, who="scumble").Y
-    return float(_formulas.scumble_instances(labels, column_counts(labels)).mean())
+    labels = _open(y, "scumble")
+    return float(find_scumble(labels, column_counts(labels)).mean())
 
 
 def scumble_cv(y: Any) -> float:
@@ -352,8 +356,8 @@ def scumble_cv(y: Any) -> float:
     >>> scumble_cv([[1, 0], [1, 1], [1, 0], [1, 0]])
     2.0
     """
-    labels = validate_labels(y, who="scumble_cv").Y
-    return _formulas.variation(_formulas.scumble_instances(labels, column_counts(labels)))
+    labels = _open(y, "scumble_cv")
+    return variation(find_scumble(labels, column_counts(labels)))
 
 
 def scumble_labels(y: Any) -> Floats:
@@ -375,7 +379,86 @@ def scumble_labels(y: Any) -> Floats:
     >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.05, 0.2 ])
     """
-    labels = validate_labels(y, who="scumble_labels").Y
+    labels = _open(y, "scumble_labels")
     counts = column_counts(labels)
-    instances = _formulas.scumble_instances(labels, counts)
-    return _formulas.scumble_labels(labels, counts, instances)
+    instances = find_scumble(labels, counts)
+    return find_scumble_labels(labels, counts, instances)
+
+
+def find_irlbl(counts: Counts) -> Floats:
+    """Divide the most frequent label's count by each label's own."""
+    return _divide(np.float64(counts.max(initial=0)), counts)
+
+
+def find_imr(counts: Counts, n_rows: int) -> Floats:
+    """Divide, within each label, the majority class by the minority class."""
+    return _divide(np.maximum(counts, n_rows - counts), np.minimum(counts, n_rows - counts))
+
+
+def mean_where_defined(values: Floats) -> float:
+    """Average the values that are not nan; nan if there is none.
+
+    The sum is rounded once, so the order of the labels cannot move a label that is exactly at
+    the mean above it.
+    """
+    defined = values[~np.isnan(values)].tolist()
+    return math.fsum(defined) / len(defined) if defined else math.nan
+
+
+def variation(values: Floats) -> float:
+    """Sample standard deviation over mean, of the values that are not nan."""
+    defined = values[~np.isnan(values)]
+    if defined.size < 2 or defined.mean() == 0:
+        return float("nan")
+    return float(defined.std(ddof=1) / defined.mean())
+
+
+def find_scumble(Y: csr_array, counts: Counts) -> Floats:
+    """One minus geometric over arithmetic mean of IRLbl, over the labels of each row.
+
+    The quotient does not depend on the scale of IRLbl, so it is taken relative to the
+    rarest label of the row: labels of equal count then give exactly 1, and SCUMBLE
+    exactly 0, without rounding. Sums of logarithms, for a product would overflow. They are
+    taken from the rarest label on, so that rows of equal counts have equal values, whatever
+    columns these are in.
+    """
+    sizes = np.diff(Y.indptr)
+    some = sizes > 0
+    starts, sizes = Y.indptr[:-1][some], sizes[some]
+    result = np.zeros(Y.shape[0])
+    if starts.size:
+        frequency = _sorted_in_rows(counts, Y).astype(np.float64)
+        relative = np.repeat(frequency[starts], sizes) / frequency
+        geometric = np.exp(np.add.reduceat(np.log(relative), starts) / sizes)
+        arithmetic = np.add.reduceat(relative, starts) / sizes
+        result[some] = np.maximum(1.0 - geometric / arithmetic, 0.0)
+    return result
+
+
+def find_scumble_labels(Y: csr_array, counts: Counts, instances: Floats) -> Floats:
+    """Average SCUMBLE over the rows of each label."""
+    of_cells = np.repeat(instances, np.diff(Y.indptr))
+    return _divide(np.bincount(Y.indices, weights=of_cells, minlength=Y.shape[1]), counts)
+
+
+def _sorted_in_rows(counts: Counts, Y: csr_array) -> Counts:
+    """Return the count of each one of Y, row by row, in every row the smallest first."""
+    by_count = np.argsort(counts, kind="stable")
+    rank = np.empty_like(by_count)
+    rank[by_count] = np.arange(len(counts))
+    ranked = csr_array((Y.data, rank[Y.indices], Y.indptr), shape=Y.shape)
+    ranked.has_sorted_indices = False
+    ranked.sort_indices()
+    return counts[by_count][ranked.indices]
+
+
+def find_tcs(n_features: int, n_labels: int, n_labelsets: int) -> float:
+    """Logarithm of features times labels times labelsets."""
+    return float(np.log(n_features) + np.log(n_labels) + np.log(n_labelsets))
+
+
+def _divide(above: np.float64 | Counts | Floats, below: Counts) -> Floats:
+    """Divide, with nan where there is nothing to divide by."""
+    result = np.full(below.shape, np.nan)
+    np.divide(above, below, out=result, where=below > 0)
+    return result

@@ -18,7 +18,6 @@ from labelance._arrays import column_counts
 from labelance._utils import optional_import
 from labelance._validation import CategoricalFeatures, Labels, validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance import _formulas
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (
     HasIndices,
@@ -28,7 +27,16 @@ from labelance.imbalance._local import (
     local_distribution,
     minority_values,
 )
-from labelance.imbalance._measures import count_features
+from labelance.imbalance._measures import (
+    count_features,
+    find_imr,
+    find_irlbl,
+    find_scumble,
+    find_scumble_labels,
+    find_tcs,
+    mean_where_defined,
+    variation,
+)
 from labelance.neighbors import Metric, Scale, find_neighbors
 
 if TYPE_CHECKING:
@@ -276,8 +284,8 @@ def _assemble(
 ) -> ImbalanceProfile:
     n_samples, n_labels = Y.shape
     counts = column_counts(Y)
-    ratios, within = _formulas.irlbl(counts), _formulas.imr(counts, n_samples)
-    concurrence = _formulas.scumble_instances(Y, counts)
+    ratios, within = find_irlbl(counts), find_imr(counts, n_samples)
+    concurrence = find_scumble(Y, counts)
     sets = find_labelsets(Y)
     return ImbalanceProfile(
         n_samples=n_samples,
@@ -287,18 +295,18 @@ def _assemble(
         density=Y.nnz / n_samples / n_labels,
         n_labelsets=len(sets),
         share_single_labelsets=sets.share_single,
-        mean_ir=_formulas.mean_where_defined(ratios),
-        cvir=_formulas.variation(ratios),
-        mean_imr=_formulas.mean_where_defined(within),
+        mean_ir=mean_where_defined(ratios),
+        cvir=variation(ratios),
+        mean_imr=mean_where_defined(within),
         scumble=float(concurrence.mean()),
-        scumble_cv=_formulas.variation(concurrence),
-        tcs=None if n_features is None else _formulas.tcs(n_features, n_labels, len(sets)),
+        scumble_cv=variation(concurrence),
+        tcs=None if n_features is None else find_tcs(n_features, n_labels, len(sets)),
         k=None if local is None else local.k,
         label_names=names,
         label_counts=counts,
         irlbl=ratios,
         imr=within,
-        scumble_labels=_formulas.scumble_labels(Y, counts, concurrence),
+        scumble_labels=find_scumble_labels(Y, counts, concurrence),
         minority_value=minority_values(Y),
         type_counts=None if local is None else local.type_counts,
     )

@@ -11,7 +11,7 @@ from labelance._arrays import column_counts
 from labelance._utils import optional_import
 from labelance._validation import validate_labels, validate_predictions
 from labelance.exceptions import InputError
-from labelance.imbalance import formulas
+from labelance.imbalance import find_irlbl
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -156,7 +156,7 @@ def imbalance_report(
     Y, Y_pred, names = validate_predictions(y_true, y_pred, who=who)
     seen = Y if y_train is None else _open_train(y_train, Y.shape[1], who)
     confusion = count_confusion(Y, Y_pred)
-    ratio = formulas.irlbl(column_counts(seen))
+    ratio = find_irlbl(column_counts(seen))
     report = ImbalanceReport(
         label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
         **_rates(confusion, zero_division),

@@ -16,13 +16,13 @@ from labelance.model_selection._splitters import (
     IterativeStratifiedKFold,
     IterativeStratifiedShuffleSplit,
     RepeatedIterativeStratifiedKFold,
+    multilabel_train_test_split,
 )
 from labelance.model_selection._stratify import (
     assign,
     label_incidence,
     label_pairs,
 )
-from labelance.model_selection._train_test import multilabel_train_test_split
 
 # What is not listed is for our own packages and tests: it takes clean labels and checks nothing.
 __all__ = [

@@ -17,7 +17,7 @@ from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
-from labelance.imbalance import exceeds, formulas, mean_ir_is_below
+from labelance.imbalance import exceeds, find_scumble, mean_ir_is_below
 from labelance.neighbors import FeatureMetric, Neighborhood, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
@@ -420,6 +420,6 @@ def choose_threshold(Y: sp.csr_array) -> float:
     # The author's program asks for 1 / sqrt(MeanIR) > 0.5 and > 0.3.
     if mean_ir_is_below(counts, Fraction(4)):
         return 0.5
-    if exceeds(formulas.scumble_instances(Y, counts).mean(), 0.3):
+    if exceeds(find_scumble(Y, counts).mean(), 0.3):
         return 0.5
     return 0.3 if mean_ir_is_below(counts, Fraction(100, 9)) else 0.15

@@ -15,7 +15,7 @@ from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.exceptions import InputError
-from labelance.imbalance import exceeds, formulas
+from labelance.imbalance import exceeds, find_scumble
 from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
 from labelance.sampling._cleaning import MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
@@ -155,7 +155,7 @@ def decouple(
     Y: sp.csr_array, rare: np.ndarray, threshold: float | None, *, drop_empty: bool
 ) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
-    scumble = formulas.scumble_instances(Y, column_counts(Y))
+    scumble = find_scumble(Y, column_counts(Y))
     above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
