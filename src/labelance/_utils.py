@@ -11,8 +11,9 @@ import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -196,6 +197,22 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
             "it is not installed",
             f"Install it with: pip install 'labelance[{extra}]'",
         ) from error
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return the question that begins an advice, or nothing if no name that is known is near.
+
+    Examples
+    --------
+    >>> from labelance._utils import did_you_mean
+    >>> did_you_mean("Repeat", ["name", "folds", "repeats"])
+    "Did you mean 'repeats'? "
+    >>> did_you_mean("x", ["name", "folds", "repeats"])
+    ''
+    """
+    by_lower = {str(name).lower(): name for name in known}
+    near = get_close_matches(str(word).lower(), by_lower, n=2)
+    return f"Did you mean {' or '.join(repr(by_lower[n]) for n in near)}? " if near else ""
 
 
 @contextmanager

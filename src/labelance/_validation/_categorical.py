@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import Container
+from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
@@ -64,7 +65,7 @@ def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) ->
         raise InputError(
             "categorical_features names columns of X",
             f"X has no column {name_columns(range(len(unknown)), tuple(unknown))}",
-            "Correct the names, or leave out what is not in X",
+            f"{did_you_mean(unknown[0], names)}Correct the names, or leave out what is not in X",
         )
     return np.isin(np.asarray(names, dtype=object), wanted)
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance import __version__
 from labelance.cli import _datasets, _study
-from labelance.cli._console import errors, fail
+from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
 from labelance.cli._resample import methods, resample
@@ -22,7 +22,7 @@ _EXIT_CODES = (
     "130 interrupted, 143 terminated."
 )
 
-app = typer.Typer(
+app = App(
     name="labelance",
     help="Imbalanced multi-label learning: describe data, resample it, compare methods.",
     epilog=_EXIT_CODES,

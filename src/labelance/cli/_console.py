@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from typer.core import TyperCommand, TyperGroup
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -30,6 +32,36 @@ def fail(message: str) -> NoReturn:
 def say(text: str, *, to: Console | None = None) -> None:
     """Print a line as it is, however long."""
     (to or console).print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+class _PlainFlags:
+    """Shows flags by their name alone in the help; some versions of typer add ``<bool>``."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
+    """A command whose help shows plain flags."""
+
+
+class _Group(_PlainFlags, TyperGroup):
+    """A group of commands whose help shows plain flags."""
+
+
+class App(typer.Typer):
+    """A tree of commands whose help shows plain flags."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=_Group, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        """Add a function as a command."""
+        return super().command(name, cls=_Command, **options)
 
 
 @contextmanager
@@ -68,9 +100,9 @@ def _version(file: Path) -> tuple[int, int] | None:
     return about.st_ino, about.st_mtime_ns
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON; not-a-number becomes null."""
-    print(json.dumps(_plain(value), indent=2))
+def print_json(value: Any, *, aside: bool = False) -> None:
+    """Print a value as JSON, ``aside`` on standard error; not-a-number becomes null."""
+    print(json.dumps(_plain(value), indent=2), file=sys.stderr if aside else None)
 
 
 def _plain(value: Any) -> Any:

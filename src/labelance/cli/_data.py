@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import os
 import re
-from difflib import get_close_matches
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
+import numpy as np
 import typer
 
 import labelance  # packages are imported on first use, which keeps --help quick
+from labelance._utils import did_you_mean
+from labelance.cli._console import errors, say
+from labelance.cli._flags import errors_in_flags
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
 
+STREAM = "-"  # standard input or output in place of a file
+
+Protocol = Literal["paper"] | None
+Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
+
 DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz) or the name of a dataset "
-        "of the catalogue (labelance datasets list).",
+        help="A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz, .bz2, .xz, .zst), - for "
+        "standard input, or the name of a dataset of the catalogue (labelance datasets list).",
         show_default=False,
     ),
 ]
@@ -35,7 +51,27 @@ LabelsOption = Annotated[
         show_default=False,
     ),
 ]
-Protocol = Literal["paper"] | None
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format", help="The format of DATA, where its name does not tell.", show_default=False
+    ),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", help="The encoding of a text file; UTF-8 by default.", show_default=False
+    ),
+]
+CategoricalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--categorical",
+        help="Columns of a CSV or TSV file that are nominal although they hold numbers, separated "
+        "by commas.",
+        show_default=False,
+    ),
+]
 ProtocolOption = Annotated[
     Protocol,
     typer.Option(
@@ -51,34 +87,145 @@ MaxMemoryOption = Annotated[
         show_default=False,
     ),
 ]
+ToOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--to",
+        help="The format to write, where the name does not tell; that of DATA for - unless given.",
+        show_default=False,
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def load(
-    data: str, labels: str | None, protocol: Protocol = None, max_memory: str | None = None
-) -> MultiLabelDataset:
-    """Read a file, or load a dataset of the catalogue by name."""
-    if os.path.isfile(data):  # no error for a name that is too long for a file
-        if protocol:
+@dataclass(frozen=True)
+class Source:
+    """The data that a command reads, as its arguments name them."""
+
+    data: DataArgument
+    labels: LabelsOption = None
+    format: FormatOption = None
+    encoding: EncodingOption = None
+    categorical: CategoricalOption = None
+    protocol: ProtocolOption = None
+    max_memory: MaxMemoryOption = None
+
+    def load(self) -> MultiLabelDataset:
+        """Read a file or standard input, or load a dataset of the catalogue by name."""
+        if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
+            return self._read()
+        catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
+        if self.data.lower() not in catalogue:
+            raise self._unknown(catalogue)
+        self._refuse("labels", "format", "encoding", "categorical", "max_memory")
+        return labelance.datasets.load_dataset(catalogue[self.data.lower()], protocol=self.protocol)
+
+    def find_format(self) -> Format:
+        """Return the format of a file, and that of the catalogue's own files for a dataset."""
+        if self.data == STREAM and self.format is None:
+            raise InputError(
+                "The name of a file tells its format",
+                "standard input has no name",
+                "Add --format, such as --format csv",
+            )
+        if self.data != STREAM and not os.path.isfile(self.data):
+            return "arff"
+        return labelance.datasets.find_format(Path(self.data), self.format)
+
+    def _read(self) -> MultiLabelDataset:
+        if self.protocol:
             raise InputError(
                 "--protocol prepares datasets of the catalogue",
-                f"{data} is a file",
+                f"{self.data} is a file",
                 "Leave it out, or use labelance.datasets.apply_protocol in Python",
             )
-        return labelance.datasets.read_multilabel(
-            data, labels=_parse_labels(labels), max_memory=max_memory
+        options = {
+            "labels": _parse_labels(self.labels),
+            "format": self.format,
+            "categorical": split_names(self.categorical),
+            "max_memory": self.max_memory,
+        }
+        if self.encoding is not None:
+            options["encoding"] = self.encoding
+        if self.data != STREAM:
+            return labelance.datasets.read_multilabel(self.data, **options)
+        with _standard_input(self.find_format()) as path:
+            return labelance.datasets.read_multilabel(path, **options)
+
+    def _refuse(self, *names: str) -> None:
+        """Raise for options that say how a file is read, where there is none."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')} says how a file is read",
+                    f"{self.data} is a dataset of the catalogue",
+                    "Leave it out",
+                )
+
+    def _unknown(self, catalogue: dict[str, str]) -> InputError:
+        asked = "DATA is a file or a dataset of the catalogue"
+        if os.path.isdir(self.data):
+            inside = sorted(filter(_is_data_file, os.listdir(self.data)))
+            path = os.path.join(self.data, inside[0] if inside else "FILE")
+            return InputError(asked, f"{self.data} is a folder", f"Name a file in it, as in {path}")
+        return InputError(
+            asked,
+            f"there is no file {self.data!r} here and no dataset of that name",
+            did_you_mean(self.data, catalogue.values())
+            + "Check the path, or see the names with: labelance datasets list",
         )
-    catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
-    if data.lower() in catalogue:
-        return labelance.datasets.load_dataset(catalogue[data.lower()], protocol=protocol)
-    close = get_close_matches(data.lower(), catalogue, n=1)
-    raise InputError(
-        "DATA is a file or a dataset of the catalogue",
-        f"there is no file {data!r} here and no dataset of that name",
-        (f"Did you mean {catalogue[close[0]]}? " if close else "")
-        + "Check the path, or see the names with: labelance datasets list",
-    )
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Source` in place of its first parameter.
+
+    Errors inside it speak of its flags.
+    """
+    hints = get_type_hints(Source, include_extras=True)
+    _, *own = signature(command, eval_str=True).parameters.values()
+    shared = [
+        parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in signature(Source).parameters.items()
+    ]
+    parameters = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+    flags = {one.name: f"--{one.name.rstrip('_').replace('_', '-')}" for one in parameters}
+    flags["overwrite"] = "--force"
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        source = Source(**{field.name: arguments.pop(field.name) for field in fields(Source)})
+        with errors_in_flags(flags):
+            command(source, **arguments)
+
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+@contextmanager
+def _standard_input(format: Format) -> Iterator[Path]:
+    """Yield a file of what comes by standard input, since most readers read a file twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"data.{format}"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield path
+        except InputError as error:
+            named = (part.replace(str(path), "standard input") for part in error.args)
+            raise type(error)(*named) from error
+
+
+def _is_data_file(name: str) -> bool:
+    try:
+        return bool(labelance.datasets.find_format(Path(name), None))
+    except InputError:
+        return False
+
+
+def split_names(names: str | None) -> list[str] | None:
+    """Return the names in a text that separates them by commas."""
+    return None if names is None else [name.strip() for name in names.split(",")]
 
 
 def _parse_labels(text: str | None) -> Any:
@@ -89,11 +236,13 @@ def _parse_labels(text: str | None) -> Any:
         return int(text)
     if text.endswith((".xml", "*")):
         return text
-    return [name.strip() for name in text.split(",")]
+    return split_names(text)
 
 
 def check_free(path: Path, force: bool) -> None:
     """Refuse a place that cannot be written to, or a file that exists, before any work is done."""
+    if str(path) == STREAM:
+        return
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(
@@ -107,3 +256,67 @@ def check_free(path: Path, force: bool) -> None:
             f"{path} exists already",
             "Choose another name, or add --force to overwrite it",
         )
+
+
+def choose_format(source: Source, out: Path, to: Format | None) -> Format:
+    """Return the format to write; for standard output the one that was read, unless told."""
+    if to is None and str(out) == STREAM:
+        return source.find_format()
+    with errors_in_flags({"format": "--to"}):
+        return labelance.datasets.find_format(out, to)
+
+
+def write(dataset: MultiLabelDataset, out: Path, *, format: Format, force: bool) -> str:
+    """Write data to a file, or to standard output; return the names of what was written."""
+    for loss in _losses(dataset, format):
+        say(f"note: {loss}", to=errors)
+    if str(out) != STREAM:
+        labelance.datasets.write_multilabel(dataset, out, format=format, overwrite=force)
+        beside = labelance.datasets.label_file_beside(out)
+        named = format in ("arff", "csv", "tsv") and beside.exists()
+        return f"{out} (labels in {beside.name})" if named else str(out)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data"
+        labelance.datasets.write_multilabel(dataset, path, format=format, label_file=False)
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+    return "standard output"
+
+
+def _losses(dataset: MultiLabelDataset, kind: Format) -> Iterator[str]:
+    """Yield what a format does not keep of these data."""
+    nominal = np.flatnonzero(dataset.categorical_features)
+    if kind == "libsvm":
+        yield "LibSVM text keeps no names" + ", and no categories" * bool(len(nominal))
+    if kind not in ("csv", "tsv") or not len(nominal):
+        return
+    numbers = [j for j in nominal if all(map(_is_number, dataset.categories[j] or ()))]
+    if numbers:
+        names = ",".join(dataset.feature_names[j] for j in numbers)
+        yield (
+            f"{kind.upper()} declares no categories, and these nominal features hold numbers: read "
+            f"the file with --categorical {names}"
+        )
+    if any(_is_other_order(dataset, j) for j in nominal):
+        yield (
+            f"{kind.upper()} declares no categories: those that no row has, and their order, are "
+            "lost"
+        )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_other_order(dataset: MultiLabelDataset, j: Any) -> bool:
+    """Say whether the categories of a feature are other ones when they are read from its rows."""
+    values = dataset.categories[j] or ()
+    column: Any = dataset.X[:, [j]]
+    column = column if isinstance(column, np.ndarray) else column.toarray()
+    seen = np.unique(column[~np.isnan(column)]).astype(int)
+    return sorted(values[code] for code in seen) != list(values)

@@ -8,12 +8,10 @@ from typing import Annotated
 import typer
 
 import labelance
-from labelance.cli._console import console, print_json, print_table, progress, say
+from labelance.cli._console import App, console, print_json, print_table, progress, say
 from labelance.cli._data import JsonOption
 
-app = typer.Typer(
-    help="List, download and verify public multi-label datasets.", no_args_is_help=True
-)
+app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
 
 NamesArgument = Annotated[
     list[str] | None,

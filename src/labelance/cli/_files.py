@@ -8,25 +8,25 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import print_json, print_table, say, telling_what_is_kept
+from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
 from labelance.cli._data import (
-    DataArgument,
+    STREAM,
     ForceOption,
     JsonOption,
-    LabelsOption,
-    MaxMemoryOption,
-    ProtocolOption,
+    Source,
+    ToOption,
     check_free,
-    load,
+    choose_format,
+    reads_data,
+    write,
 )
+from labelance.cli._flags import errors_with_names
 from labelance.exceptions import InputError
 
 
+@reads_data
 def describe(
-    data: DataArgument,
-    labels: LabelsOption = None,
-    protocol: ProtocolOption = None,
-    max_memory: MaxMemoryOption = None,
+    source: Source,
     k: Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")] = 5,
     scale: Annotated[
         Literal["range", "standard"] | None,
@@ -39,18 +39,19 @@ def describe(
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
     rare and outlier cells among each label's minority.
     """
-    dataset = load(data, labels, protocol, max_memory)
-    result = labelance.profile(
-        dataset.X,
-        dataset.Y,
-        k=k or None,
-        scale=scale,
-        categorical_features=dataset.categorical_features,
-        missing="distance",
-        label_names=dataset.label_names,
-    )
+    dataset = source.load()
+    with errors_with_names(dataset.feature_names):
+        result = labelance.profile(
+            dataset.X,
+            dataset.Y,
+            k=k or None,
+            scale=scale,
+            categorical_features=dataset.categorical_features,
+            missing="distance",
+            label_names=dataset.label_names,
+        )
     if json:
-        print_json({"data": data, **result.to_dict()})
+        print_json({"data": source.data, **result.to_dict()})
     else:
         say(str(result))
 
@@ -58,35 +59,37 @@ def describe(
 OutArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="OUT", help="Where to write; its ending says the format.", show_default=False
+        metavar="OUT",
+        help="Where to write; its ending says the format. - is standard output.",
+        show_default=False,
     ),
 ]
 
 
+@reads_data
 def convert(
-    data: DataArgument,
-    out: OutArgument,
-    labels: LabelsOption = None,
-    protocol: ProtocolOption = None,
-    max_memory: MaxMemoryOption = None,
-    force: ForceOption = False,
+    source: Source, out: OutArgument, to: ToOption = None, force: ForceOption = False
 ) -> None:
     """Convert a data file to another format.
 
     ARFF, Parquet and NPZ keep everything; CSV has no declared categories, and LibSVM has no
-    names and is sparse.
+    names and is sparse. What is lost is said.
     """
     check_free(out, force)
+    format = choose_format(source, out, to)
     with telling_what_is_kept(out):
-        dataset = load(data, labels, protocol, max_memory)
-        labelance.datasets.write_multilabel(dataset, out, overwrite=force)
+        dataset = source.load()
+        written = write(dataset, out, format=format, force=force)
     say(
-        f"{out}: {dataset.n_samples} rows, {dataset.n_features} features, {dataset.n_labels} labels"
+        f"{written}: {dataset.n_samples} rows, {dataset.n_features} features, "
+        f"{dataset.n_labels} labels",
+        to=errors if str(out) == STREAM else None,
     )
 
 
+@reads_data
 def split(
-    data: DataArgument,
+    source: Source,
     output: Annotated[
         str,
         typer.Option(
@@ -103,9 +106,7 @@ def split(
         bool, typer.Option("--pairs", help="Keep label pairs in proportion too.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
-    labels: LabelsOption = None,
-    protocol: ProtocolOption = None,
-    max_memory: MaxMemoryOption = None,
+    to: ToOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -113,15 +114,16 @@ def split(
     shares, files = _parse(sizes, output)
     for file in files:
         check_free(file, force)
+    formats = [choose_format(source, file, to) for file in files]
     with telling_what_is_kept(*files):
-        dataset = load(data, labels, protocol, max_memory)
+        dataset = source.load()
         rows = range(dataset.n_samples)
         order: Literal[1, 2] = 2 if pairs else 1
         parts = labelance.model_selection.multilabel_train_test_split(
             list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
         )[: len(shares)]
-        for file, part in zip(files, parts):
-            labelance.datasets.write_multilabel(dataset.take(part), file, overwrite=force)
+        for file, part, format in zip(files, parts, formats):
+            write(dataset.take(part), file, format=format, force=force)
     if json:
         print_json([{"file": str(f), "rows": len(part)} for f, part in zip(files, parts)])
         return
@@ -142,6 +144,10 @@ def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
             "Write e.g. 0.6,0.2,0.2",
         ) from None
     files = [Path(name.strip()) for name in output.split(",")]
+    if Path(STREAM) in files:
+        raise InputError(
+            "The parts of a split go to files", "-o has -", "Name a file for every part"
+        )
     if len(set(files)) < len(files):
         raise InputError(
             "Every part goes to a file of its own", "a file is named twice", "Name different files"

@@ -8,20 +8,25 @@ from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 import labelance
+from labelance._utils import did_you_mean
 from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
 from labelance.cli._data import (
-    DataArgument,
+    STREAM,
     ForceOption,
     JsonOption,
-    LabelsOption,
-    MaxMemoryOption,
-    ProtocolOption,
+    Source,
+    ToOption,
     check_free,
-    load,
+    choose_format,
+    reads_data,
+    write,
 )
+from labelance.cli._flags import errors_in_flags, errors_with_names
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -29,12 +34,16 @@ if TYPE_CHECKING:
     from labelance.sampling import SamplerTraits
 
 
+@reads_data
 def resample(
-    data: DataArgument,
+    source: Source,
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", help="Where to write; its ending says the format.", show_default=False
+            "-o",
+            "--output",
+            help="Where to write; its ending says the format. - is standard output.",
+            show_default=False,
         ),
     ],
     method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
@@ -45,21 +54,21 @@ def resample(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
-    labels: LabelsOption = None,
-    protocol: ProtocolOption = None,
-    max_memory: MaxMemoryOption = None,
+    to: ToOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Resample a data file and write the result."""
     check_free(output, force)
+    format = choose_format(source, output, to)
     sampler = _make_sampler(method, set_ or [], seed)
     with telling_what_is_kept(output):
-        dataset = load(data, labels, protocol, max_memory)
+        dataset = source.load()
+        whole = _whole_columns(dataset, source.find_format())
         with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
-            result = _resample(sampler, dataset)
-        labelance.datasets.write_multilabel(result, output, overwrite=force)
-        _report(dataset, result, output, json)
+            result = _resample(sampler, dataset, whole)
+        written = write(result, output, format=format, force=force)
+        _report(dataset, result, written, as_json=json, aside=str(output) == STREAM)
 
 
 def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
@@ -69,7 +78,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
         raise InputError(
             "--method names a sampler",
             f"there is none called {method!r}",
-            f"Choose from: {', '.join(sorted(known))}",
+            f"{did_you_mean(method, known)}Choose from: {', '.join(sorted(known))}",
         )
     kind = known[method.lower()]
     names = sorted(kind().get_params())
@@ -84,7 +93,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
             raise InputError(
                 f"--set changes a parameter of {kind.__name__}",
                 f"it has none called {name!r}",
-                f"Its parameters are: {', '.join(names)}",
+                f"{did_you_mean(name, names)}Its parameters are: {', '.join(names)}",
             )
         options[name] = _parse_value(text)
     return kind().set_params(**options)
@@ -98,11 +107,27 @@ def _parse_value(text: str) -> Any:
         return text
 
 
-def _resample(sampler: Any, dataset: MultiLabelDataset) -> MultiLabelDataset:
+def _resample(sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any]) -> MultiLabelDataset:
+    """Resample; new values in ``whole`` columns are rounded to whole numbers."""
     _set_nominal_features(sampler, dataset)
     _number_labels(sampler, dataset)
-    X, Y = sampler.fit_resample(dataset.X, dataset.Y)
+    # Messages use n_samples for the number of rows, too.
+    names = sampler.get_params().keys() - {"random_state", "n_samples"}
+    flags = {name: f"--set {name}" for name in names}
+    with errors_in_flags(flags), errors_with_names(dataset.feature_names):
+        X, Y = sampler.fit_resample(dataset.X, dataset.Y)
+    # Between two whole numbers a value stays when it is rounded.
+    X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, X=X, Y=Y)
+
+
+def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
+    """Return the columns of whole numbers in CSV, which says no types; ARFF's numbers are real."""
+    if format not in ("csv", "tsv"):
+        return np.empty(0, dtype=np.intp)
+    X: Any = dataset.X
+    whole = (np.isnan(X) | (X == np.rint(X))).all(axis=0)
+    return np.flatnonzero(whole & ~dataset.categorical_features)
 
 
 def _set_nominal_features(sampler: Any, dataset: MultiLabelDataset) -> None:
@@ -118,19 +143,29 @@ def _number_labels(sampler: Any, dataset: MultiLabelDataset) -> None:
     """Turn label names in ``sampling_strategy`` into numbers, since Y travels without names."""
     strategy = sampler.get_params().get("sampling_strategy")
     number = {name: j for j, name in enumerate(dataset.label_names)}
+    if not isinstance(strategy, (list, dict)):
+        return
+    for name in strategy:
+        if isinstance(name, str) and name not in number:
+            raise InputError(
+                "--set sampling_strategy names labels of the data",
+                f"there is no label {name!r}",
+                f"{did_you_mean(name, number)}Correct the name",
+            )
     if isinstance(strategy, list):
         sampler.set_params(sampling_strategy=[number.get(name, name) for name in strategy])
-    elif isinstance(strategy, dict):
+    else:
         numbered = {number.get(name, name): target for name, target in strategy.items()}
         sampler.set_params(sampling_strategy=numbered)
 
 
 def _report(
-    before: MultiLabelDataset, after: MultiLabelDataset, output: Path, as_json: bool
+    before: MultiLabelDataset, after: MultiLabelDataset, written: str, *, as_json: bool, aside: bool
 ) -> None:
+    """Print what was done, on standard error if the data went to standard output."""
     measures = labelance.imbalance
     figures = {
-        "output": str(output),
+        "output": written.partition(" (")[0],
         "rows_before": before.n_samples,
         "rows_after": after.n_samples,
         "mean_ir_before": measures.mean_ir(before.Y),
@@ -139,12 +174,13 @@ def _report(
         "scumble_after": measures.scumble(after.Y),
     }
     if as_json:
-        print_json(figures)
+        print_json(figures, aside=aside)
         return
     say(
-        f"{output}: {before.n_samples} -> {after.n_samples} rows, "
+        f"{written}: {before.n_samples} -> {after.n_samples} rows, "
         f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "
-        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}"
+        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}",
+        to=errors if aside else None,
     )
 
 
@@ -176,7 +212,7 @@ def _print_one(name: str) -> None:
         raise InputError(
             "methods takes the name of a sampler",
             f"there is none called {name!r}",
-            f"Choose from: {', '.join(sorted(known))}",
+            f"{did_you_mean(name, known)}Choose from: {', '.join(sorted(known))}",
         )
     print(getdoc(known[name.lower()]))
 

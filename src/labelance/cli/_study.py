@@ -10,9 +10,9 @@ import typer
 
 import labelance
 from labelance._utils import optional_import
-from labelance.cli._console import errors, print_json, print_table, progress, say
-from labelance.cli._data import JsonOption
-from labelance.cli._study_run import find_classes_here, run
+from labelance.cli._console import App, errors, print_json, print_table, progress, say
+from labelance.cli._data import JsonOption, split_names
+from labelance.cli._study_run import find_classes_here, names_option, run
 
 _FEW = 10
 
@@ -149,7 +149,7 @@ def _about(about: dict[str, Any]) -> dict[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
 )
 
@@ -256,10 +256,8 @@ def merge(
 def verify(
     results: ResultsArgument,
     sample: Annotated[int, typer.Option(help="How many random cells; 0 takes all.")] = 20,
-    datasets: Annotated[
-        str | None,
-        typer.Option(help="From which datasets, separated by commas.", show_default=False),
-    ] = None,
+    datasets: Annotated[str | None, names_option("--datasets", "datasets")] = None,
+    learners: Annotated[str | None, names_option("--learners", "learners")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
     study: StudyOption = None,
     trust: Annotated[
@@ -279,7 +277,8 @@ def verify(
         checked = labelance.study.verify_results(
             found,
             sample=sample or None,
-            datasets=datasets.split(",") if datasets else None,
+            datasets=split_names(datasets),
+            learners=split_names(learners),
             seed=seed,
             watch=lambda count: bar.update(bar.task_ids[0], completed=count),
         )

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import labelance
 from labelance.cli._console import errors, only_results_on_stdout, print_json, say
-from labelance.cli._data import JsonOption
+from labelance.cli._data import JsonOption, split_names
 from labelance.exceptions import StudyError
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str
 Executor = Literal["serial", "processes", "dask"]
 
 
-def _names(option: str, what: str) -> typer.models.OptionInfo:
+def names_option(option: str, what: str) -> typer.models.OptionInfo:
+    """Return an option that takes names of parts of a study."""
     return typer.Option(option, help=f"Only these {what}, separated by commas.", show_default=False)
 
 
@@ -169,9 +170,9 @@ def run(
             metavar="SECONDS", help="A cell that takes longer has failed.", show_default=False
         ),
     ] = None,
-    datasets: Annotated[str | None, _names("--datasets", "datasets")] = None,
-    learners: Annotated[str | None, _names("--learners", "learners")] = None,
-    methods: Annotated[str | None, _names("--methods", "methods")] = None,
+    datasets: Annotated[str | None, names_option("--datasets", "datasets")] = None,
+    learners: Annotated[str | None, names_option("--learners", "learners")] = None,
+    methods: Annotated[str | None, names_option("--methods", "methods")] = None,
     repeats: Annotated[
         int | None, typer.Option(help="Repetitions, in place of the plan's.", show_default=False)
     ] = None,
@@ -193,9 +194,11 @@ def run(
         )
     find_classes_here()
     study = labelance.study.load_study(plan).only(
-        datasets=_split(datasets), learners=_split(learners), methods=_split(methods),
+        datasets=split_names(datasets),
+        learners=split_names(learners),
+        methods=split_names(methods),
         repeats=repeats,
-    )  # fmt: skip
+    )
     study.check()
     path = store or Path(f"{study.name}.db")
     if dry_run:
@@ -266,7 +269,3 @@ def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_j
         )
     elif not outcome.left:
         say(f"Report: labelance study report {path} -o {path.with_suffix('.html').name}")
-
-
-def _split(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",")]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from labelance.datasets._rda import read_rda as read_rda
     from labelance.datasets._registry import DatasetInfo as DatasetInfo
     from labelance.datasets._registry import SourceFile as SourceFile
+    from labelance.datasets.formats import find_format as find_format
     from labelance.datasets.formats import label_file_beside as label_file_beside
     from labelance.datasets.formats import read_label_names as read_label_names
     from labelance.datasets.formats import read_multilabel as read_multilabel
@@ -84,6 +85,7 @@ _INTERNAL = {
     ),
     "_registry": ("SourceFile",),
     "formats": (
+        "find_format",
         "label_file_beside",
         "read_label_names",
     ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
+from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
 
 # Places that serve any file of a public repository at a commit, the origin first.
@@ -108,10 +108,8 @@ def find_entry(name: str) -> DatasetInfo:
     by_lower = {known.lower(): info for known, info in REGISTRY.items()}
     if name.lower() in by_lower:
         return by_lower[name.lower()]
-    near = get_close_matches(name.lower(), by_lower, n=3)
-    meant = " or ".join(repr(by_lower[found].name) for found in near)
     raise InputError(
         f"The catalogue has the datasets {', '.join(REGISTRY)}",
         f"{name!r} is none of them",
-        f"Did you mean {meant}" if meant else "Read a file of your own with read_multilabel",
+        f"{did_you_mean(name, REGISTRY)}Or read a file of your own with read_multilabel",
     )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
 from labelance.metrics._auc import macro_auc_pr, macro_auc_roc
 from labelance.metrics._classification import (
@@ -197,7 +198,7 @@ def get_label_scorer(name: str, **options: Any) -> LabelScorer:
         raise InputError(
             "get_label_scorer takes the name of a scorer",
             f"{name!r} is none",
-            f"Choose from {', '.join(SCORERS)}",
+            f"{did_you_mean(name, SCORERS)}Choose from {', '.join(SCORERS)}",
         ) from None
     return LabelScorer(scorer.metric, scorer.response, scorer.sign, {**scorer.options, **options})
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
-from labelance._utils import refuse_more_than_memory
+from labelance._utils import did_you_mean, refuse_more_than_memory
 from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.imbalance import imr_against_mean, irlbl_against_mean, minority_values
@@ -196,7 +196,7 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
         raise InputError(
             f"sampling_strategy as a word is one of {', '.join(map(repr, rules))}",
             f"it is {word!r}",
-            "Choose one of these, or list the labels",
+            f"{did_you_mean(word, rules)}Choose one of these, or list the labels",
         )
     return rules[word](Y)
 
@@ -257,7 +257,8 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
     raise InputError(
         "sampling_strategy names labels of y",
         f"y has no label {label!r}",
-        f"Use numbers from 0 to {q - 1}" + (", or the column names" if names else ""),
+        f"{did_you_mean(label, names or ())}Use numbers from 0 to {q - 1}"
+        + (", or the column names" if names else ""),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.base import ClassifierMixin
 
-from labelance._utils import set_random_states
+from labelance._utils import did_you_mean, set_random_states
 from labelance.exceptions import StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
@@ -158,9 +158,15 @@ def _find(path: str) -> Any:
         raise StudyError(
             f"{path!r} names a class",
             str(error) or f"none of {', '.join(_OURS)} has it",
-            "Give an import path that Python finds, such as my_package.MySampler; the command line "
-            "also looks at Python files of the folder it is run in",
+            f"{_near(path)}Give an import path that Python finds, such as my_package.MySampler; "
+            "the command line also looks at Python files of the folder it is run in",
         ) from error
+
+
+def _near(path: str) -> str:
+    """Ask for a class of ours with a name like that of a path; nothing else is imported."""
+    names = (name for package in map(import_module, _OURS) for name in package.__all__)
+    return "" if "." in path else did_you_mean(path, names)
 
 
 def find_trusted(path: str, trust: tuple[str, ...]) -> Any:

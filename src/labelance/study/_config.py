@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from labelance._utils import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._design import (
     DataSource,
@@ -71,7 +72,7 @@ def load_study(what: str | Path) -> Study:
         raise StudyError(
             f"A study is one of {', '.join(PRESETS)}, or a TOML file",
             f"{str(what)!r} is neither",
-            "Check the spelling or the path",
+            f"{did_you_mean(what, PRESETS)}Check the spelling or the path",
         )
     return read_plan(path)
 

@@ -10,6 +10,7 @@ from dataclasses import InitVar, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from labelance._utils import did_you_mean
 from labelance.datasets import label_file_beside
 from labelance.exceptions import StudyError
 from labelance.study._component import Component
@@ -347,7 +348,11 @@ def refuse_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str) -
     """Raise for a key that a table of a plan does not have."""
     for key in item:
         if key not in keys:
-            raise StudyError(f"{what} has the keys {', '.join(keys)}", f"{key!r} came", "Remove it")
+            raise StudyError(
+                f"{what} has the keys {', '.join(keys)}",
+                f"{key!r} came",
+                f"{did_you_mean(key, keys)}Correct or remove it",
+            )
 
 
 def require_text(value: Any, what: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from labelance._utils import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._component import Component
 from labelance.study._design import DataSource, Learner, Method
@@ -91,10 +92,11 @@ def _of_paper(name: str, parts: Any, kind: str) -> Any:
     for part in parts:
         if part.name == name:
             return part
+    names = [part.name for part in parts]
     raise StudyError(
-        f"A bare {kind} is one of the paper's: {', '.join(part.name for part in parts)}",
+        f"A bare {kind} is one of the paper's: {', '.join(names)}",
         f"{name!r} came",
-        f'Write a table: {{name = "{name}", ...}}',
+        f'{did_you_mean(name, names)}Or write a table: {{name = "{name}", ...}}',
     )
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
 from labelance.study._component import takes_weights
@@ -192,10 +193,11 @@ def _named(parts: Any, name: str) -> Any:
     for part in parts:
         if part.name == name:
             return part
+    names = [part.name for part in parts]
     raise StudyError(
         "Parts of a study are chosen by name",
         f"{name!r} is not in it",
-        f"There are {', '.join(part.name for part in parts)}",
+        f"{did_you_mean(name, names)}There are {', '.join(names)}",
     )
 
 

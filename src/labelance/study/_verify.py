@@ -67,6 +67,7 @@ def verify_results(
     *,
     sample: int | None = 20,
     datasets: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
     seed: int = 0,
     study: str | None = None,
     trust: Sequence[str] = (),
@@ -80,8 +81,8 @@ def verify_results(
         An exported folder or a store.
     sample : int or None, default=20
         How many cells; None takes all.
-    datasets : sequence of str, optional
-        From which to choose; all unless given.
+    datasets, learners : sequence of str, optional
+        Of which to choose cells; of all unless given.
     seed : int, default=0
         Which cells are chosen.
     study : str, optional
@@ -117,7 +118,8 @@ def verify_results(
     else:
         results = source
     _check_code(results.study)
-    kept = {cell_of(row): row for row in _choose(results, datasets, sample, seed)}
+    rows = _rows_of(results, datasets, learners)
+    kept = {cell_of(row): row for row in _choose(rows, sample, seed)}
     done: dict[Cell, Recomputed] = {}
     for row in _compute(results, list(kept)):
         done[cell_of(row)] = _compare(kept[cell_of(row)], row)
@@ -126,16 +128,30 @@ def verify_results(
     return Verification(tuple(done[cell] for cell in kept))
 
 
-def _choose(
-    results: StudyResults, datasets: Sequence[str] | None, sample: int | None, seed: int
+def _rows_of(
+    results: StudyResults, datasets: Sequence[str] | None, learners: Sequence[str] | None
 ) -> list[Row]:
+    """Return the finished cells of some datasets and learners."""
     for name in datasets or ():
         results.study.dataset(name)  # an unknown name is an error
-    rows = [row for row in results.done if datasets is None or row["dataset"] in datasets]
+    for name in learners or ():
+        results.study.learner(name)
+    rows = [
+        row
+        for row in results.done
+        if (datasets is None or row["dataset"] in datasets)
+        and (learners is None or row["learner"] in learners)
+    ]
     if not rows:
         raise StudyError(
-            "Finished cells are computed again", "there are none", "Choose other datasets"
+            "Finished cells are computed again",
+            "there are none",
+            "Choose other datasets and learners",
         )
+    return rows
+
+
+def _choose(rows: list[Row], sample: int | None, seed: int) -> list[Row]:
     if sample is not None and sample < 1:
         raise StudyError("At least one cell is computed again", f"sample={sample}", "Choose more")
     if sample is None or sample >= len(rows):

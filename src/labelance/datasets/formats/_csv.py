@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
+from labelance._utils import did_you_mean, kernel
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._labels import Table, refuse_repeated_names
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
@@ -207,9 +207,9 @@ class _Body:
         if unknown:
             raise self.file.error(
                 1,
-                "Every name in categorical is a column",
+                "Every name in categorical=[…] is a column",
                 f"{unknown[0]!r} is not",
-                "Correct the name",
+                f"{did_you_mean(unknown[0], self.names)}Correct the name",
             )
         return [self.names.index(name) for name in names]
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._utils import did_you_mean
 from labelance.datasets._dataset import Categories, MultiLabelDataset, is_sparse
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError
@@ -209,9 +210,11 @@ Labels = int | str | PathLike[str] | Sequence[str] | None
 PRESENT = frozenset({"1", "1.0", "+1", "true", "t", "yes", "y", "on", "present"})
 ABSENT = frozenset({"0", "0.0", "-1", "false", "f", "no", "n", "off", "absent"})
 
+_OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (
-    "Give labels=[names], labels='TAG_*' for a beginning they share, labels=-14 for the last 14 "
-    "columns, labels=14 for the first, or labels='file.xml' for a label file"
+    "Give labels=['happy', 'sad'] for names, labels='TAG_*' for a beginning they share, "
+    "labels=-14 for the last 14 columns, labels=14 for the first, or labels='file.xml' for a "
+    "label file"
 )
 
 
@@ -244,7 +247,7 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
         return _find_by_name(table, _names_in(table, path), f"the label file {path}")
     if isinstance(labels, str):
         return _find_by_pattern(table, labels)
-    return _find_by_name(table, labels, "labels")
+    return _find_by_name(table, labels, "labels=[…]", "Correct the name")
 
 
 def _names_in(table: Table, path: Path) -> tuple[str, ...]:
@@ -277,8 +280,9 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
     width = len(table.names)
     if not 0 < abs(number) <= width:
         raise InputError(
-            f"labels is a number of columns between 1 and {width}, or between -{width} and -1",
-            f"labels={number}",
+            f"There are {width} columns, so labels=1 to labels={width} come first and labels=-1 to "
+            f"labels=-{width} last",
+            f"labels={number} was given",
             _HOW_TO,
         )
     return range(number) if number > 0 else range(width + number, width)
@@ -287,7 +291,12 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
     found = [j for j, name in enumerate(table.names) if matches_pattern(name, pattern)]
     if not found:
-        raise table.file.error(None, f"Some column is called {pattern!r}", "none is", _HOW_TO)
+        raise table.file.error(
+            None,
+            f"Some column is called {pattern!r}",
+            "none is",
+            f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
+        )
     return found
 
 
@@ -312,7 +321,9 @@ def matches_pattern(name: str, pattern: str) -> bool:
     return at <= end
 
 
-def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[int]:
+def _find_by_name(
+    table: Table, names: Sequence[str], source: str, fix: str = _OTHER_FILE
+) -> Sequence[int]:
     wanted = set(names)
     found = list(compress(count(), map(wanted.__contains__, table.names)))
     if len(found) < len(wanted):
@@ -322,7 +333,7 @@ def _find_by_name(table: Table, names: Sequence[str], source: str) -> Sequence[i
             None,
             f"Every label that {source} names is a column",
             f"{len(unknown)} are not, the first is {unknown[0]!r}",
-            "Check that the file of labels and the file of data belong together",
+            f"{did_you_mean(unknown[0], table.names)}{fix}",
         )
     return found
 

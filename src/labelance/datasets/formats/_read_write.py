@@ -200,7 +200,7 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
         if name not in takes:
             raise InputError(
                 f"The options of a file of format {kind} are {', '.join(sorted(takes)) or 'none'}",
-                f"{name} was given",
+                f"{name}={options[name]!r} was given",
                 "Leave it out, or name the format if the ending misleads",
             )
 

@@ -64,7 +64,7 @@ def parse_amount(amount: int | str) -> int:
     if match is None or not float(match[1]):
         raise InputError(
             "max_memory is a number of bytes, or an amount such as '4GB' or '512MiB'",
-            f"max_memory={amount!r}",
+            f"max_memory={amount!r} was given",
             "Give it like this, or leave it out",
         )
     power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0
@@ -104,8 +104,8 @@ class TextFile:
     def __post_init__(self) -> None:
         if not _extends_ascii(self.encoding):
             raise InputError(
-                "encoding is an encoding of text that Python knows and that extends ASCII",
-                f"encoding={self.encoding!r}",
+                "The encoding is one of text that Python knows and that extends ASCII",
+                f"encoding={self.encoding!r} was given",
                 "Give one such as 'utf-8', 'latin-1' or 'cp1252'",
             )
 
@@ -124,8 +124,7 @@ class TextFile:
         return (
             f"What is in the file takes at most max_memory={format_amount(self.max_memory)}",
             came,
-            "If you trust the file, give more, such as max_memory='4GB' "
-            "(for commands: --max-memory 4GB)",
+            "If you trust the file, give more, such as max_memory='4GB'",
         )
 
     def blocks(self) -> Iterator[bytes]:

@@ -1,0 +1,74 @@
+"""Errors in the words of the command line: flags instead of keyword arguments, columns by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from sklearn.utils._param_validation import InvalidParameterError
+
+from labelance.exceptions import LabelanceError
+
+# What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
+_VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
+_COLUMNS = re.compile(r"\bcolumns? ([0-9]+(?:, [0-9]+)*)")
+_PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
+
+
+@contextmanager
+def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
+    """Name the flags of a command in errors, where the library names keyword arguments.
+
+    Parameters
+    ----------
+    flags : mapping
+        From keyword arguments to flags, such as ``{"max_memory": "--max-memory"}``, or
+        ``{"missing": "--set missing"}`` for what becomes ``--set missing=distance``.
+    """
+    with _rewording(lambda text: _in_flags(text, flags)):
+        yield
+
+
+@contextmanager
+def errors_with_names(feature_names: Sequence[str]) -> Iterator[None]:
+    """Name the columns in errors about data whose columns travel without their names."""
+
+    def name(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[1].split(", ")]
+        if max(numbers) >= len(feature_names):
+            return match[0]
+        kind = "columns" if len(numbers) > 1 else "column"
+        return f"{kind} {', '.join(repr(feature_names[j]) for j in numbers)}"
+
+    with _rewording(lambda text: _COLUMNS.sub(name, text)):
+        yield
+
+
+@contextmanager
+def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
+    try:
+        yield
+    except LabelanceError as error:
+        raise type(error)(*map(reword, error.args)) from error
+    except InvalidParameterError as error:
+        text = _PARAMETER.sub(r"\1=… of \2", str(error))
+        raise InvalidParameterError(reword(text)) from error
+
+
+def _in_flags(text: str, flags: Mapping[str, str]) -> str:
+    names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    given = re.compile(rf"(?<![\w-])({names})=({_VALUE})")
+    text = given.sub(lambda match: _write(flags[match[1]], match[2]), text)
+    # A name with an underscore is no English word: even alone it is the argument that is meant.
+    alone = re.compile(rf"(?<![\w-])({names})(?![\w=])")
+    return alone.sub(lambda match: flags[match[1]] if "_" in match[1] else match[0], text)
+
+
+def _write(flag: str, value: str) -> str:
+    """Write a flag with the value of a keyword argument as one types it in a shell."""
+    if value == "True" and " " not in flag:
+        return flag
+    plain = re.sub(r"['\"\[\]]", "", value).replace(", ", ",")
+    plain = f"'{plain}'" if re.search(r"[*\s]", plain) else plain
+    return f"{flag}={plain}" if " " in flag else f"{flag} {plain}"

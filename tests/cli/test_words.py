@@ -1,0 +1,204 @@
+"""The command line speaks of what one types: flags and names, never of Python."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from labelance._utils import did_you_mean
+from labelance.cli import main
+from labelance.datasets import dataset_info, read_multilabel
+from labelance.exceptions import InputError
+from labelance.metrics import get_label_scorer
+from labelance.study import load_study
+
+READING = ("--labels", "--format", "--encoding", "--categorical", "--max-memory")
+
+
+@pytest.fixture
+def call(monkeypatch, capfdbinary):
+    """Run a command, with some bytes as its input; return its exit code and what it wrote."""
+
+    def run(*words, input=b""):
+        monkeypatch.setattr(sys, "argv", ["labelance", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input)))
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def make_songs():
+    """Return the text of a CSV file: whole tempo, real loudness, two labels."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{rng.integers(60, 200)},{round(rng.random(), 3)},{int(t % 2)},{int(t % 10 == 0)}"
+        for t in range(60)
+    ]
+    return "\n".join(["tempo,loud,happy,sad", *rows, ""])
+
+
+@pytest.fixture
+def songs(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text(make_songs())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["describe", "{songs}"], "--labels 'TAG_*'"),
+        (["describe", "{songs}", "--labels", "99"], "--labels 99 was given"),
+        (["describe", "{songs}", "--labels", "sda"], "Did you mean 'sad'?"),
+        (["describe", "{songs}", "--labels", "sda"], "label that --labels … names"),
+        (["describe", "{songs}", "--labels", "-2", "--encoding", "utf-99"], "--encoding utf-99"),
+        (["describe", "{songs}", "--labels", "-2", "--max-memory", "1k"], "--max-memory 4GB"),
+        (["describe", "{songs}", "--labels", "-2", "--categorical", "temp"], "mean 'tempo'?"),
+        (["convert", "{songs}", "{folder}/x.odd", "--labels", "-2"], "--to csv"),
+        (["describe", "{folder}/songs.odd"], "--format csv"),
+    ],
+)
+def test_errors_of_files_name_flags(call, songs, words, said):
+    (songs.parent / "songs.odd").write_text(make_songs())
+    code, _, err = call(*(word.format(songs=songs, folder=songs.parent) for word in words))
+    assert code == 1
+    assert said in err
+    assert not any(python in err for python in ("labels=", "encoding=", "format=", "memory="))
+
+
+def test_a_wrong_encoding_asks_for_the_flag_that_mends_it(call, tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("città,happy\n1,1\n2,0\n".encode("latin-1"))
+    code, _, err = call("describe", path, "--labels", "-1")
+    assert (code, "--encoding latin-1" in err) == (1, True)
+    assert call("describe", path, "--labels", "-1", "-k", "0", "--encoding", "latin-1")[0] == 0
+
+
+def test_errors_of_samplers_name_columns_and_settings(call, songs, tmp_path):
+    first, row, *rest = songs.read_text().split("\n")
+    songs.write_text("\n".join([first, row[row.index(",") :], *rest]))
+    command = ["resample", songs, "--labels", "-2", "-o", tmp_path / "out.csv"]
+    code, _, err = call(*command)
+    assert code == 1
+    assert "column 'tempo'" in err
+    assert "--set missing=distance" in err
+    assert call(*command, "--set", "missing=distance")[0] == 0
+    _, _, err = call(*command, "--force", "--set", "k_neighbors=0")
+    assert "--set k_neighbors" in err
+    _, _, err = call(*command, "--force", "--set", 'sampling_strategy=["sda"]')
+    assert "Did you mean 'sad'?" in err
+
+
+@pytest.mark.parametrize("command", ["describe", "resample", "split", "convert"])
+def test_every_command_that_reads_data_says_how(call, command):
+    _, out, _ = call(command, "--help")
+    assert all(flag in out for flag in READING)
+
+
+@pytest.mark.parametrize(
+    "command", [["--help"], ["describe", "--help"], ["study", "run", "--help"]]
+)
+def test_help_shows_flags_alone(call, command):
+    code, out, _ = call(*command, "--help")
+    assert code == 0
+    assert "--help" in out
+    assert "bool" not in out.lower()
+
+
+def test_categorical_columns_of_numbers_stay_so(call, songs, tmp_path):
+    out = tmp_path / "out.arff"
+    words = ["--labels", "-2", "--categorical", "tempo", "--method", "mlsmote"]
+    assert call("resample", songs, *words, "-o", out)[0] == 0
+    assert read_multilabel(out).categories[0] is not None
+
+
+def test_data_come_and_go_by_streams(call, songs):
+    text = songs.read_bytes()
+    code, out, err = call("convert", "-", "-", "--format", "csv", "--labels", "-2", input=text)
+    assert (code, out) == (0, text.decode())
+    assert "60 rows" in err
+    code, out, _ = call("describe", "-", "--format", "csv", "--labels", "-2", "--json", input=text)
+    assert (code, json.loads(out)["n_samples"]) == (0, 60)
+    code, out, err = call("resample", songs, "--labels", "-2", "-o", "-", "--json")
+    assert (code, len(out.splitlines())) == (0, 61 + 18)
+    assert json.loads(err)["rows_after"] == 78
+
+
+def test_standard_input_has_no_name(call):
+    code, _, err = call("describe", "-", input=b"x")
+    assert (code, "--format csv" in err) == (1, True)
+    code, _, err = call("describe", "-", "--format", "csv", "--labels", "-1", input=b"a,b\n1\n")
+    assert (code, "standard input, line 2" in err) == (1, True)
+
+
+def test_whole_numbers_of_a_csv_stay_whole(call, songs, tmp_path):
+    out = tmp_path / "out.csv"
+    assert call("resample", songs, "--labels", "-2", "-o", out)[0] == 0
+    X = read_multilabel(out).X
+    assert (X[:, 0] == np.rint(X[:, 0])).all()
+    assert (X[60:, 1] != np.rint(X[60:, 1])).any()
+
+
+def test_a_folder_is_called_one(call, songs):
+    code, _, err = call("describe", songs.parent)
+    assert code == 1
+    assert "is a folder" in err
+    assert str(songs) in err
+
+
+def test_convert_names_the_label_file(call, songs, tmp_path):
+    _, out, _ = call("convert", songs, tmp_path / "new.arff", "--labels", "-2")
+    assert "new.xml" in out
+    _, out, _ = call("convert", songs, tmp_path / "new.npz", "--labels", "-2")
+    assert "xml" not in out
+
+
+def test_convert_says_which_categories_csv_loses(call, tmp_path):
+    arff, csv = tmp_path / "flags.arff", tmp_path / "flags.csv"
+    head = "@relation flags\n@attribute zone {1,2,3}\n@attribute side {n,s}\n@attribute red {0,1}\n"
+    arff.write_text(f"{head}@data\n1,n,0\n2,s,1\n3,n,1\n")
+    code, _, err = call("convert", arff, csv, "--labels", "-1")
+    assert (code, "--categorical zone" in err) == (0, True)
+    back = read_multilabel(csv, categorical=["zone"])
+    assert back.same_as(read_multilabel(arff, labels=-1))
+    arff.write_text(f"{head.replace('n,s', 's,n,w')}@data\n1,n,0\n2,s,1\n3,n,1\n")
+    _, _, err = call("convert", arff, csv, "--labels", "-1", "--force")
+    assert "that no row has" in err
+
+
+def test_options_of_files_do_not_go_with_the_catalogue(call):
+    code, _, err = call("describe", "yeast", "--labels", "-3")
+    assert (code, "--labels says how a file is read" in err) == (1, True)
+
+
+def test_python_runs_the_package():
+    done = subprocess.run(
+        [sys.executable, "-m", "labelance", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("labelance ")
+
+
+def test_near_names_are_asked_for(tmp_path):
+    assert did_you_mean("mlsmoet", ["MLSMOTE", "MLUL"]) == "Did you mean 'MLSMOTE'? "
+    assert did_you_mean("zzz", ["MLSMOTE", "MLUL"]) == ""
+    with pytest.raises(InputError, match="Did you mean 'macro_f1'"):
+        get_label_scorer("macro_f")
+    plan = tmp_path / "plan.toml"
+    plan.write_text('repeat = 2\ndatasets = ["flags"]\nlearners = ["BR"]\nmethods = ["MLSOL"]\n')
+    with pytest.raises(InputError, match="Did you mean 'repeats'"):
+        load_study(plan)
+    with pytest.raises(InputError, match="Did you mean 'MLkNN'"):
+        load_study("quick").only(learners=["MLKNN"])
+    with pytest.raises(InputError, match="Did you mean 'quick'"):
+        load_study("quick1")
+    with pytest.raises(InputError, match="Did you mean 'yeast'"):
+        dataset_info("yaest")
