@@ -1,7 +1,6 @@
 """Studies: samplers x learners x datasets, run once, kept for good, and judged soundly."""
 
-from labelance.study._component import Component, build_learner, prepare, search_of
-from labelance.study._config import list_presets, load_study, plan_of, study_of, to_toml
+from labelance.study._config import list_presets, load_study, study_of, to_toml
 from labelance.study._data import (
     DatasetCache,
     FoldData,
@@ -9,8 +8,23 @@ from labelance.study._data import (
     load_source,
     open_dataset_cache,
 )
-from labelance.study._design import Cell, DataSource, Fold, Learner, Method, group_by_fold
-from labelance.study._evaluate import TrainingSets, evaluate_cells, family_stream
+from labelance.study._design import (
+    Component,
+    DataSource,
+    Learner,
+    Method,
+    build_learner,
+    prepare,
+    search_of,
+)
+from labelance.study._evaluate import (
+    TrainingSets,
+    disagreement,
+    evaluate_cells,
+    family_stream,
+    pack,
+    unpack,
+)
 from labelance.study._export import Merged, export_results, merge_results
 from labelance.study._forecast import (
     Forecast,
@@ -22,7 +36,6 @@ from labelance.study._forecast import (
     time_left,
 )
 from labelance.study._heartbeat import SILENCE, Heartbeat
-from labelance.study._measures import disagreement, pack, unpack
 from labelance.study._presets import PAPER_DATASETS
 from labelance.study._results import (
     StudyResults,
@@ -33,7 +46,7 @@ from labelance.study._results import (
 )
 from labelance.study._runner import StudyProgress, run_study
 from labelance.study._store import Store, cell_of
-from labelance.study._study import Study
+from labelance.study._study import Cell, Fold, Study, group_by_fold, plan_of
 from labelance.study._verify import Recomputed, Verification, verify_results
 from labelance.study._worker import Worker, evaluate_in_worker
 

@@ -20,13 +20,12 @@ from labelance.study._design import (
     DataSource,
     Learner,
     Method,
-    document,
     files_of,
     refuse_other_keys,
     require_text,
 )
 from labelance.study._presets import PRESETS
-from labelance.study._study import Study, refuse_repeated_names
+from labelance.study._study import Study, plan_of, refuse_repeated_names
 
 _KEYS = ("name", "datasets", "learners", "methods", "repeats", "folds", "seed", "protocol")
 _PARTS = ("datasets", "learners", "methods")
@@ -176,19 +175,6 @@ def _refuse_too_many_cells(study: Study) -> None:
             f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
             "Lower them, or make several studies of it",
         )
-
-
-def plan_of(study: Study) -> dict[str, Any]:
-    """Return a study as plain values, from which :func:`study_of` makes it again."""
-    return {
-        "name": study.name,
-        "repeats": study.repeats,
-        "folds": study.folds,
-        "seed": study.seed,
-        "datasets": [document(part) for part in study.datasets],
-        "learners": [document(part) for part in study.learners],
-        "methods": [document(part) for part in study.methods],
-    }
 
 
 def _whole(value: Any, key: str) -> int:

@@ -22,9 +22,9 @@ from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
-from labelance.study._design import DataSource, Fold
+from labelance.study._design import DataSource
 from labelance.study._heartbeat import Heartbeat
-from labelance.study._study import Study, unreadable_folds
+from labelance.study._study import Fold, Study, unreadable_folds
 
 _PREFIX, _OWNER = "labelance-study-", "owner.json"
 _DAY = 24 * 3600

@@ -1,68 +1,191 @@
-"""What is compared on what: datasets, learners, methods, and the cells that they make."""
+"""The parts of a study, datasets, learners and methods: named by a plan, built if trusted."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import InitVar, asdict, dataclass, field, fields
+from importlib import import_module
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from labelance._utils import did_you_mean
+import numpy as np
+from imblearn.base import SamplerMixin
+from sklearn.base import ClassifierMixin
+
+from labelance._utils import did_you_mean, set_random_states
 from labelance.datasets import label_file_beside
 from labelance.exceptions import StudyError
-from labelance.study._component import Component
+from labelance.learners import C45Classifier
+from labelance.sampling import BaseMultiLabelSampler
+
+_PACKAGES = ("labelance", "sklearn", "imblearn")
+# Making one of these only stores its parameters. Pipelines, searches and clusterers are left
+# out: some load pickles from a folder that a parameter names.
+_KINDS = (ClassifierMixin, SamplerMixin, BaseMultiLabelSampler)
+_GENERATORS = ("labelance.datasets.make_", "sklearn.datasets.make_")
+_NOT_FOR_USE = ("tests", "conftest", "externals")
 
 
-class Fold(NamedTuple):
-    """A test fold of one repetition on a dataset: what a runner claims."""
+def may_import(module: str, trust: Iterable[str]) -> bool:
+    """Say whether a module may be imported: a public one of ours, or one that is trusted."""
+    if _is_within(module, trust):
+        return True
+    package, *parts = module.split(".")
+    return package in _PACKAGES and not any(
+        part.startswith("_") or part in _NOT_FOR_USE for part in parts
+    )
 
-    dataset: str
-    repeat: int
-    fold: int
+
+def may_build(found: Any, path: str, trust: Iterable[str]) -> bool:
+    """Say whether what an import path led to may be called.
+
+    It must be defined where the path begins: a module also has the names that it imported, such
+    as ``subprocess`` or ``os``.
+    """
+    defined = getattr(found, "__module__", None) or ""
+    if _is_within(path.rpartition(".")[0], trust):
+        return callable(found) and _is_within(defined, trust)
+    if not _is_within(defined, [path.partition(".")[0]]):
+        return False
+    if inspect.isclass(found):
+        return issubclass(found, _KINDS)
+    return inspect.isfunction(found) and path.startswith(_GENERATORS) and path.count(".") == 2
 
 
-class Cell(NamedTuple):
-    """One evaluation: a method under a learner, tested on a fold; ``str(cell)`` is its key.
+def _is_within(module: str, packages: Iterable[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
+
+
+# Where a bare name such as "MLSOL" is looked for.
+_OURS = ("labelance.sampling", "labelance.learners", "labelance.ensemble")
+
+
+@dataclass(frozen=True)
+class Component:
+    """A class by its import path, and parameters of plain values.
+
+    Parameters
+    ----------
+    path : str
+        A name of ours such as ``"MLSOL"``, or an import path such as
+        ``"my_package.samplers.Mine"``.
+    params : mapping, default={}
+        Parameters for the class. A value that is itself a mapping with the key ``class`` is
+        a component too.
+    trust : tuple of str, optional
+        Modules whose code may be built besides the estimators of labelance, scikit-learn and
+        imbalanced-learn. None, for what a user wrote, allows any; what is read from results
+        has an empty tuple.
 
     Examples
     --------
-    >>> from labelance.study import Cell
-    >>> str(Cell("flags", "BR", "EMLSOL", 0, 1))
-    'flags/BR/EMLSOL/0/1'
+    >>> from labelance.study import Component
+    >>> Component("RHwRSMT", {"resampler": {"class": "MLSMOTE", "k_neighbors": 3}}).build()
+    RHwRSMT(resampler=MLSMOTE(k_neighbors=3))
     """
 
-    dataset: str
-    learner: str
-    method: str
-    repeat: int
-    fold: int
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    trust: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
-    def __str__(self) -> str:
-        return "/".join(map(str, self))
+    def build(self) -> Any:
+        """Import the class and make one."""
+        found = self.find()
+        params = {name: self._build_value(value) for name, value in self.params.items()}
+        try:
+            return found(**params)
+        except TypeError as error:
+            known = sorted(found._get_param_names()) if hasattr(found, "_get_param_names") else []
+            raise StudyError(
+                f"{self.path} is made with the parameters of the plan",
+                str(error),
+                f"It takes {', '.join(known)}" if known else "Mend the plan",
+            ) from error
 
-    @property
-    def place(self) -> Fold:
-        """Return the fold that it is tested on."""
-        return Fold(self.dataset, self.repeat, self.fold)
+    def find(self) -> Any:
+        """Import the class, if it may be built."""
+        if self.trust is None:
+            return _find(self.path)
+        return find_trusted(self.path, self.trust)
+
+    def check(self) -> None:
+        """Raise unless its class, and those of its parameters, are there and may be built."""
+        self.find()
+        for value in self.params.values():
+            if isinstance(value, Mapping) and "class" in value:
+                Component.of(value, trust=self.trust).check()
+
+    def _build_value(self, value: Any) -> Any:
+        if isinstance(value, Mapping) and "class" in value:
+            return Component.of(value, trust=self.trust).build()
+        return list(value) if isinstance(value, tuple) else value
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain values, equal for equal components."""
+        return {"class": self.path, **json.loads(json.dumps(dict(self.params), sort_keys=True))}
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.document(), sort_keys=True))
+
+    @classmethod
+    def of(cls, value: Any, *, trust: tuple[str, ...] | None = None) -> Component:
+        """Read a name, a mapping with ``class``, or a component."""
+        if isinstance(value, Component):
+            return value
+        if isinstance(value, str):
+            return cls(value, trust=trust)
+        if isinstance(value, Mapping) and isinstance(value.get("class"), str):
+            return cls(value["class"], {k: v for k, v in value.items() if k != "class"}, trust)
+        raise StudyError(
+            "A sampler or learner is a name, an import path, or a table with the key class",
+            f"{value!r} came",
+            'Write for example sampler = "MLSOL" or sampler = {class = "MLSOL", k_neighbors = 7}',
+        )
 
 
-Cells = tuple[Cell, ...]
+def _find(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    try:
+        if module:
+            return getattr(import_module(module), name)
+        return next(
+            getattr(package, name)
+            for package in map(import_module, _OURS)
+            if name in package.__all__
+        )
+    except (ImportError, AttributeError, StopIteration, TypeError, ValueError) as error:
+        raise StudyError(
+            f"{path!r} names a class",
+            str(error) or f"none of {', '.join(_OURS)} has it",
+            f"{_near(path)}Give an import path that Python finds, such as my_package.MySampler; "
+            "the command line also looks at Python files of the folder it is run in",
+        ) from error
 
 
-def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Cells]:
-    """Group cells by fold, since they share its data and neighbors, in the order they come.
+def _near(path: str) -> str:
+    """Ask for a class of ours with a name like that of a path; nothing else is imported."""
+    names = (name for package in map(import_module, _OURS) for name in package.__all__)
+    return "" if "." in path else did_you_mean(path, names)
 
-    ``by_learner`` makes smaller groups: of one fold and learner each.
-    """
-    groups: dict[Any, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.place, cell.learner if by_learner else None), []).append(cell)
-    order = {place: number for number, place in enumerate(dict.fromkeys(p for p, _ in groups))}
-    for key in sorted(groups, key=lambda key: order[key[0]]):
-        yield tuple(groups[key])
+
+def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
+    """Import what a plan from outside names; nothing is imported unless its module may be."""
+    full = path if "." in path else f"labelance.{path}"
+    found = _find(path) if may_import(full.rpartition(".")[0], trust) else None
+    if found is None or not may_build(found, full, trust):
+        raise StudyError(
+            "Results are computed again with classifiers, samplers and generators of labelance, "
+            "scikit-learn and imbalanced-learn only, unless you trust more",
+            f"they name {path!r}",
+            "If you know that code, name its module: trust=[...] in Python, --trust MODULE on the "
+            "command line",
+        )
+    return found
 
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
@@ -116,7 +239,7 @@ class DataSource:
         """Read a table, or a dataset; names of files count from the folder."""
         if isinstance(item, DataSource):
             return item
-        options = _table(item, "A dataset", [field.name for field in fields(cls)])
+        options = _table(item, "A dataset", [one.name for one in fields(cls)])
         for key in ("path", "folds", "content", "protocol"):
             require_text(options.get(key), f"{key} of {options['name']}")
         if folder is not None:
@@ -194,7 +317,7 @@ class Method:
         """Read a table, or a method."""
         if isinstance(item, Method):
             return item
-        options = _table(item, "A method", [field.name for field in fields(cls)])
+        options = _table(item, "A method", [one.name for one in fields(cls)])
         if options.get("sampler") is not None:
             options["sampler"] = Component.of(options["sampler"], trust=trust)
         learners = options.get("learners", ())
@@ -360,3 +483,68 @@ def require_text(value: Any, what: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise StudyError(f"The {what} is text", f"{value!r} came", "Mend the plan")
     return value
+
+
+_MASK = "categorical_features"
+
+
+def prepare(estimator: Any, nominal: np.ndarray) -> Any:
+    """Tell an estimator, and those inside it, which features are nominal unless it knows."""
+    if not nominal.any() or not hasattr(estimator, "get_params"):
+        return estimator
+    params = estimator.get_params(deep=True)
+    unset = [name for name in params if _is(name, _MASK) and params[name] is None]
+    return estimator.set_params(**dict.fromkeys(unset, nominal))
+
+
+def _is(name: str, parameter: str) -> bool:
+    """Say whether a name is that of a parameter, of an estimator or of one inside it."""
+    return name == parameter or name.endswith(f"__{parameter}")
+
+
+def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]] | None:
+    """Return how many neighbors it looks for and in which space, if it can take them ready.
+
+    One that was told other nominal features than the dataset has lives in another space.
+    """
+    k = getattr(estimator, "k_neighbors", getattr(estimator, "n_neighbors", None))
+    names = ("metric", "scale", "missing")
+    if not isinstance(k, Integral) or not all(hasattr(estimator, name) for name in names):
+        return None
+    mask = getattr(estimator, _MASK, None)
+    if mask is not nominal and (mask is not None or nominal.any()):
+        return None
+    space = {name: getattr(estimator, name) for name in names}
+    # A learner may leave missing values to the search; then none may be there.
+    if space["missing"] not in ("error", "distance") or not isinstance(space["metric"], str):
+        return None
+    return int(k), space
+
+
+def build_learner(
+    component: Component, nominal: np.ndarray, *, balanced: bool = False, seed: int = 0
+) -> Any:
+    """Make a learner for data with these nominal features.
+
+    One whose ``random_state`` the plan leaves open takes the study's seed, so that its figures
+    can be computed again.
+    """
+    built = component.build()
+    if balanced:
+        _balance(built)
+    return prepare(set_random_states(built, seed, only_unset=True), nominal)
+
+
+def takes_weights(component: Component) -> bool:
+    """Say whether the base classifier of a learner can weigh classes."""
+    return _balance(component.build())
+
+
+def _balance(built: Any) -> bool:
+    params = built.get_params(deep=True) if hasattr(built, "get_params") else {}
+    if "estimator" in params and params["estimator"] is None:
+        built.set_params(estimator=C45Classifier(class_weight="balanced"))
+        return True
+    weighing = [name for name in params if name.endswith("class_weight")]
+    built.set_params(**dict.fromkeys(weighing, "balanced"))
+    return bool(weighing)

@@ -1,16 +1,26 @@
-"""Evaluate cells: fit the models of a fold once, and test every method that can use them."""
+"""Evaluate cells: fit the models of a fold once, test every method that can use them, measure.
+
+Peak memory is asked of Linux itself: psutil knows no peak there, and ``resource`` only that of the
+whole life of a process, which evaluates many cells.
+"""
 
 from __future__ import annotations
 
 import inspect
+import io
 import sys
+import time
 import traceback
 import warnings
+import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +36,19 @@ from labelance.ensemble import (
 )
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
+from labelance.metrics import label_areas, macro_f1
 from labelance.sampling import BaseMultiLabelSampler
-from labelance.study._component import build_learner, prepare, search_of
 from labelance.study._data import FoldData, StudyData
-from labelance.study._design import Cell, Cells, Family, Fold, Learner, Method, stable_hash
-from labelance.study._measures import Cost, disagreement, forget_peak, measure, peak_mb, total
-from labelance.study._study import Study
+from labelance.study._design import (
+    Family,
+    Learner,
+    Method,
+    build_learner,
+    prepare,
+    search_of,
+    stable_hash,
+)
+from labelance.study._study import Cell, Cells, Fold, Study
 
 
 def family_stream(seed: int, fold: Fold, family: Family) -> np.random.Generator:
@@ -370,3 +387,118 @@ def _most_neighbors(study: Study, nominal: np.ndarray) -> int:
     built += [prepare(sampler.build(), nominal) for sampler in samplers]
     found = [search_of(one, nominal) for one in built]
     return max((k for k, _ in filter(None, found)), default=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """F and both areas of every label, and their means as the paper takes them.
+
+    F is 1 for a label that is neither there nor predicted; a label without an area is left
+    out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program.
+    """
+
+    f1: np.ndarray
+    auc_roc: np.ndarray
+    auc_pr: np.ndarray
+
+    def row(self) -> dict[str, Any]:
+        """Return the columns of a result."""
+        defined = ~np.isnan(self.auc_roc)
+        return {
+            "macro_f1": float(self.f1.mean()),
+            "macro_auc_roc": float(self.auc_roc[defined].mean()) if defined.any() else None,
+            "macro_auc_pr": float(np.nan_to_num(self.auc_pr).mean()),
+            "n_undefined": int((~defined).sum()),
+            "labels": pack(np.stack([self.f1, self.auc_roc, self.auc_pr])),
+        }
+
+
+def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
+    """Measure scores and predictions of the rows of a test fold."""
+    areas = label_areas(Y, scores)
+    f1 = macro_f1(Y, predicted, average=None, zero_division=1)
+    return Measures(f1, areas.auc_roc, areas.auc_pr)
+
+
+def disagreement(scores: list[np.ndarray]) -> float:
+    """Return one minus the mean correlation of two members' scores, over labels and pairs.
+
+    0 means that members rank the rows alike, 1 that they know nothing of each other. Labels
+    for which some member gives all rows the same score have no correlation and are left out.
+    """
+    if len(scores) < 2:
+        return float("nan")
+    centred = [member - member.mean(axis=0) for member in scores]
+    lengths = [np.sqrt((member**2).sum(axis=0)) for member in centred]
+    varied = np.all([length > 1e-12 for length in lengths], axis=0)
+    if not varied.any():
+        return float("nan")
+    units = [
+        member[:, varied] / length[varied] for member, length in zip(centred, lengths, strict=True)
+    ]
+    pairs = [(a * b).sum(axis=0).mean() for a, b in combinations(units, 2)]
+    return float(1 - np.mean(pairs))
+
+
+def pack(table: np.ndarray) -> bytes:
+    """Return an array as compressed bytes."""
+    buffer = io.BytesIO()
+    np.save(buffer, table, allow_pickle=False)
+    return zlib.compress(buffer.getvalue())
+
+
+def unpack(content: bytes) -> np.ndarray:
+    """Return what :func:`pack` packed."""
+    return np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False)
+
+
+@dataclass
+class Cost:
+    """Seconds of the clock and of the processor."""
+
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    @contextmanager
+    def spent(self) -> Iterator[None]:
+        """Add what the block takes."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - wall
+            self.cpu += time.process_time() - cpu
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.seconds + other.seconds, self.cpu + other.cpu)
+
+
+def total(costs: list[Cost]) -> Cost:
+    """Add costs up."""
+    return sum(costs, Cost())
+
+
+def forget_peak() -> None:
+    """Begin to measure the peak anew, where the system can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return  # then the peak is that of the whole process so far
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process has had since then."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        return _peak_of_process()
+
+
+def _peak_of_process() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20

@@ -12,7 +12,7 @@ from typing import Any
 
 from labelance._utils import optional_import, replace_when_done
 from labelance.exceptions import StudyError
-from labelance.study._config import plan_of, study_of, to_toml
+from labelance.study._config import study_of, to_toml
 from labelance.study._results import (
     EXPORTED,
     FORMATS,
@@ -22,6 +22,7 @@ from labelance.study._results import (
     read_folder,
 )
 from labelance.study._store import Store, plan_row, refuse_conflict
+from labelance.study._study import plan_of
 
 
 def export_results(

@@ -18,12 +18,11 @@ from labelance.datasets import dataset_info
 from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import CV_FOLDS, relevance
 from labelance.model_selection import multilabel_train_test_split
-from labelance.study._component import build_learner
 from labelance.study._data import StudyData, load_source
-from labelance.study._design import Cell
+from labelance.study._design import build_learner
 from labelance.study._evaluate import fit_member
 from labelance.study._store import Store
-from labelance.study._study import Study
+from labelance.study._study import Cell, Study
 
 Pair = tuple[str, str]  # a dataset and a learner
 Probed = tuple[dict[Pair, float], dict[Pair, str]]  # costs and failures

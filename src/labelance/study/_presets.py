@@ -7,8 +7,7 @@ from typing import Any
 
 from labelance._utils import did_you_mean
 from labelance.exceptions import StudyError
-from labelance.study._component import Component
-from labelance.study._design import DataSource, Learner, Method
+from labelance.study._design import Component, DataSource, Learner, Method
 
 PAPER_DATASETS = (
     "bibtex",

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import os
+import platform
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
-from queue import SimpleQueue
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Literal
 
-from joblib import cpu_count, effective_n_jobs
+from joblib import effective_n_jobs
 
+from labelance import __version__
 from labelance._utils import optional_import
 from labelance.exceptions import StudyError
-from labelance.study._config import plan_of
-from labelance.study._data import (
-    DatasetCache,
-    StudyData,
-    describe,
-    load_source,
-    open_dataset_cache,
-)
-from labelance.study._design import Cell, Cells, group_by_fold
+from labelance.study._data import DatasetCache, StudyData, describe, load_source, open_dataset_cache
 from labelance.study._evaluate import Row, evaluate_cells, failure
 from labelance.study._forecast import TimeLeft
-from labelance.study._measures import environment
 from labelance.study._store import Store, cell_of
-from labelance.study._study import Study
-from labelance.study._worker import Worker, evaluate_in_worker
+from labelance.study._study import Cell, Cells, Study, group_by_fold, plan_of
+from labelance.study._worker import Worker, WorkerPool, evaluate_in_worker
 
 Executor = Literal["serial", "processes", "dask"]
 Watch = Callable[["StudyProgress"], None]
@@ -148,7 +144,8 @@ def run_study(
             shared.forget_failures(study)
         with open_dataset_cache() as cache:
             run = _Run(study, shared, runner, cache)
-            with run.heartbeats(watch, 1 if executor == "serial" else _n_workers(n_jobs)):
+            workers = 1 if executor == "serial" else _n_workers(n_jobs)
+            with run.heartbeats(), run.watched_by(watch, workers):
                 # Folds that another runner held, and gave back undone, come in a later round.
                 while _EXECUTORS[executor](run, **options):
                     pass
@@ -228,45 +225,125 @@ class _Run:
         total = len(self.study.cells())
         return StudyProgress(len(status) - failed, failed, total, self.runner, seconds_left)
 
+    def heartbeats(self) -> AbstractContextManager[None]:
+        """Say regularly that the runner is alive, while the block runs."""
+
+        def beat() -> None:
+            with suppress(Exception):  # a store that is busy for long must not end the heartbeats
+                self.cache.beat()
+                self.store.beat(self.runner)
+
+        return _repeating(beat, _HEARTBEAT_SECONDS)
+
     @contextmanager
-    def heartbeats(self, watch: Watch | None, workers: int) -> Iterator[None]:
-        """Say regularly that the runner is alive, and tell the watcher how far the study is."""
-        stop, time_left = Event(), TimeLeft(self.study, workers=workers)
-
-        def live() -> None:
-            seconds, left, watcher = 0, None, watch
-            while not stop.wait(1.0):
-                seconds += 1
-                # Neither a store that is busy for long nor a watcher may end the heartbeats.
-                if seconds % _HEARTBEAT_SECONDS == 0:
-                    with suppress(Exception):
-                        self.cache.beat()
-                        self.store.beat(self.runner)
-                if watcher is None:
-                    continue
-                try:
-                    if seconds % _ESTIMATE_SECONDS == 0:
-                        left = time_left.seconds(self.store)
-                    watcher(self.progress(left))
-                except StudyError:
-                    pass  # the store was busy, and may be free the next time
-                except Exception:
-                    watcher = None
-
-        thread = Thread(target=live, daemon=True)
-        thread.start()
-        try:
+    def watched_by(self, watch: Watch | None, workers: int) -> Iterator[None]:
+        """Tell the watcher about once a second how far the study is, until it raises."""
+        if watch is None:
             yield
+            return
+        watcher = _Watcher(self, watch, TimeLeft(self.study, workers=workers))
+        try:
+            with _repeating(watcher.tell, 1.0):
+                yield
         finally:
-            stop.set()
-            thread.join()
-            if watch is not None:
-                watch(self.progress())
+            watch(self.progress())
+
+
+class _Watcher:
+    """Tells somebody how far a study is, and now and then how long the rest will take."""
+
+    def __init__(self, run: _Run, watch: Watch, time_left: TimeLeft) -> None:
+        self.run, self.watch, self.time_left = run, watch, time_left
+        self.told, self.gone = 0, False
+        self.left: float | None = None
+
+    def tell(self) -> None:
+        """Tell it once more, unless the watcher has failed."""
+        if self.gone:
+            return
+        self.told += 1
+        try:
+            if self.told % _ESTIMATE_SECONDS == 0:
+                self.left = self.time_left.seconds(self.run.store)
+            self.watch(self.run.progress(self.left))
+        except StudyError:
+            pass  # the store was busy, and may be free the next time
+        except Exception:
+            self.gone = True
+
+
+@contextmanager
+def _repeating(work: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Do some work every so many seconds, in a thread beside the block."""
+    stop = Event()
+
+    def live() -> None:
+        while not stop.wait(seconds):
+            work()
+
+    thread = Thread(target=live, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def _signed(rows: list[Row], runner: str) -> list[dict[str, Any]]:
     """Add to rows who computed them, where, and with what."""
     return [{**row, **environment(), "runner": runner} for row in rows]
+
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "numba", "joblib")
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """Return the columns that say where and with what, the same for all cells of a process."""
+    cores = f"{os.cpu_count()} cores"
+    return {
+        "version": __version__,
+        "commit_id": _commit(),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "machine": f"{platform.system()} {platform.machine()}, {cores}, {_processor()}",
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def _commit() -> str | None:
+    """Return the commit of a checkout of ours, with a plus if files differ from it."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        # Installed somewhere inside another project, the commit would be that project's.
+        if Path(git("rev-parse", "--show-toplevel")) / "src/labelance/study" != here:
+            return None
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
 
 
 def _n_workers(n_jobs: int | None) -> int:
@@ -291,7 +368,7 @@ def _run_in_processes(
 ) -> int:
     """Do a fold in each of several worker processes; what they finish is written here."""
     n_workers = _n_workers(n_jobs)
-    with ThreadPoolExecutor(n_workers) as threads, _Workers(n_workers) as workers:
+    with ThreadPoolExecutor(n_workers) as threads, WorkerPool(n_workers) as workers:
 
         def do(cells: Cells, *, last: bool = False) -> int:
             with workers.one() as worker:
@@ -312,34 +389,6 @@ def _run_in_processes(
         # Cells at which a process died are tried once more, alone on this machine: they may
         # have been innocent, and what dies again is guilty.
         return count + sum(do(cell, last=True) for cell in run.claim_again(claimed))
-
-
-class _Workers:
-    """Worker processes that threads borrow."""
-
-    def __init__(self, n_jobs: int) -> None:
-        # What is computed with one worker must not depend on how many cores there are either.
-        n_threads = None if n_jobs == 1 else max(1, cpu_count() // n_jobs)
-        self.workers = [Worker(n_threads) for _ in range(n_jobs)]
-        self.free: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self.workers:
-            self.free.put(worker)
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for worker in self.workers:
-            worker.close()
-
-    @contextmanager
-    def one(self) -> Iterator[Worker]:
-        """Yield a worker that nobody else has."""
-        worker = self.free.get()
-        try:
-            yield worker
-        finally:
-            self.free.put(worker)
 
 
 def _run_on_dask(

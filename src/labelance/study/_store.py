@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from labelance.exceptions import StudyError
-from labelance.study._design import Cell, DataSource, Fold, digest, identity
+from labelance.study._design import DataSource, digest, identity
 from labelance.study._heartbeat import Heartbeat
-from labelance.study._study import Study
+from labelance.study._study import Cell, Fold, Study
 
 METRICS = ("macro_f1", "macro_auc_roc", "macro_auc_pr")
 # Machines may differ in the last bits of a sum; anything more is another result.

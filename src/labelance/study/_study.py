@@ -1,21 +1,19 @@
-"""A study: what is compared, on what, and how often."""
+"""A study: what is compared, on what, how often, and the cells that this makes."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
-from labelance.study._component import takes_weights
 from labelance.study._design import (
-    Cell,
     DataSource,
     Learner,
     Method,
@@ -23,11 +21,61 @@ from labelance.study._design import (
     digest,
     document,
     identity,
+    takes_weights,
 )
 from labelance.study._presets import paper_learner, paper_method
 
 # Raised when the same plan gives other numbers than before, so that old rows are not taken.
 RULES = 1
+
+
+class Fold(NamedTuple):
+    """A test fold of one repetition on a dataset: what a runner claims."""
+
+    dataset: str
+    repeat: int
+    fold: int
+
+
+class Cell(NamedTuple):
+    """One evaluation: a method under a learner, tested on a fold; ``str(cell)`` is its key.
+
+    Examples
+    --------
+    >>> from labelance.study import Cell
+    >>> str(Cell("flags", "BR", "EMLSOL", 0, 1))
+    'flags/BR/EMLSOL/0/1'
+    """
+
+    dataset: str
+    learner: str
+    method: str
+    repeat: int
+    fold: int
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self))
+
+    @property
+    def place(self) -> Fold:
+        """Return the fold that it is tested on."""
+        return Fold(self.dataset, self.repeat, self.fold)
+
+
+Cells = tuple[Cell, ...]
+
+
+def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Cells]:
+    """Group cells by fold, since they share its data and neighbors, in the order they come.
+
+    ``by_learner`` makes smaller groups: of one fold and learner each.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.place, cell.learner if by_learner else None), []).append(cell)
+    order = {place: number for number, place in enumerate(dict.fromkeys(p for p, _ in groups))}
+    for key in sorted(groups, key=lambda key: order[key[0]]):
+        yield tuple(groups[key])
 
 
 @dataclass(frozen=True)
@@ -164,6 +212,19 @@ class Study:
     def check(self) -> None:
         """Raise for a plan that cannot be run, before any work is done."""
         _check(self)
+
+
+def plan_of(study: Study) -> dict[str, Any]:
+    """Return a study as plain values, from which ``study_of`` makes it again."""
+    return {
+        "name": study.name,
+        "repeats": study.repeats,
+        "folds": study.folds,
+        "seed": study.seed,
+        "datasets": [document(part) for part in study.datasets],
+        "learners": [document(part) for part in study.learners],
+        "methods": [document(part) for part in study.methods],
+    }
 
 
 def _source_of(item: Any) -> DataSource:

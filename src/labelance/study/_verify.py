@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from labelance.exceptions import StudyError
-from labelance.study._config import plan_of, study_of
+from labelance.study._config import study_of
 from labelance.study._data import StudyData, load_source
-from labelance.study._design import Cell, DataSource, content_of, files_of, group_by_fold
+from labelance.study._design import DataSource, content_of, files_of
 from labelance.study._evaluate import Row, evaluate_cells
 from labelance.study._results import StudyResults, import_results, trusted
 from labelance.study._store import TOLERANCE, cell_of, largest_difference
-from labelance.study._study import Study
+from labelance.study._study import Cell, Study, group_by_fold, plan_of
 
 
 @dataclass(frozen=True)

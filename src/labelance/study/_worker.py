@@ -1,4 +1,4 @@
-"""A worker process: it evaluates cells, and may die or hang without harm to others."""
+"""Worker processes: they evaluate cells, and may die or hang without harm to others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
+from joblib import cpu_count
+
 from labelance.exceptions import StudyError
 from labelance.study._data import DatasetCache, StudyData
-from labelance.study._design import Cells
 from labelance.study._evaluate import Row, evaluate_cells, failure, groups_of
-from labelance.study._study import Study
+from labelance.study._study import Cells, Study
 
 # The path comes before any import of ours, since it may be what finds us.
 _PROGRAM = (
@@ -143,6 +144,34 @@ class Worker:
     def _bury(self, process: Any, words: str) -> WorkerDied:
         self._process = None
         return WorkerDied(words, _end(process))
+
+
+class WorkerPool:
+    """Worker processes that threads borrow."""
+
+    def __init__(self, n_jobs: int) -> None:
+        # What is computed with one worker must not depend on how many cores there are either.
+        n_threads = None if n_jobs == 1 else max(1, cpu_count() // n_jobs)
+        self.workers = [Worker(n_threads) for _ in range(n_jobs)]
+        self.free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self.workers:
+            self.free.put(worker)
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self.workers:
+            worker.close()
+
+    @contextmanager
+    def one(self) -> Iterator[Worker]:
+        """Yield a worker that nobody else has."""
+        worker = self.free.get()
+        try:
+            yield worker
+        finally:
+            self.free.put(worker)
 
 
 def evaluate_in_worker(

@@ -14,10 +14,19 @@ data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 
 
 from labelance.study.statistics._compare import Comparison, compare
 from labelance.study.statistics._corrections import MOST_METHODS, bergmann_hommel, holm, shaffer
-from labelance.study.statistics._critical_difference import cliques, critical_difference
-from labelance.study.statistics._effects import EffectSizes, effect_sizes
-from labelance.study.statistics._ranks import Friedman, average_ranks, friedman
-from labelance.study.statistics._wilcoxon import signed_rank_sums, wilcoxon_matrix
+from labelance.study.statistics._pairwise import (
+    EffectSizes,
+    effect_sizes,
+    signed_rank_sums,
+    wilcoxon_matrix,
+)
+from labelance.study.statistics._ranks import (
+    Friedman,
+    average_ranks,
+    cliques,
+    critical_difference,
+    friedman,
+)
 
 # What is not listed is for our own packages.
 __all__ = [

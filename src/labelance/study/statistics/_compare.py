@@ -16,11 +16,20 @@ from labelance.study.statistics._corrections import (
     holm,
     shaffer,
 )
-from labelance.study.statistics._critical_difference import find_cliques
-from labelance.study.statistics._effects import EffectSizes, measure_effects
-from labelance.study.statistics._ranks import Friedman, dataset_ranks, friedman_of_ranks
+from labelance.study.statistics._pairwise import (
+    EffectSizes,
+    Zero,
+    measure_effects,
+    signed_ranks,
+    smallest_p,
+)
+from labelance.study.statistics._ranks import (
+    Friedman,
+    dataset_ranks,
+    find_cliques,
+    friedman_of_ranks,
+)
 from labelance.study.statistics._tables import Floats, Table, open_scores
-from labelance.study.statistics._wilcoxon import Zero, signed_ranks, smallest_p
 
 Correction = Literal["bergmann_hommel", "shaffer", "holm"]
 TITLES = {
