@@ -218,13 +218,13 @@ def test_damaged_gzip_is_refused(tmp_path):
 def test_gzip_bomb_is_refused(tmp_path, ending):
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"%" * 5_000_000, mtime=0))
-    refuse(path, 1, "max_memory=1 MB.*unzipped.*--max-memory", max_memory=1_000_000)
+    refuse(path, 1, "max_memory=1 MB.*unzipped.*max_memory='4GB'", max_memory=1_000_000)
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 def test_bomb_in_other_formats_is_refused(tmp_path, ending):
     path = write_multilabel(small(), tmp_path / f"bomb.{ending}")
-    refuse(path, None, "max_memory=100 B.*would take.*--max-memory", max_memory=100)
+    refuse(path, None, "max_memory=100 B.*would take.*max_memory='4GB'", max_memory=100)
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
@@ -244,7 +244,7 @@ def npz(**arrays):
 def test_npz_of_another_program_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(npz(X=np.eye(3)))
-    refuse(path, None, "that labelance wrote.*'about.*MultiLabelDataset")
+    refuse(path, None, "X and y, or was written by labelance.*it has X.*np.savez")
 
 
 def test_npz_with_objects_is_not_unpickled(tmp_path):

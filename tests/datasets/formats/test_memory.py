@@ -33,7 +33,7 @@ for path in bombs:
         read_multilabel(path, max_memory="100MB", labels=-1 if ".csv" in path else None)
         print(path, "was read")
     except DataFileError as error:
-        if "max_memory=100 MB" not in str(error) or "--max-memory" not in str(error):
+        if "max_memory=100 MB" not in str(error) or "max_memory='4GB'" not in str(error):
             print(path, error)
 """
 

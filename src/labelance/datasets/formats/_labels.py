@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from labelance._utils import did_you_mean
 from labelance.datasets._dataset import Categories, MultiLabelDataset, is_sparse
+from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError
 
@@ -257,8 +258,7 @@ def _names_in(table: Table, path: Path) -> tuple[str, ...]:
 
 def label_file_beside(path: Path) -> Path:
     """Return the path of the label file of a data file, such as yeast.xml for yeast.arff.gz."""
-    stem = path.with_suffix("") if path.suffix == ".gz" else path
-    return stem.with_suffix(".xml")
+    return strip_suffix(path).with_suffix(".xml")
 
 
 def _find_by_file(table: Table) -> Sequence[int]:
@@ -280,8 +280,7 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
     width = len(table.names)
     if not 0 < abs(number) <= width:
         raise InputError(
-            f"There are {width} columns, so labels=1 to labels={width} come first and labels=-1 to "
-            f"labels=-{width} last",
+            f"labels=… is a number of columns between 1 and {width}, or between -{width} and -1",
             f"labels={number} was given",
             _HOW_TO,
         )

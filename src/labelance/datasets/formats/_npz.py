@@ -1,4 +1,7 @@
-"""NPZ, our own: the arrays as they are, and names as JSON; nothing in it is ever unpickled."""
+"""NPZ, our own: the arrays as they are, and names as JSON; nothing in it is ever unpickled.
+
+A file with the arrays X and y that numpy wrote is read, too.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ from labelance.datasets.formats._text_file import (
     TextFile,
     json_memory,
 )
-from labelance.exceptions import DataFileError
+from labelance.exceptions import DataFileError, LabelanceError
 
 VERSION = 1
 _WORDS = ("feature_names", "label_names", "categories", "name", "description", "citation")
 
 
 def read_npz(file: TextFile) -> MultiLabelDataset:
-    """Read a dataset that `write_npz` wrote."""
+    """Read a dataset that `write_npz` wrote, or ``np.savez(file, X=X, y=y)``."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             return _Archive(file, archive).dataset()
@@ -67,7 +70,9 @@ class _Archive:
         self.file, self.archive, self.memory = file, archive, 0
 
     def dataset(self) -> MultiLabelDataset:
-        """Read everything."""
+        """Read everything that `write_npz` wrote, or the X and y that somebody else did."""
+        if "about.npy" not in self.archive.namelist():
+            return self._foreign_dataset()
         about = bytes(self._array("about"))
         self._take(json_memory(about))
         words = json.loads(about)
@@ -75,6 +80,24 @@ class _Archive:
             raise ValueError("it was written by a later version")
         X = self._dense("X") if "X.npy" in self.archive.namelist() else self._csr("X")
         return MultiLabelDataset(X=X, Y=self._csr("Y"), **words)
+
+    def _foreign_dataset(self) -> MultiLabelDataset:
+        """Read what ``np.savez(file, X=X, y=y)`` wrote."""
+        names = [name.removesuffix(".npy") for name in self.archive.namelist()]
+        labels = next((name for name in ("y", "Y") if name in names), None)
+        if "X" not in names or labels is None:
+            raise self.file.error(
+                None,
+                "An NPZ file has the arrays X and y, or was written by labelance",
+                f"it has {', '.join(names[:5]) or 'none'}",
+                "Write it with np.savez(file, X=X, y=y)",
+            )
+        try:
+            return MultiLabelDataset.from_data(self._dense("X"), self._dense(labels))
+        except DataFileError:
+            raise
+        except LabelanceError as problem:
+            raise self.file.error(None, problem.asked, problem.came, problem.fix) from problem
 
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ import numpy as np
 from labelance._utils import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
+from labelance.datasets.formats._compression import compress, is_compressed, strip_suffix
 from labelance.datasets.formats._csv import read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
@@ -54,14 +54,13 @@ _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
 
 def find_format(path: Path, format: str | None) -> Format:
     """Return the format that is named, or the one that the file name ends with."""
-    zipped = path.suffix.lower() == ".gz"
-    inner = path.with_suffix("") if zipped else path
-    found = _SUFFIXES.get(inner.suffix.lower()) if format is None else _BY_NAME.get(format)
-    if zipped and found in ("parquet", "npz"):
+    inner = strip_suffix(path).suffix.lower()
+    found = _SUFFIXES.get(inner) if format is None else _BY_NAME.get(format)
+    if is_compressed(path) and found in ("parquet", "npz"):
         raise InputError(
             "Parquet and NPZ are compressed by themselves",
-            f"{path.name!r} would be gzipped",
-            "Take .gz off the name",
+            f"{path.name!r} would be compressed twice",
+            f"Take {path.suffix} off the name",
         )
     if found is None:
         raise InputError(
@@ -108,7 +107,8 @@ def read_multilabel(
     Parameters
     ----------
     path : str or path-like
-        The file, plain or gzipped. Its ending tells the format.
+        The file, plain or compressed (``.gz``, ``.bz2``, ``.xz``, and ``.zst`` with pyarrow). Its
+        ending tells the format.
     labels : int, str, path-like or sequence of str, optional
         Which columns are labels: their names, in any order; a name with ``*`` for any
         characters (``"TAG_*"``); a number, from the front or, if negative, from the end
@@ -139,9 +139,9 @@ def read_multilabel(
         The encoding of a text file.
     max_memory : int or str, optional
         The most memory that the data, names included, may take, in bytes or as ``"4GB"``: a guard
-        against small files made to fill the memory. A gzipped file may not unzip to more, either.
-        Unless given, what the environment variable ``LABELANCE_MAX_MEMORY`` says, or else 1 GiB or
-        100 times the size of the file, whichever is more.
+        against small files made to fill the memory. A compressed file may not unpack to more,
+        either. Unless given, what the environment variable ``LABELANCE_MAX_MEMORY`` says, or else
+        1 GiB or 100 times the size of the file, whichever is more.
 
     Returns
     -------
@@ -233,7 +233,8 @@ def write_multilabel(
     data : MultiLabelDataset or tuple
         A dataset, or the pair ``(X, y)`` of arrays, sparse matrices or data frames.
     path : str or path-like
-        Where to write. The ending tells the format; with ``.gz`` after it the file is gzipped.
+        Where to write. The ending tells the format; with ``.gz``,
+        ``.bz2``, ``.xz`` or ``.zst`` after it the file is compressed.
     format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional
         The format, where the ending does not tell.
     overwrite : bool, default=False
@@ -276,7 +277,7 @@ def write_multilabel(
         _refuse_existing([path] if beside is None else [path, beside])
     try:
         with replace_when_done(path) as temporary:
-            _write(_WRITERS[kind], dataset, temporary, gzipped=path.suffix.lower() == ".gz")
+            _write(_WRITERS[kind], dataset, temporary)
             if beside is not None:
                 with replace_when_done(beside) as other:
                     other.write_bytes(label_file_bytes(dataset.label_names))
@@ -290,18 +291,13 @@ def write_multilabel(
 
 
 def _write(
-    write: Callable[[MultiLabelDataset, BinaryIO], None],
-    data: MultiLabelDataset,
-    path: Path,
-    *,
-    gzipped: bool,
+    write: Callable[[MultiLabelDataset, BinaryIO], None], data: MultiLabelDataset, path: Path
 ) -> None:
     with path.open("wb") as out:
-        if not gzipped:
+        if not is_compressed(path):
             return write(data, out)
-        # Neither name nor time goes in, so that the same data gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6) as zipped:
-            return write(data, zipped)  # type: ignore[arg-type]
+        with compress(path, out) as packed:
+            return write(data, packed)
 
 
 def _check(data: MultiLabelDataset, kind: Format) -> None:

@@ -1,4 +1,4 @@
-"""Text files: lines block by block, gzipped or not, within a budget of memory; cells as text.
+"""Text files: lines block by block, compressed or not, within a budget of memory; cells as text.
 
 A parser that works on blocks of bytes needs no more memory than a block and what it builds. A
 file of some kilobytes can stand for gigabytes, by compression or by what it declares, so every
@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets.formats._compression import Unreadable, find_codec, unpack
 from labelance.exceptions import DataFileError, InputError
 
 # By default so much in any case, and so many times the size of the file.
@@ -82,20 +82,15 @@ def json_memory(text: bytes) -> int:
     return len(text) + BYTES_PER_NAME * sum(map(text.count, (b",", b"[", b"{")))
 
 
-GZIP_MAGIC = b"\x1f\x8b"
 READ_SIZE = 1 << 18
 BLOCK_SIZE = 1 << 22
 # Positions in a block are 32-bit numbers.
 MAX_BLOCK = 2**31 - 2
 
 
-class _Unreadable(DataFileError):
-    """The bytes cannot be had; whoever counts lines adds the file and the line."""
-
-
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, plain or gzipped: where it is, its encoding, the memory it may take."""
+    """A text file, plain or compressed: where it is, its encoding, the memory it may take."""
 
     path: Path
     encoding: str = "utf-8"
@@ -159,15 +154,16 @@ class TextFile:
         """Return the next chunk, nothing at the end; a broken file breaks in line ``number``."""
         try:
             return next(chunks, b"")
-        except _Unreadable as problem:
+        except Unreadable as problem:
             raise self.error(number, problem.asked, problem.came, problem.fix) from problem
 
     def _chunks(self) -> Iterator[bytes]:
         """Yield the bytes, unzipped, in chunks of at most ``BLOCK_SIZE``."""
         with self._open() as stream:
             head = stream.read(READ_SIZE)
-            if head.startswith(GZIP_MAGIC):
-                chunks = _gunzip(stream, head)
+            codec = find_codec(head)
+            if codec is not None:
+                chunks = unpack(codec, stream, head, read_size=READ_SIZE, block_size=BLOCK_SIZE)
                 # A small file is read sooner than a thread is started.
                 yield from self._limited(chunks if len(head) < READ_SIZE else _read_ahead(chunks))
             else:
@@ -179,7 +175,7 @@ class TextFile:
         for chunk in chunks:
             total += len(chunk)
             if total > self.max_memory:
-                raise _Unreadable(*self.too_large("it is larger when unzipped"))
+                raise Unreadable(*self.too_large("it is larger when unzipped"))
             yield chunk
 
     def _open(self) -> BinaryIO:
@@ -260,30 +256,6 @@ def _read_ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
         while (chunk := following.result()) is not None:
             following = worker.submit(next, chunks, None)
             yield chunk
-
-
-def _gunzip(stream: BinaryIO, head: bytes) -> Iterator[bytes]:
-    """Unzip one or several gzip members, never more than ``BLOCK_SIZE`` bytes at a time."""
-    compressed, member = head, zlib.decompressobj(wbits=31)
-    while compressed or (compressed := stream.read(READ_SIZE)):
-        try:
-            chunk = member.decompress(compressed, BLOCK_SIZE)
-        except zlib.error as problem:
-            raise _broken_gzip("its bytes are damaged") from problem
-        if chunk:
-            yield chunk
-        compressed = member.unconsumed_tail
-        if member.eof:
-            # Zeros may pad the end; anything else begins another member.
-            compressed = member.unused_data.lstrip(b"\0") or stream.read(READ_SIZE).lstrip(b"\0")
-            if not compressed:
-                return
-            member = zlib.decompressobj(wbits=31)
-    raise _broken_gzip("it ends in the middle")
-
-
-def _broken_gzip(came: str) -> _Unreadable:
-    return _Unreadable("The file is a whole gzip file", came, "Download or copy it again")
 
 
 def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:
