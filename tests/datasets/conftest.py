@@ -137,6 +137,7 @@ class Publisher:
             cardinality=4 / 3,
             mean_imr=2.0,
             in_paper=False,
+            bundled=False,
             feature_share=1.0,
             description="Three shapes.",
             citation="Nobody.",

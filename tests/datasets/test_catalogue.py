@@ -114,7 +114,7 @@ def test_every_entry_can_be_fetched_and_checked() -> None:
         assert re.fullmatch("[0-9a-f]{64}", info.sha256_arff)
         assert re.fullmatch("[0-9a-f]{64}", info.sha256_xml)
         kinds = [source.path.rpartition(".")[2] for source in info.sources]
-        expected = {"verbatim": "arff xml", "join": "arff arff xml", "mldr": "rda"}
+        expected = {"verbatim": "arff xml", "join": "arff arff xml", "mldr": "rda", "made": ""}
         assert kinds == expected[info.recipe].split()
         for source in info.sources:
             assert re.fullmatch("[0-9a-f]{40}", source.git_blob)

@@ -36,10 +36,12 @@ def list_(json: JsonOption = False) -> None:
             f"{info.cardinality:.3f}",
             f"{info.mean_imr:.1f}",
             "yes" if info.in_paper else "",
+            "yes" if info.bundled else "",
         )
         for info in infos
     ]
-    columns = ("name", "domain", "rows", "features", "labels", "cardinality", "MeanImR", "paper")
+    sizes = ("rows", "features", "labels", "cardinality", "MeanImR")
+    columns = ("name", "domain", *sizes, "paper", "bundled")
     print_table("Datasets as published; MeanImR over labels of at least two rows", columns, rows)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from labelance._utils import optional_import, replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LOCAL_FOLDER = "LABELANCE_DATA"
+BUNDLED_FOLDER = Path(__file__).with_name("bundled")
 
 Folder = str | PathLike[str] | None
 
@@ -37,12 +38,12 @@ class DatasetTable(tuple[DatasetInfo, ...]):
     """Datasets of the catalogue, in a table when printed."""
 
     def __repr__(self) -> str:
-        heads = ("name", "domain", "n", "d", "q", "LC", "MeanImR", "in paper")
+        heads = ("name", "domain", "n", "d", "q", "LC", "MeanImR", "in paper", "bundled")
         rows = [
             (
                 *(info.name, info.domain, str(info.n_samples), str(info.n_features)),
                 *(str(info.n_labels), f"{info.cardinality:.3f}", f"{info.mean_imr:.4g}"),
-                "yes" if info.in_paper else "",
+                *("yes" if flag else "" for flag in (info.in_paper, info.bundled)),
             )
             for info in self
         ]
@@ -50,7 +51,7 @@ class DatasetTable(tuple[DatasetInfo, ...]):
         # Words to the left, numbers to the right; by hand, since pandas is an extra.
         aligned = [
             "  ".join(
-                cell.ljust(width) if i in (0, 1, 7) else cell.rjust(width)
+                cell.ljust(width) if i in (0, 1, 7, 8) else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths))
             ).rstrip()
             for row in (heads, *rows)
@@ -60,7 +61,7 @@ class DatasetTable(tuple[DatasetInfo, ...]):
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas frame, one row for each dataset."""
         pandas = optional_import("pandas", extra="data", purpose="A table of datasets as a frame")
-        columns = list(DatasetInfo.__dataclass_fields__)[1:9]
+        columns = list(DatasetInfo.__dataclass_fields__)[1:10]
         records = [[getattr(info, column) for column in columns] for info in self]
         names = pandas.Index([info.name for info in self], name="name")
         frame: pd.DataFrame = pandas.DataFrame(records, columns=columns, index=names)
@@ -104,16 +105,18 @@ def list_datasets(*, in_paper: bool | None = None) -> DatasetTable:
     DatasetTable
         A tuple of `DatasetInfo`, printed as a table: name, domain, numbers of rows (n),
         features (d) and labels (q), cardinality (LC) and mean imbalance ratio (MeanImR, of
-        labels that at least two rows have), all of the dataset as published.
+        labels that at least two rows have), all of the dataset as published; whether it is in
+        the paper, and whether it is bundled with labelance.
 
     Examples
     --------
     >>> from labelance.datasets import list_datasets
     >>> list_datasets(in_paper=False)
-    name       domain      n    d    q      LC  MeanImR  in paper
-    birds      audio     645  260   19   1.014    32.86
-    delicious  text    16105  500  983  19.020    175.4
-    emotions   music     593   72    6   1.868     2.32
+    name        domain      n    d    q      LC  MeanImR  in paper  bundled
+    birds       audio     645  260   19   1.014    32.86
+    delicious   text    16105  500  983  19.020    175.4
+    emotions    music     593   72    6   1.868     2.32
+    verbframes  text     2243  802   28   1.651    123.6            yes
     """
     return DatasetTable(
         info for info in REGISTRY.values() if in_paper is None or info.in_paper == in_paper
@@ -151,14 +154,42 @@ def get_data_home(data_home: Folder = None) -> Path:
     return Path(pooch.os_cache("labelance"))
 
 
+@overload
+def load_dataset(
+    name: str,
+    *,
+    protocol: Protocol | None = ...,
+    data_home: Folder = ...,
+    download_if_missing: bool = ...,
+    return_X_y: Literal[False] = ...,
+    as_frame: bool | Literal["auto"] = ...,
+) -> MultiLabelDataset: ...
+
+
+@overload
+def load_dataset(
+    name: str,
+    *,
+    protocol: Protocol | None = ...,
+    data_home: Folder = ...,
+    download_if_missing: bool = ...,
+    return_X_y: Literal[True],
+    as_frame: bool | Literal["auto"] = ...,
+) -> tuple[Any, Any]: ...
+
+
 def load_dataset(
     name: str,
     *,
     protocol: Protocol | None = None,
     data_home: Folder = None,
     download_if_missing: bool = True,
-) -> MultiLabelDataset:
+    return_X_y: bool = False,
+    as_frame: bool | Literal["auto"] = "auto",
+) -> MultiLabelDataset | tuple[Any, Any]:
     """Load a public dataset, from this machine if it is there and from the network otherwise.
+
+    A few small ones are bundled with labelance: flags (mixed features) and verbframes (sparse).
 
     Parameters
     ----------
@@ -169,14 +200,22 @@ def load_dataset(
     data_home : path, optional
         The folder to look in and to download to. Unless given, the folder that the
         environment variable ``LABELANCE_DATA`` names is looked in first, then the cache
-        folder of `get_data_home`, to which a download goes.
+        folder of `get_data_home`, to which a download goes. A bundled dataset that is not in
+        the folder asked for comes from labelance itself.
     download_if_missing : bool, default=True
         Whether to go to the network.
+    return_X_y : bool, default=False
+        Return the pair ``(X, y)``, ready for samplers and learners, instead of the dataset.
+    as_frame : bool or "auto", default="auto"
+        Whether X and y of that pair are pandas frames. With "auto" they are where a dense X
+        has nominal features, which are codes in the arrays, and categoricals in the frame.
 
     Returns
     -------
     MultiLabelDataset
         Features, labels, their names, a description and whom to cite.
+    (X, y) : tuple
+        With ``return_X_y=True``; see `MultiLabelDataset.to_X_y`.
 
     Raises
     ------
@@ -186,11 +225,19 @@ def load_dataset(
     Notes
     -----
     A folder of your own holds, for each dataset, ``NAME.arff`` or ``NAME.arff.gz`` and
-    ``NAME.xml``.
+    ``NAME.xml``. The files of bundled datasets lie in the folder ``datasets/bundled`` of the
+    package, and beside them ``LICENSES.md``: whose they are, their terms, what was changed.
 
     Examples
     --------
     >>> from labelance.datasets import load_dataset
+    >>> load_dataset("flags")
+    MultiLabelDataset('flags', 194 samples, 19 features (9 nominal), 7 labels)
+    >>> load_dataset("verbframes")
+    MultiLabelDataset('verbframes', 2243 samples, 802 sparse features, 28 labels)
+    >>> X, y = load_dataset("flags", return_X_y=True)
+    >>> X[["area", "language"]].dtypes.astype(str).tolist()
+    ['float64', 'category']
     >>> load_dataset("yeast", protocol="paper")  # doctest: +SKIP
     MultiLabelDataset('yeast', 2417 samples, 103 features, 14 labels)
     """
@@ -201,7 +248,7 @@ def load_dataset(
     if files is None and not download_if_missing:
         raise DownloadError(
             f"{info.name} is to be loaded from this machine",
-            f"it is not in {' or '.join(map(str, _folders(data_home)))}",
+            f"it is not in {' or '.join(map(str, _folders(info, data_home)))}",
             f"Set download_if_missing=True. {_by_hand(info, get_data_home(data_home))}",
         )
     files = files or fetch_dataset(info.name, data_home=data_home)
@@ -211,7 +258,9 @@ def load_dataset(
         description=info.description,
         citation=info.citation,
     )
-    return data if protocol is None else apply_protocol(data, protocol)
+    if protocol is not None:
+        data = apply_protocol(data, protocol)
+    return data.to_X_y(as_frame=as_frame) if return_X_y else data
 
 
 def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -> DatasetFiles:
@@ -224,7 +273,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     data_home : path, optional
         The folder, as in `load_dataset`.
     force : bool, default=False
-        Download even if it is here.
+        Download even if it is here, unless it is published nowhere else.
 
     Returns
     -------
@@ -238,7 +287,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
         is kept, and the next call goes on from there.
     """
     info = find_entry(name)
-    here = None if force else _find_files(info, data_home)
+    here = None if force and info.sources else _find_files(info, data_home)
     if here is not None:
         return here
     # Most calls end above, and need none of the network's machinery.
@@ -280,7 +329,7 @@ def verify_dataset(name: str, *, data_home: Folder = None) -> DatasetCheck:
     info = find_entry(name)
     files = _find_files(info, data_home)
     if files is None:
-        folders = " or ".join(map(str, _folders(data_home)))
+        folders = " or ".join(map(str, _folders(info, data_home)))
         return DatasetCheck(info.name, None, (f"{info.name} is not in {folders}",))
     found = (_sha256(files.arff), _sha256(files.xml))
     problems = tuple(
@@ -291,18 +340,21 @@ def verify_dataset(name: str, *, data_home: Folder = None) -> DatasetCheck:
     return DatasetCheck(info.name, files, problems)
 
 
-def _folders(data_home: Folder) -> Iterator[Path]:
-    """Yield the folders to look in; the cache folder needs pooch, the user's own does not."""
+def _folders(info: DatasetInfo, data_home: Folder) -> Iterator[Path]:
+    """Yield the folders to look in, the cache folder last: it alone needs pooch."""
     local = os.environ.get(LOCAL_FOLDER)
-    if data_home is None and local:
+    if data_home is not None:
+        yield get_data_home(data_home)
+    elif local:
         yield Path(local).expanduser()
-        if find_spec("pooch") is None:
-            return
-    yield get_data_home(data_home)
+    if info.bundled:
+        yield BUNDLED_FOLDER
+    elif data_home is None and (not local or find_spec("pooch") is not None):
+        yield get_data_home()
 
 
 def _find_files(info: DatasetInfo, data_home: Folder) -> DatasetFiles | None:
-    for folder in _folders(data_home):
+    for folder in _folders(info, data_home):
         xml = folder / f"{info.name}.xml"
         for arff in (folder / f"{info.name}.arff.gz", folder / f"{info.name}.arff"):
             if arff.is_file() and xml.is_file():

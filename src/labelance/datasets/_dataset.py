@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import repeat
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,6 +162,29 @@ class MultiLabelDataset:
         """
         pandas = optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
         return _feature_frame(self, pandas), _label_frame(self, pandas)
+
+    def to_X_y(self, *, as_frame: bool | Literal["auto"] = "auto") -> tuple[Any, Any]:
+        """Return X and y as samplers and learners take them.
+
+        Parameters
+        ----------
+        as_frame : bool or "auto", default="auto"
+            Whether they are pandas frames. With "auto" they are if a dense X has nominal
+            features: as categoricals these cannot be taken for numbers, as their codes can.
+            Otherwise X is as it is, and y is dense if X is.
+
+        Examples
+        --------
+        >>> from labelance.datasets import load_dataset
+        >>> X, y = load_dataset("flags").to_X_y()
+        >>> X.dtypes["religion"]
+        CategoricalDtype(categories=['0', '1', '2', '3', '4', '5', '6', '7'], ordered=False...)
+        """
+        if as_frame == "auto":
+            as_frame = bool(self.categorical_features.any()) and not is_sparse(self.X)
+        if as_frame:
+            return self.to_frame()
+        return self.X, self.Y if is_sparse(self.X) else self.Y.toarray()
 
 
 def is_sparse(matrix: Any) -> bool:

@@ -46,15 +46,18 @@ class DatasetInfo:
         Mean imbalance ratio (MeanImR) of the labels that at least two rows have.
     in_paper : bool
         Whether it is one of the 13 datasets of the paper.
+    bundled : bool
+        Whether it comes with labelance, so that it loads without a network.
     feature_share : float
         The share of its features that the paper keeps.
     description, citation, license : str
         What it holds, whose it is, and what its source says about its use.
     sha256_arff, sha256_xml : str
         Checksums of the ARFF file (uncompressed) and of the label file.
-    recipe : {"verbatim", "join", "mldr"}
+    recipe : {"verbatim", "join", "mldr", "made"}
         How the two files are made from the published ones: taken as they are, training rows
-        followed by test rows, or converted from an object of the R package mldr.
+        followed by test rows, or converted from an object of the R package mldr. One that was
+        made for labelance has no published files.
     repository, commit : str
         Where the published files are.
     sources : tuple of SourceFile
@@ -69,13 +72,14 @@ class DatasetInfo:
     cardinality: float
     mean_imr: float
     in_paper: bool
+    bundled: bool
     feature_share: float
     description: str
     citation: str
     license: str
     sha256_arff: str
     sha256_xml: str
-    recipe: Literal["verbatim", "join", "mldr"]
+    recipe: Literal["verbatim", "join", "mldr", "made"]
     repository: str
     commit: str
     sources: tuple[SourceFile, ...]
