@@ -45,10 +45,7 @@ def pytest_runtest_protocol(item):
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder that LABELANCE_DATA names, or else the one that downloads went to."""
-    folder = Path(os.environ.get("LABELANCE_DATA") or get_data_home())
-    if not folder.is_dir():
-        pytest.skip("no real datasets at hand: LABELANCE_DATA names no folder, none was downloaded")
-    return folder
+    return Path(os.environ.get("LABELANCE_DATA") or get_data_home())
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +55,16 @@ def data_file(data_dir: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def reference_dir(data_dir: Path) -> Path:
-    """The figures taken from the authors' program, beside the datasets."""
-    folder = data_dir.parent / "reference"
-    if not folder.is_dir():
-        pytest.skip("no folder 'reference' beside the datasets")
-    return folder
+def reference(data_dir: Path) -> Callable[[str], Path]:
+    """A function from the name of a file of figures of the authors' program to the file.
+
+    Figures are in a folder beside the datasets, and here for the dataset that is bundled.
+    """
+
+    def find(name: str) -> Path:
+        for folder in (data_dir.parent / "reference", Path(__file__).parent / "reference"):
+            if (folder / name).is_file():
+                return folder / name
+        pytest.skip(f"{name} is not at hand; it belongs into a folder 'reference' beside datasets")
+
+    return find

@@ -92,8 +92,8 @@ def test_unknown_protocols_and_shares_are_refused() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["enron", "medical"])
-def test_the_features_kept_are_those_of_the_authors_program(name, reference_dir) -> None:
-    with open(reference_dir / "dumps" / f"retained_features_{name}.csv", newline="") as file:
+def test_the_features_kept_are_those_of_the_authors_program(name, reference) -> None:
+    with reference(f"dumps/retained_features_{name}.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     published, reduced = load_dataset(name), load_dataset(name, protocol="paper")
     places = {feature: j for j, feature in enumerate(published.feature_names)}

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module", params=DUMPS)
-def dump(request, reference_dir):
+def dump(request, reference):
     """Y, the neighbors and the figures of one dataset."""
-    name, folder = request.param, reference_dir / "dumps"
+    name = request.param
     if name.endswith("-exp"):
         Y = load_dataset(name.removesuffix("-exp"), protocol="paper").Y
     else:
@@ -27,7 +27,7 @@ def dump(request, reference_dir):
         Y = Y[:1211]
 
     def read(kind, **options):
-        return np.genfromtxt(folder / f"mlsol_{name}_{kind}.csv", delimiter=",", **options)
+        return np.genfromtxt(reference(f"dumps/mlsol_{name}_{kind}.csv"), delimiter=",", **options)
 
     return SimpleNamespace(
         Y=Y,
@@ -35,8 +35,8 @@ def dump(request, reference_dir):
         C=read("C"),
         weights=read("weights"),
         types=read("types", dtype=int),
-        scumble=np.loadtxt(folder / f"scumble_{name}.csv"),
-        stats=json.loads((folder / f"stats_{name}.json").read_text()),
+        scumble=np.loadtxt(reference(f"dumps/scumble_{name}.csv")),
+        stats=json.loads(reference(f"dumps/stats_{name}.json").read_text()),
     )
 
 

@@ -103,14 +103,14 @@ class Fold:
 
 
 @pytest.fixture
-def authors_folds(reference_dir):
+def authors_folds(reference):
     """A function from dataset and learner to the ten folds without sampling."""
 
     def folds(name, learner):
         data = load_dataset(name, protocol="paper")
-        table = reference_dir / f"results/folds_{name}.csv"
+        table = reference(f"results/folds_{name}.csv")
         fold_of = np.loadtxt(table, delimiter=",", skiprows=1, dtype=int)[:, 1:]
-        with (reference_dir / f"results/perfold_{name}.csv").open() as lines:
+        with reference(f"results/perfold_{name}.csv").open() as lines:
             rows = [
                 row
                 for row in csv.DictReader(lines)

@@ -12,9 +12,9 @@ FOLDS = [
 
 @pytest.mark.data
 @pytest.mark.parametrize("fold", FOLDS)
-def test_per_label_figures(fold, reference_dir):
-    cells = np.loadtxt(reference_dir / f"check/pred_{fold}.csv", delimiter=",", skiprows=1)
-    figures = np.loadtxt(reference_dir / f"check/perlabel_{fold}.csv", delimiter=",", skiprows=1)
+def test_per_label_figures(fold, reference):
+    cells = np.loadtxt(reference(f"check/pred_{fold}.csv"), delimiter=",", skiprows=1)
+    figures = np.loadtxt(reference(f"check/perlabel_{fold}.csv"), delimiter=",", skiprows=1)
     scores, Y_pred, Y = cells[:, 0::3], cells[:, 1::3], cells[:, 2::3]
     _, f1, auc_roc, auc_pr = figures.T
     areas = metrics.label_areas(Y, scores)

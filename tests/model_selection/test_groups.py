@@ -65,7 +65,7 @@ def test_labels_are_no_worse_than_in_the_best_of_100_random_deals(n_folds, n_gro
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["emotions", "yeast", "enron"])
+@pytest.mark.parametrize("name", ["verbframes", "emotions", "yeast", "enron"])
 def test_the_same_on_real_labels_in_groups_of_ten_neighbors(name, data_dir):
     Y = load_dataset(name).Y
     group = np.arange(Y.shape[0]) // 10

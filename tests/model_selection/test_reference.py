@@ -19,11 +19,11 @@ REPEATS = 5
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def folds(request, reference_dir):
+def folds(request, reference):
     """The labels that the paper keeps, and the authors' fold of every row and repetition."""
     Y = load_dataset(request.param).Y
     Y = Y[:, np.asarray(Y.sum(axis=0)).ravel() > 1]
-    table = reference_dir / f"results/folds_{request.param}.csv"
+    table = reference(f"results/folds_{request.param}.csv")
     return Y, np.loadtxt(table, delimiter=",", skiprows=1, dtype=int)[:, 1:]
 
 

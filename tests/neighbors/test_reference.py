@@ -22,12 +22,12 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request, data_dir, reference_dir):
+def case(request, reference):
     name, protocol, n = CASES[request.param]
-    dataset = load_dataset(name, protocol=protocol, data_home=data_dir, download_if_missing=False)
-    dumps = reference_dir / "dumps"
-    rows = np.loadtxt(dumps / f"mlsol_{request.param}_knn.csv", delimiter=",", dtype=int)
-    distances = np.loadtxt(dumps / f"mlsol_{request.param}_knndist.csv", delimiter=",")[:, :5]
+    dataset = load_dataset(name, protocol=protocol)
+    dump = f"dumps/mlsol_{request.param}"
+    rows = np.loadtxt(reference(f"{dump}_knn.csv"), delimiter=",", dtype=int)
+    distances = np.loadtxt(reference(f"{dump}_knndist.csv"), delimiter=",")[:, :5]
     X, nominal = dataset.X[:n], dataset.categorical_features
     found = find_neighbors(X, 5, scale="range", categorical_features=nominal)
     return X, nominal, found, rows, distances

@@ -185,7 +185,7 @@ def test_wrong_ratios_are_refused():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["yeast", "enron", "bibtex"])
+@pytest.mark.parametrize("name", ["flags", "verbframes", "yeast", "enron", "bibtex"])
 @pytest.mark.parametrize("above_mean", [True, False])
 def test_quotas_of_real_labelsets_equal_the_rule(name, above_mean, data_dir):
     Y = load_dataset(name).Y

@@ -108,7 +108,7 @@ def test_deleting_every_row_is_an_error_that_says_what_to_do():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["yeast", "enron"])
+@pytest.mark.parametrize("name", ["verbframes", "yeast", "enron"])
 def test_hundreds_of_rows_go_where_the_loop_says_so(name, data_dir):
     data = load_dataset(name)
     X, Y = data.X, data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)

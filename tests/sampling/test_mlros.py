@@ -143,7 +143,7 @@ def test_wrong_parameters_are_refused(wrong):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["yeast", "enron"])
+@pytest.mark.parametrize("name", ["verbframes", "yeast", "enron"])
 def test_real_rows_are_cloned_as_the_loop_says(name, data_dir):
     data = load_dataset(name)
     sampler = MLROS(random_state=0)

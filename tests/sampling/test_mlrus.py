@@ -138,7 +138,7 @@ def test_wrong_parameters_are_refused(wrong):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["yeast", "enron"])
+@pytest.mark.parametrize("name", ["verbframes", "yeast", "enron"])
 def test_real_rows_are_deleted_as_the_loop_says(name, data_dir):
     data = load_dataset(name)
     sampler = MLRUS(variant="bags", random_state=0)

@@ -336,8 +336,8 @@ def load(name):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["flags", "emotions", "yeast", "medical", "scene-train", "cal500"])
-def test_the_authors_program_is_within_the_spread_of_ours(name, reference_dir):
-    told = json.loads((reference_dir / f"dumps/stats_{name}.json").read_text())["mlsmote"]["runs"]
+def test_the_authors_program_is_within_the_spread_of_ours(name, reference):
+    told = json.loads(reference(f"dumps/stats_{name}.json").read_text())["mlsmote"]["runs"]
     data = load(name)
     plan = MLSMOTE(**PROGRAM, categorical_features=data.categorical_features).plan(data.X, data.Y)
     draws = [plan.draw(seed).y for seed in range(40)]
@@ -351,9 +351,9 @@ def test_the_authors_program_is_within_the_spread_of_ours(name, reference_dir):
 
 
 @pytest.mark.data
-def test_on_nominal_data_the_program_differs_by_ties_alone(reference_dir):
+def test_on_nominal_data_the_program_differs_by_ties_alone(reference):
     """There, all that tie for the last neighbor vote; with that, loops give its very numbers."""
-    told = json.loads((reference_dir / "dumps/stats_enron-exp.json").read_text())["mlsmote"]
+    told = json.loads(reference("dumps/stats_enron-exp.json").read_text())["mlsmote"]
     data = load("enron-exp")
     X, Y = data.X.toarray(), data.Y.toarray().astype(int)
     everything = np.ones(X.shape[1], dtype=bool)

@@ -135,8 +135,8 @@ DUMPS = ["flags", "emotions", "yeast", "cal500", "medical", "scene-train", "enro
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", DUMPS)
-def test_the_figures_of_the_authors_program(name, reference_dir):
-    told = json.loads((reference_dir / f"dumps/stats_{name}.json").read_text())["remedial"]
+def test_the_figures_of_the_authors_program(name, reference):
+    told = json.loads(reference(f"dumps/stats_{name}.json").read_text())["remedial"]
     if name.endswith("-exp"):
         data = load_dataset(name.removesuffix("-exp"), protocol="paper")
     else:

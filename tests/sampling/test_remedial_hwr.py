@@ -177,8 +177,8 @@ def test_any_resampler_obeys_the_laws_of_its_traits():
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["flags", "emotions", "yeast", "medical", "enron-exp", "cal500"])
-def test_the_figures_of_the_authors_program(name, reference_dir):
-    told = json.loads((reference_dir / f"dumps/stats_{name}.json").read_text())
+def test_the_figures_of_the_authors_program(name, reference):
+    told = json.loads(reference(f"dumps/stats_{name}.json").read_text())
     exp = name.endswith("-exp")
     data = load_dataset(name.removesuffix("-exp"), **({"protocol": "paper"} if exp else {}))
     second = MLSMOTE(

@@ -359,9 +359,10 @@ def test_traps_of_the_real_files(data_file):
 
 
 @pytest.mark.data
-def test_sparse_real_data_agrees_with_another_parser(data_file):
+@pytest.mark.parametrize("name", ["verbframes", "medical"])
+def test_sparse_real_data_agrees_with_another_parser(data_file, name):
     arff = pytest.importorskip("arff", reason="the other parser is liac-arff")
-    path = data_file("medical")
+    path = data_file(name)
     data = read_multilabel(path)
     with gzip.open(path, "rt") as stream:
         theirs = arff.load(stream, return_type=arff.COO)

@@ -134,7 +134,7 @@ def test_sparse_stays_sparse(tmp_path, ending):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["flags", "birds", "enron", "genbase", "emotions"])
+@pytest.mark.parametrize("name", ["flags", "verbframes", "birds", "enron", "genbase", "emotions"])
 def test_real_data_comes_back(tmp_path, data_file, name):
     data = read_multilabel(data_file(name))
     for ending in ("arff", "npz", "parquet"):
