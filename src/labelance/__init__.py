@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from labelance.sampling import MLTL as MLTL
     from labelance.sampling import MLUL as MLUL
     from labelance.sampling import REMEDIAL as REMEDIAL
+    from labelance.sampling import UCLSO as UCLSO
     from labelance.sampling import FunctionSampler as FunctionSampler
     from labelance.sampling import MLeNN as MLeNN
     from labelance.sampling import MLRkNNOS as MLRkNNOS
@@ -87,6 +88,7 @@ _SAMPLERS = (
     "RHwRSMT",
     "RemedialHwR",
     "SamplerSequence",
+    "UCLSO",
 )
 
 # Names that a user meets first, and the package each lives in.

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners import BinaryRelevance, PerLabel
-from labelance.sampling import MLSOL, BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling import MLSOL, UCLSO, BaseMultiLabelSampler, Draw, SamplerTraits
 from labelance.testing import sampler_data
 
 # Predicts the share of ones among the rows that it learned from.
@@ -134,3 +134,19 @@ def test_without_a_change_of_rows_it_is_binary_relevance():
 
     expected = BinaryRelevance().fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(PerLabel(Nothing()).fit(X, y).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_a_label_gets_the_rows_made_for_it(container):
+    """The paper's UCLSO: one clustering, and a balanced training set for every label."""
+    X, y = sampler_data()
+    y[:, 2] = np.arange(60) % 2  # nothing to balance
+    learner = PerLabel(UCLSO(), SHARE, random_state=0).fit(container(X), container(y))
+    np.testing.assert_allclose(learner.predict_proba(X), 1 / 2)
+    assert learner.unsampled_labels_.tolist() == [2]
+    sampler = UCLSO(random_state=np.random.default_rng(0))
+    X_all, y_all = sampler.fit_resample(X, y)
+    rows = np.concatenate([np.arange(60), 60 + np.flatnonzero(sampler.label_indices_ == 1)])
+    expected = LogisticRegression().fit(X_all[rows], y_all[rows, 1]).predict_proba(X)[:, 1]
+    learner.set_params(estimator=LogisticRegression()).fit(container(X), container(y))
+    np.testing.assert_allclose(learner.predict_proba(X)[:, 1], expected, atol=1e-4)

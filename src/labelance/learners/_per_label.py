@@ -15,7 +15,13 @@ from sklearn.utils._param_validation import HasMethods, InvalidParameterError, S
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._utils import RandomStateLike, as_generator, set_random_states
-from labelance._validation import CategoricalFeatures, Data, Schema, validate_like
+from labelance._validation import (
+    CategoricalFeatures,
+    Data,
+    Schema,
+    validate_labels,
+    validate_like,
+)
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
@@ -58,8 +64,8 @@ class PerLabel(BaseMultiLabelClassifier):
     estimators_ : list of classifiers
         The fitted classifier of every label.
     unsampled_labels_ : ndarray
-        Labels that learn from the rows as they are: those that are the same in all rows, and
-        those that the sampler refuses.
+        Labels that learn from the rows as they are: those that are the same in all rows, those
+        that the sampler refuses, and those for which a sampler of ours makes no row.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
@@ -82,9 +88,10 @@ class PerLabel(BaseMultiLabelClassifier):
     :class:`~labelance.exceptions.UnsampledLabelWarning`. If every label is refused, that is an
     error, since then the sampler or its parameters are at fault.
 
-    A sampler of this library gets the label as a y of one column. Those that look at labels in
-    comparison with others (MLROS, MLSMOTE, REMEDIAL) find nothing to do there; MLSOL, MLUL and
-    MLRkNNOS do.
+    A sampler of this library that makes every new row for one label (UCLSO, MLRkNNOS, MLSMOTE)
+    resamples once, and a label learns from the rows that came and those made for it. The others
+    get the label as a y of one column; those that compare labels with each other (MLROS, REMEDIAL)
+    find nothing to do there, but MLSOL and MLUL do.
 
     There is no ``sample_weight``: rows that a sampler makes have none. The cost is that of the
     sampler and of the estimator, both times the number of labels.
@@ -127,12 +134,12 @@ class PerLabel(BaseMultiLabelClassifier):
     def _fit(self, data: Data, X: Any) -> None:
         sampler = RandomOverSampler() if self.sampler is None else self.sampler
         X = data.features.container.native
-        X = X.tocsr() if sp.issparse(X) else X
-        rows, schema, columns = Rows(data.X, X), self._schema, sp.csc_array(data.Y)
-        streams = as_generator(self.random_state).spawn(self.n_labels_)
+        rows = Rows(data.X, X.tocsr() if sp.issparse(X) else X)
+        rng, schema = as_generator(self.random_state), self._schema
+        source = _make_source(sampler, data, rows, schema, rng)
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_label)(sampler, self.estimator, rows, columns[:, [j]], schema, stream)
-            for j, stream in enumerate(streams)
+            delayed(_fit_label)(source, j, self.estimator, schema, stream)
+            for j, stream in enumerate(rng.spawn(self.n_labels_))
         )
         self._report_refusals(sampler, fitted)
         self._models = [label.model for label in fitted]
@@ -181,34 +188,78 @@ class FittedLabel(NamedTuple):
     refusal: str | None
 
 
+class LabelRows(NamedTuple):
+    """What one label is learned from."""
+
+    rows: Rows
+    y: sp.csr_array  # of one column
+    sampled: bool
+
+
+class LabelByLabel:
+    """Resamples the rows anew for every label; the sampler sees that label alone."""
+
+    def __init__(self, sampler: Any, rows: Rows, Y: sp.csr_array, schema: Schema) -> None:
+        self.sampler, self.rows, self.schema = sampler, rows, schema
+        self.columns = sp.csc_array(Y)
+
+    def as_they_are(self, label: int) -> LabelRows:
+        """Return the rows of a label that are not resampled."""
+        return LabelRows(self.rows, sp.csr_array(self.columns[:, [label]]), False)
+
+    def resample(self, label: int, rng: np.random.Generator) -> LabelRows:
+        """Return resampled rows; raise what the sampler raises."""
+        target = self.columns[:, [label]].toarray().astype(np.int64)
+        sampler = set_random_states(clone(self.sampler), rng)
+        ours = isinstance(sampler, BaseMultiLabelSampler)
+        X, y = sampler.fit_resample(self.rows.given, target if ours else target.ravel())
+        rows = Rows(validate_like(X, self.schema, who="PerLabel"), X)
+        return LabelRows(rows, sp.csr_array(np.asarray(y).reshape(-1, 1)), True)
+
+
+class MadeForLabels(LabelByLabel):
+    """Resamples once for all labels; every label gets the new rows that were made for it."""
+
+    def __init__(
+        self, sampler: Any, rows: Rows, data: Data, schema: Schema, rng: np.random.Generator
+    ) -> None:
+        super().__init__(sampler, rows, data.Y, schema)
+        drawn = sampler.plan(rows.given, data.labels.container.native).draw(rng)
+        self.made_for = drawn.provenance["label_indices_"]
+        self.rows_after = Rows(validate_like(drawn.X, schema, who="PerLabel"), drawn.X)
+        self.columns_after = sp.csc_array(validate_labels(drawn.y, who="PerLabel").Y)
+
+    def resample(self, label: int, rng: np.random.Generator) -> LabelRows:
+        """Return the original rows and those that were made for the label, if any."""
+        n, made = self.columns.shape[0], np.flatnonzero(self.made_for == label)
+        if not len(made):
+            return self.as_they_are(label)
+        rows = np.concatenate([np.arange(n), n + made])
+        y = sp.csr_array(self.columns_after[:, [label]])[rows]
+        return LabelRows(self.rows_after.take(rows), y, True)
+
+
+def _make_source(
+    sampler: Any, data: Data, rows: Rows, schema: Schema, rng: np.random.Generator
+) -> LabelByLabel:
+    ours = isinstance(sampler, BaseMultiLabelSampler)
+    if ours and sampler.traits.label_specific:
+        return MadeForLabels(sampler, rows, data, schema, rng)
+    return LabelByLabel(sampler, rows, data.Y, schema)
+
+
 def _fit_label(
-    sampler: Any,
-    estimator: Any,
-    rows: Rows,
-    y: sp.csc_array,
-    schema: Schema,
-    rng: np.random.Generator,
+    source: LabelByLabel, label: int, estimator: Any, schema: Schema, rng: np.random.Generator
 ) -> FittedLabel:
-    """Resample the rows for one label, a column of y, and fit its classifier to them."""
-    refusal, sampled = None, 0 < y.nnz < y.shape[0]
-    if sampled:
+    """Fit the classifier of one label to rows resampled for it, or to all if they cannot be."""
+    found, refusal = source.as_they_are(label), None
+    if 0 < found.y.nnz < found.y.shape[0]:
         try:
-            rows, y = _resample(set_random_states(clone(sampler), rng), rows, y, schema)
+            found = source.resample(label, rng)
         except InvalidParameterError:
             raise
         except _REFUSALS as error:
-            sampled, refusal = False, str(error).split("\n", 1)[0]
-    split = split_labels(sp.csr_array(y))
-    model = make_trainer(estimator, rows, schema, None).fit(split.problems, n_jobs=1, rng=rng)
-    return FittedLabel(model, sampled, refusal)
-
-
-def _resample(
-    sampler: Any, rows: Rows, y: sp.csc_array, schema: Schema
-) -> tuple[Rows, sp.csc_array]:
-    """Return the resampled rows of one label, as given and clean."""
-    target = y.toarray().astype(np.int64)
-    ours = isinstance(sampler, BaseMultiLabelSampler)
-    X, labels = sampler.fit_resample(rows.given, target if ours else target.ravel())
-    clean = validate_like(X, schema, who="PerLabel")
-    return Rows(clean, X), sp.csc_array(np.asarray(labels).reshape(-1, 1), dtype=np.int8)
+            refusal = str(error).split("\n", 1)[0]
+    trainer = make_trainer(estimator, found.rows, schema, None)
+    model = trainer.fit(split_labels(found.y).problems, n_jobs=1, rng=rng)
+    return FittedLabel(model, found.sampled, refusal)

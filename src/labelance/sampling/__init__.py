@@ -25,6 +25,7 @@ from labelance.sampling._strategy import (
     resolve_strategy,
     rows_to_sample,
 )
+from labelance.sampling._uclso import UCLSO, cluster_rows
 from labelance.sampling._weights import WeightedIndexSampler, label_weights, sample_weights
 
 # What is not listed is for our own packages and tests: it takes clean values and checks nothing.
@@ -38,6 +39,7 @@ __all__ = [
     "MLTL",
     "MLUL",
     "REMEDIAL",
+    "UCLSO",
     "BaseMultiLabelSampler",
     "Draw",
     "Explanation",

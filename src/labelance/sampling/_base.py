@@ -67,6 +67,8 @@ class SamplerTraits:
         Permuting the columns of y permutes the result's columns and changes nothing else.
     finds_neighbors : bool
         Searches neighbors among all rows; takes ``fit_resample(X, y, neighborhood=…)``.
+    label_specific : bool
+        Makes every new row for one label, which ``label_indices_`` names.
     """
 
     adds: bool = False
@@ -78,6 +80,7 @@ class SamplerTraits:
     exact_budget: bool = False
     label_order_free: bool = True
     finds_neighbors: bool = False
+    label_specific: bool = False
 
     @property
     def only_adds(self) -> bool:

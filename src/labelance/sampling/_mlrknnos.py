@@ -24,7 +24,6 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Data, MissingPolicy, refuse_device
-from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.imbalance import minority_matrix, minority_values
 from labelance.neighbors import (
     Neighborhood,
@@ -38,10 +37,10 @@ from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
-    every_label,
     refuse_too_many_rows,
-    resolve_strategy,
+    refuse_unbalanceable,
     rows_by_label,
+    rows_to_balance,
 )
 
 
@@ -164,7 +163,9 @@ def _known_means(X: Any) -> tuple[np.ndarray, np.ndarray]:
         missing = np.bincount(X.indices[np.isnan(stored)], minlength=d)
         total = np.bincount(X.indices, weights=known, minlength=d)
     else:
-        missing, total = np.isnan(stored).sum(axis=0), known.sum(axis=0)
+        missing = np.isnan(stored).sum(axis=0)
+        with np.errstate(over="ignore"):  # as bincount does; only missing values meet the mean
+            total = known.sum(axis=0)
     return total / np.maximum(n - missing, 1), missing > 0
 
 
@@ -376,7 +377,7 @@ class MLRkNNOS(NeighborSampler):
     k_neighbors: int
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, interpolates=True, label_order_free=False
+        adds=True, interpolates=True, label_order_free=False, label_specific=True
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -420,10 +421,10 @@ class MLRkNNOS(NeighborSampler):
         values = minority_values(data.Y)
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)
-        n_new = self._rows_to_make(data)
+        n_new = rows_to_balance(self.sampling_strategy, data)
         labels = np.flatnonzero((sizes > 1) & (n_new > 0))
         self.sampling_strategy_ = rows_by_label(data, (sizes > 1) & (n_new > 0), n_new)
-        self._refuse_too_few_or_many(n_new[labels])
+        refuse_unbalanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
         refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
@@ -444,28 +445,6 @@ class MLRkNNOS(NeighborSampler):
                 "label_indices_": np.repeat(plan.labels, plan.n_new),
             },
         )
-
-    def _rows_to_make(self, data: Data) -> np.ndarray:
-        """Return how many rows each label lacks to its target, or else to balance."""
-        strategy = resolve_strategy(self.sampling_strategy, data, every_label)
-        to_balance = np.where(strategy.labels, data.n_samples - 2 * strategy.present, 0)
-        lacking = to_balance if strategy.targets is None else strategy.lacking
-        return lacking.astype(np.int64)
-
-    def _refuse_too_few_or_many(self, n_new: np.ndarray) -> None:
-        if len(n_new) == 0:
-            raise NothingToSampleError(
-                "MLRkNNOS needs a label that has two minority rows or more and lacks some",
-                "no label of sampling_strategy is such",
-                "Check y with labelance.profile(X, y), or leave sampling out",
-            )
-        if self.max_samples is not None and n_new.sum() > self.max_samples:
-            raise TooManyRowsError(
-                f"MLRkNNOS makes at most max_samples={self.max_samples} rows",
-                f"balancing {len(n_new)} labels one by one would make {n_new.sum()}",
-                "Raise max_samples if there is memory and time for them, or use a sampler that "
-                "makes rows for all labels together, such as MLSOL",
-            )
 
     def _reverse_neighbors(self, data: Data, bag: np.ndarray) -> ReverseNeighbors:
         metric = self._feature_metric(data.X, data.categorical, rows=bag)

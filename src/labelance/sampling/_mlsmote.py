@@ -307,7 +307,7 @@ class MLSMOTE(NeighborSampler):
 
     # Rows come label by label, so another order of the labels gives another order of rows.
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, interpolates=True, label_order_free=False
+        adds=True, interpolates=True, label_order_free=False, label_specific=True
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import column_counts
 from labelance._utils import did_you_mean, refuse_more_than_memory
 from labelance._validation import Data
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
 from labelance.imbalance import imr_against_mean, irlbl_against_mean, minority_values
 
 SamplingStrategy = (
@@ -128,6 +128,31 @@ def resolve_labels(strategy: SamplingStrategy, data: Data, auto: Rule, *, who: s
             f"List the labels only, since {who} does not fill labels up",
         )
     return resolved.labels
+
+
+def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
+    """Return how many minority rows each label lacks to its target, or else to balance."""
+    resolved = resolve_strategy(strategy, data, every_label)
+    to_balance = np.where(resolved.labels, data.n_samples - 2 * resolved.present, 0)
+    lacking = to_balance if resolved.targets is None else resolved.lacking
+    return lacking.astype(np.int64)
+
+
+def refuse_unbalanceable(n_new: np.ndarray, max_samples: int | None, *, who: str) -> None:
+    """Raise if no label can be balanced alone, or if that would make too many rows."""
+    if len(n_new) == 0:
+        raise NothingToSampleError(
+            f"{who} needs a label that has two minority rows or more and lacks some",
+            "no label of sampling_strategy is such",
+            "Check y with labelance.profile(X, y), or leave sampling out",
+        )
+    if max_samples is not None and n_new.sum() > max_samples:
+        raise TooManyRowsError(
+            f"{who} makes at most max_samples={max_samples} rows",
+            f"balancing {len(n_new)} labels one by one would make {n_new.sum()}",
+            "Raise max_samples if there is memory and time for them, or use a sampler that "
+            "makes rows for all labels together, such as MLSOL",
+        )
 
 
 def refuse_idle_strategy(strategy: SamplingStrategy, who: str, needs: str) -> None:

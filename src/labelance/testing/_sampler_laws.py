@@ -99,6 +99,17 @@ def check_new_rows_are_clones(sampler: Any, traits: SamplerTraits) -> None:
     assert all(row.tobytes() in originals for row in X_new[len(X) :]), "a new row is no copy"
 
 
+def check_new_rows_are_made_for_a_label(sampler: Any, traits: SamplerTraits) -> None:
+    """``label_indices_`` names a label for every added row, which all made for it agree on."""
+    X, Y = sampler_data()
+    _, Y_new = sampler.fit_resample(X, Y)
+    made_for, added = sampler.label_indices_, Y_new[len(Y) :]
+    assert len(made_for) == len(added), "label_indices_ has not one entry for every added row"
+    for label in np.unique(made_for):
+        values = np.unique(added[made_for == label, label])
+        assert len(values) == 1, f"rows made for label {label} do not agree on it"
+
+
 def check_budget_is_met(sampler: Any, traits: SamplerTraits) -> None:
     """``sampling_ratio`` of n rows, rounded down, are added or deleted; no more, no fewer."""
     X, Y = sampler_data()
@@ -157,6 +168,7 @@ ROW_LAWS = (
     Law(check_sample_indices, lambda traits: traits.deletes),
     Law(check_new_rows_lie_between_parents, lambda traits: traits.interpolates),
     Law(check_new_rows_are_clones, lambda traits: traits.clones),
+    Law(check_new_rows_are_made_for_a_label, lambda traits: traits.label_specific),
     Law(check_budget_is_met, lambda traits: traits.exact_budget),
     Law(check_labels_stay_zero_or_one),
     Law(check_label_order_does_not_matter, lambda traits: traits.label_order_free),
