@@ -7,6 +7,7 @@ from labelance.learners._clr import CalibratedLabelRanking
 from labelance.learners._cocoa import COCOA, draw_couples, split_couples
 from labelance.learners._ecc import ECC, cardinality_threshold
 from labelance.learners._eccru import ECCRU, ECCRU2, ECCRU3, open_labels_by_chain, share_chains
+from labelance.learners._irus import IRUS, split_inversely
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mlknn import MLkNN, count_neighbors, count_rows
 from labelance.learners._per_label import PerLabel
@@ -39,6 +40,7 @@ __all__ = [
     "ECCRU",
     "ECCRU2",
     "ECCRU3",
+    "IRUS",
     "SOSHF",
     "BaseMultiLabelClassifier",
     "BinaryRelevance",

@@ -1,0 +1,79 @@
+"""IRUS: all minority rows and fewer others in every member, and all others in turn."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from labelance.learners import IRUS, split_inversely
+from labelance.testing import sampler_data
+
+# Predicts the share of ones among the rows that it learned from.
+SHARE = DummyClassifier(strategy="prior")
+
+
+def test_by_hand():
+    """Of 10 rows the labels have 4, 6, 1 and none."""
+    X, y = np.arange(10.0)[:, None], np.zeros((10, 4), dtype=int)
+    y[:4, 0] = y[:6, 1] = y[3, 2] = 1
+    scores = IRUS(SHARE, random_state=0).fit(X, y).predict_proba(X[:1])[0]
+    # 4 ones and 2 zeros; 2 ones and 4 zeros; 1 one and, since none would be too few, 1 zero.
+    np.testing.assert_allclose(scores, [4 / 6, 2 / 6, 1 / 2, 0])
+    even = IRUS(SHARE, majority_ratio=1, random_state=0).fit(X, y).predict_proba(X[:1])[0]
+    np.testing.assert_allclose(even, [1 / 2, 1 / 2, 1 / 2, 0])
+
+
+def members(y, n_members, ratio, seed=0):
+    """Return rows and classes of every member of every label."""
+    split = split_inversely(sp.csr_array(y), n_members, ratio, np.random.default_rng(seed))
+    p = split.problems
+    parts = [(p.rows[a:b], p.targets[a:b]) for a, b in pairwise(p.start)]
+    return [parts[t : t + n_members] for t in range(0, len(parts), n_members)]
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 1.0, 3.0])
+def test_members_have_all_minority_rows_and_the_others_in_turn(ratio):
+    _, y = sampler_data()
+    for j, label in enumerate(members(y, 17, ratio)):
+        ones = y[:, j].sum()
+        rare = 1 if ones <= 30 else 0
+        n_rare = min(ones, 60 - ones)
+        n_others = min(max(1, int(round(ratio * n_rare, 9))), 60 - n_rare)
+        uses = np.zeros(60, dtype=int)
+        for rows, classes in label:
+            assert len(set(rows)) == len(rows)
+            np.testing.assert_array_equal(classes, y[rows, j])
+            assert (classes == rare).sum() == n_rare
+            assert (classes != rare).sum() == n_others
+            uses[rows] += 1
+        others = uses[y[:, j] != rare]
+        assert others.max() - others.min() <= 1
+
+
+def test_every_majority_row_is_as_likely():
+    y = np.zeros((12, 1), dtype=int)
+    y[:4] = 1
+    first = np.concatenate([members(y, 1, 0.5, seed)[0][0][0][4:] for seed in range(2000)])
+    share = np.bincount(first, minlength=12)[4:] / 2000
+    assert (abs(share - 2 / 8) < 0.04).all()
+
+
+def test_the_score_is_the_mean_of_the_members():
+    X, y = sampler_data()
+    learner = IRUS(GaussianNB(), n_estimators=4, random_state=0).fit(X, y)
+    models = [learner.estimators_[t] for t in range(4)]
+    expected = np.mean([model.predict_proba(X)[:, 1] for model in models], axis=0)
+    np.testing.assert_allclose(learner.predict_proba(X)[:, 0], expected)
+
+
+def test_it_leans_towards_the_minority():
+    X, y = sampler_data(n=200)
+    y = (np.random.default_rng(0).random((200, 3)) < 0.2).astype(int)  # nothing to learn
+    shares = [
+        IRUS(GaussianNB(), majority_ratio=ratio, random_state=0).fit(X, y).predict(X).mean()
+        for ratio in (0.3, 1.0, 3.0)
+    ]
+    assert shares[0] > shares[1] > shares[2]
