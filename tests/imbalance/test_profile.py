@@ -133,6 +133,15 @@ def test_text_is_aligned_and_shortened():
     assert len({len(line) for line in table}) == 1
 
 
+@pytest.mark.parametrize(("length", "longest"), [(9, 88), (10, 77)])
+def test_names_of_constant_labels_are_wrapped_at_88_characters(length, longest):
+    names = ["a" * 28, "b" * 27, "c" * length, "d" * 20, "e"]
+    text = str(profile(None, pd.DataFrame(np.zeros((9, 5), dtype=int), columns=names)))
+    first, second = text[text.index("5 constant labels: ") :].splitlines()
+    assert len(first) == longest
+    assert second.startswith("  c" if length == 10 else "  d")
+
+
 def test_html_escapes_names(named):
     html = named._repr_html_()
     assert "a &lt;b&gt; &amp; c" in html

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from labelance.sampling import MLSOL, all_samplers
+from labelance.sampling import MLROS, MLRUS, MLSOL, FunctionSampler, all_samplers
 from labelance.testing import sampler_data
 
 
@@ -47,3 +47,30 @@ def test_it_prints_and_travels():
     assert list(frame["gained"]) == result.gained.tolist()
     assert "SF_after" in frame
     assert "types" not in str(MLSOL(random_state=0).explain(X, Y, k=None))
+
+
+def test_what_deletes_has_no_seeds():
+    X, Y = sampler_data(n=80)
+    result = MLRUS(random_state=0).explain(X, Y)
+    assert result.lost.any()
+    assert result.through(0) == {}
+
+
+def test_types_are_told_only_where_they_were_found():
+    X, Y = sampler_data(n=80)
+    columns = set(MLSOL(random_state=0).explain(X, Y, k=None).to_frame())
+    assert not columns & {"SF_before", "SF_after"}
+    only_five_left = FunctionSampler(lambda X, y: (X[:5], y[:5])).explain(X, Y)
+    columns = set(only_five_left.to_frame())
+    assert columns & {"SF_before", "SF_after"} == {"SF_before"}
+    assert "types" not in str(only_five_left)
+
+
+@pytest.mark.parametrize(("n_labels", "last"), [(20, "19"), (22, "… and 2 more labels")])
+def test_twenty_labels_are_printed(n_labels, last):
+    Y = np.eye(n_labels, dtype=int)[np.arange(60) % n_labels]
+    lines = str(MLROS(random_state=0).explain(np.zeros((60, 1)), Y)).splitlines()
+    assert lines[-1].startswith(last)
+    table = lines[lines.index("") + 1 :][:21]
+    assert table[0].split() == ["label", "before", "gained", "lost", "after", "seeds"]
+    assert len({len(line) for line in table}) == 1

@@ -104,6 +104,16 @@ def test_the_more_imbalanced_the_smaller_the_threshold(counts, threshold):
     assert sampler.threshold_ == threshold
 
 
+def test_concurrence_of_rare_and_frequent_labels_raises_the_threshold():
+    """Every row but one has the frequent label and a rare one of its own, a SCUMBLE of 0.72."""
+    Y = np.hstack([np.ones((51, 1), dtype=int), np.eye(51, dtype=int)])[:, :-1]
+    Y[-1] = 0
+    assert mean_ir(Y) > 100 / 9
+    sampler = MLTL()
+    sampler.fit_resample(np.arange(51.0)[:, None], Y)
+    assert sampler.threshold_ == 0.5
+
+
 @pytest.mark.parametrize("strategy", ["undersample", "clean"])
 def test_a_threshold_of_one_deletes_nothing(strategy):
     X, Y = sampler_data()

@@ -213,6 +213,7 @@ def test_wrong_steps_are_refused(steps, message):
 
 
 def test_steps_are_a_list():
+    assert SamplerSequence(None).get_params()["steps"] is None
     with pytest.raises(ValueError, match="steps"):
         SamplerSequence(MLROS()).fit_resample(*sampler_data())
 
