@@ -3,7 +3,8 @@
 A mutant is the package with one expression or statement changed: ``<`` to ``<=``, ``+`` to ``-``,
 ``and`` to ``or``, a number to the next, a value returned to None, a statement left out. The tests
 that run the changed line are run, the fastest first, until one fails: the mutant is killed. One
-that survives shows a law that no test states, or a change that makes no difference.
+that survives shows a law that no test states, or a change that makes no difference; mutants.toml
+beside this file says of some why they make none.
 
 Kernels run as Python, so that a change needs no compilation. What has been tried is kept, and a
 second call goes on where the first ended; another ``--work`` folder begins anew.
@@ -27,8 +28,9 @@ import shutil
 import signal
 import sys
 import time
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -37,6 +39,7 @@ os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 sys.dont_write_bytecode = True  # two mutants of one second and size would share their bytecode
 
 ROOT = Path(__file__).resolve().parents[1]
+EXPLAINED = Path(__file__).with_suffix(".toml")
 PACKAGES = {"imbalance": "imbalance", "sampling": "sampling", "statistics": "study/statistics"}
 PYTEST = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "-m", "not data and not slow"]
 # What importing packages before the tests brings.
@@ -79,6 +82,7 @@ class Mutant:
     node: int
     choice: int
     line: int
+    code: str
     before: str
     after: str
 
@@ -86,6 +90,11 @@ class Mutant:
     def name(self) -> str:
         change = f"`{self.before}` -> `{self.after}`"
         return f"{self.file}:{self.line} {change} ({self.node}.{self.choice})"
+
+    @property
+    def change(self) -> tuple[str, str, str, str]:
+        """What stays the same when lines above it come and go."""
+        return self.file, self.code, self.before, self.after
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -153,7 +162,7 @@ def beyond_behaviour(tree: ast.Module) -> set[ast.AST]:
 
 def mutants_of(package: str, path: Path, source_root: Path) -> Iterator[Mutant]:
     text = path.read_text()
-    tree = ast.parse(text)
+    lines, tree = text.splitlines(), ast.parse(text)
     left_out = beyond_behaviour(tree)
     for number, node in enumerate(ast.walk(tree)):
         if node in left_out:
@@ -165,6 +174,7 @@ def mutants_of(package: str, path: Path, source_root: Path) -> Iterator[Mutant]:
                 node=number,
                 choice=choice,
                 line=node.lineno,
+                code=lines[node.lineno - 1].strip(),
                 before=brief(ast.get_source_segment(text, node) or ""),
                 after=brief(ast.unparse(ast.fix_missing_locations(changed))),
             )
@@ -322,14 +332,25 @@ def able_to_notice(mutant: Mutant, base: dict, *, thorough: bool) -> list[str]:
 def chosen(options: argparse.Namespace, shop: Workshop) -> list[Mutant]:
     found = [
         mutant
-        for package in options.package or PACKAGES
-        for path in sorted((shop.package_root / PACKAGES[package]).glob("*.py"))
-        if not options.file or path.name in options.file
-        for mutant in mutants_of(package, path, shop.package_root)
+        for mutant in all_mutants(options.package or PACKAGES, shop.package_root)
+        if not options.file or Path(mutant.file).name in options.file
     ]
     random.Random(options.seed).shuffle(found)
     print(f"{len(found)} mutants, of which {min(options.sample, len(found))} are tried")
     return found[: options.sample]
+
+
+def explained() -> set[tuple[str, ...]]:
+    """Return the changes of which mutants.toml says why they make no difference."""
+    entries = tomllib.loads(EXPLAINED.read_text())["mutant"]
+    return {tuple(entry[key] for key in ("file", "code", "before", "after")) for entry in entries}
+
+
+def all_mutants(packages: Iterable[str], root: Path) -> Iterator[Mutant]:
+    """Yield all mutants of some packages, file by file."""
+    for package in packages:
+        for path in sorted((root / PACKAGES[package]).glob("*.py")):
+            yield from mutants_of(package, path, root)
 
 
 def arguments() -> argparse.Namespace:
@@ -366,11 +387,13 @@ def main() -> None:
         results[mutant.name] = asdict(mutant) | result
         shop.kept.write_text(json.dumps(results, indent=1))
         print(f"{number:4} {result['outcome']:8} {mutant.name}", flush=True)
-    for package in PACKAGES:
-        outcomes = Counter(
-            results[mutant.name]["outcome"] for mutant in tried if mutant.package == package
-        )
-        print(f"{package}: {outcomes['killed']} of {outcomes.total()} killed")
+    harmless = explained()
+    for package in options.package or PACKAGES:
+        ours = [mutant for mutant in tried if mutant.package == package]
+        alive = [mutant for mutant in ours if results[mutant.name]["outcome"] == "survived"]
+        known = sum(mutant.change in harmless for mutant in alive)
+        killed = len(ours) - len(alive)
+        print(f"{package}: {killed} of {len(ours)} killed, {known} of the others explained")
 
 
 if __name__ == "__main__":

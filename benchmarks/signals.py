@@ -8,7 +8,7 @@ for what the machine makes of a moment. Python itself needs some milliseconds be
 of any program can take a signal; shots that came so early are counted apart.
 
     python benchmarks/signals.py --shots 200 --seed 0
-    python benchmarks/signals.py --shots 20 --commands resample study
+    python benchmarks/signals.py --shots 40 --commands study --latest 30
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ COMMANDS = {
     "resample": ["resample", "../made.arff", "-o", "more.npz"],
     "study": ["study", "run", "quick", "--jobs", "2"],
 }
-LATEST = 3.0  # seconds after the start
 PATIENCE = 120.0  # seconds; a busy machine may need many to end two workers
 WORDS = ("Traceback", "Error", "error:", "Exception ignored", "KeyboardInterrupt", "leaked")
 
@@ -54,12 +53,12 @@ class Shot:
     group: bool
 
     @classmethod
-    def aim(cls, commands: list[str], seed: int, number: int) -> Shot:
-        """Return shot ``number`` of a seed."""
+    def aim(cls, commands: list[str], latest: float, seed: int, number: int) -> Shot:
+        """Return shot ``number`` of a seed, at most ``latest`` seconds after the start."""
         rng = random.Random(f"{seed}/{number}")
         return cls(
             commands[number % len(commands)],
-            moment=rng.uniform(0, LATEST),
+            moment=rng.uniform(0, latest),
             second=rng.uniform(0, 0.5) if rng.random() < 0.5 else None,
             group=rng.random() < 0.5,
         )
@@ -162,13 +161,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shots", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latest", type=float, default=3.0, help="seconds after the start")
     parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=list(COMMANDS))
     asked = parser.parse_args()
     tally = {name: Counter[str]() for name in asked.commands}
     with tempfile.TemporaryDirectory() as parent:
         make_data(Path(parent) / "made.arff")
         for number in range(asked.shots):
-            shot = Shot.aim(asked.commands, asked.seed, number)
+            shot = Shot.aim(asked.commands, asked.latest, asked.seed, number)
             folder = Path(parent) / str(number)
             folder.mkdir()
             end = shoot(shot, folder)
