@@ -204,7 +204,7 @@ def _scale_by_product(mantissa: np.uint64, exponent: int) -> tuple[int, float]:
     if low <= one and -4 <= exponent <= 23 and kept & np.uint64(3) == one and kept << drop == high:
         kept &= ~one  # exactly half way: to even
     kept += kept & one
-    return KNOWN, math.ldexp(np.float64(kept >> one), power - 52)
+    return KNOWN, math.ldexp(np.float64(kept >> one), int(power - 52))
 
 
 @kernel
