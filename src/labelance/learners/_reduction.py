@@ -34,12 +34,12 @@ from labelance.learners.tree import (
     class_problems,
     expand_problem,
     grow_forest,
-    label_problems,
     nominal_columns,
     offsets,
     options_of,
-    pair_problems,
     prepare_data,
+    problem_per_label,
+    problem_per_pair,
 )
 
 Floats = NDArray[np.float64]
@@ -125,13 +125,14 @@ def split_labels(Y: csr_array) -> Split:
     """Return one problem per label; its class 1 votes for the label."""
     q = Y.shape[1]
     start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 has no vote
-    return Split(label_problems(Y), csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q)))
+    votes = csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q))
+    return Split(problem_per_label(Y), votes)
 
 
 def split_against_virtual(Y: csr_array) -> Split:
     """Return one problem per label: label or virtual label? The last output is the virtual one."""
     q = Y.shape[1]
-    return Split(label_problems(Y), _one_vote(np.arange(q), np.full(q, q), q + 1))
+    return Split(problem_per_label(Y), _one_vote(np.arange(q), np.full(q, q), q + 1))
 
 
 def split_pairs(Y: csr_array, first: Ints, second: Ints) -> Split:
@@ -140,7 +141,7 @@ def split_pairs(Y: csr_array, first: Ints, second: Ints) -> Split:
     Class 1 votes for the first label, class 0 for the second; the last output is the virtual
     label, for which pairs do not vote.
     """
-    return Split(pair_problems(Y, first, second), _one_vote(first, second, Y.shape[1] + 1))
+    return Split(problem_per_pair(Y, first, second), _one_vote(first, second, Y.shape[1] + 1))
 
 
 def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:

@@ -5,8 +5,15 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
+from labelance.exceptions import InputError, LabelFormatError
 from labelance.learners import C45Classifier
-from labelance.learners.tree import class_problems, fit_many
+from labelance.learners.tree import (
+    class_problems,
+    fit_many,
+    label_problems,
+    pair_problems,
+    subset_problems,
+)
 
 X, y = load_iris(return_X_y=True)
 
@@ -33,6 +40,30 @@ def test_many_trees_refuse_the_same():
     for wrong in ({"confidence": 0}, {"min_samples_leaf": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             fit_many(X, class_problems(y[:, None], 3), **wrong)
+
+
+OTHER_PROBLEMS = {
+    "rows of a longer X": lambda: label_problems(np.ones((len(X) + 1, 2), dtype=int)),
+    "negative rows": lambda: subset_problems([np.array([-1, 0])], [np.array([0, 1])], 2),
+    "more classes than declared": lambda: class_problems(y[:, None], 2),
+    "negative classes": lambda: class_problems(y[:, None] - 1, 3),
+}
+
+
+@pytest.mark.parametrize("problems", OTHER_PROBLEMS.values(), ids=OTHER_PROBLEMS)
+def test_problems_of_another_x_are_refused(problems):
+    with pytest.raises(InputError, match="rows of X, and their classes"):
+        fit_many(X, problems())
+
+
+def test_problems_are_made_of_zeros_and_ones():
+    with pytest.raises(LabelFormatError, match="label_problems needs"):
+        label_problems([[0, 2], [1, 1]])
+    with pytest.raises(LabelFormatError, match="pair_problems needs"):
+        pair_problems([[0, 2], [1, 1]], [0], [1])
+    for first, second in (([0], [2]), ([-1], [0]), ([0, 1], [1]), ([0.5], [1])):
+        with pytest.raises(InputError, match="number the labels of pairs from 0 to 1"):
+            pair_problems([[0, 1], [1, 1]], first, second)
 
 
 def test_leaves_are_as_heavy_as_asked():

@@ -18,6 +18,8 @@ from labelance.learners.tree._problems import (
     expand_problem,
     label_problems,
     pair_problems,
+    problem_per_label,
+    problem_per_pair,
     subset_problems,
 )
 from labelance.learners.tree._tree import Forest, Ties
@@ -48,4 +50,6 @@ __all__ += [
     "nominal_columns",
     "offsets",
     "options_of",
+    "problem_per_label",
+    "problem_per_pair",
 ]

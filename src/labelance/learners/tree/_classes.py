@@ -41,7 +41,7 @@ from labelance.learners.tree._data import (
 )
 from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
 from labelance.learners.tree._nodes import LEAF, UnprunedTrees
-from labelance.learners.tree._problems import Problems, class_problems
+from labelance.learners.tree._problems import Problems, check_problems, class_problems
 from labelance.learners.tree._tree import Forest, PackedTrees, prune_and_pack
 
 _FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
@@ -385,10 +385,9 @@ def fit_many(
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy.sparse import csr_array
     >>> from labelance.learners.tree import fit_many, label_problems
     >>> X = np.arange(12.0)[:, None]
-    >>> y = csr_array(np.column_stack([X[:, 0] > 5, X[:, 0] < 3]))
+    >>> y = np.column_stack([X[:, 0] > 5, X[:, 0] < 3])
     >>> forest = fit_many(X, label_problems(y))
     >>> forest.positive_proba([[2.0], [9.0]])
     array([[0., 1.],
@@ -398,6 +397,7 @@ def fit_many(
         X = check_array(X, **_NUMBERS)
         nominal = nominal_columns(categorical_features, X.shape[1], None)
         X = prepare_data(X, count_categories(X, nominal, n_categories))
+    check_problems(problems, X.n_rows)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)

@@ -5,13 +5,15 @@ Problems on parts of the rows get their sorted cells in batches, so that a batch
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 from labelance._utils import inner_kernel, kernel
+from labelance._validation import validate_labels
+from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
 
 Ints32 = NDArray[np.int32]
@@ -77,12 +79,23 @@ def expand_problem(problems: Problems, p: int, n_rows: int) -> Problem:
     return Problem(rows, y, C)
 
 
-def label_problems(y: csr_array) -> Problems:
-    """Return one problem per label: absent (0) or present (1), on all rows."""
-    columns = csc_array(y)
+def label_problems(y: Any) -> Problems:
+    """Return one problem per label: absent (0) or present (1), on all rows.
+
+    Parameters
+    ----------
+    y : array, sparse matrix or data frame of shape (n, q)
+        The labels, zeros and ones.
+    """
+    return problem_per_label(validate_labels(y, who="label_problems").Y)
+
+
+def problem_per_label(Y: csr_array) -> Problems:
+    """Return the problems of clean labels."""
+    columns = csc_array(Y)
     columns.sort_indices()
     return Problems(
-        np.full(y.shape[1], 2, dtype=np.int32),
+        np.full(Y.shape[1], 2, dtype=np.int32),
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int32),
         np.ones(columns.nnz, dtype=np.int32),
@@ -117,9 +130,48 @@ def subset_problems(rows: list[NDArray], targets: list[NDArray], n_classes: Arra
     )
 
 
-def pair_problems(y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems:
-    """Return one problem per pair of labels: the rows with exactly one, class 1 the first."""
-    columns = csc_array(y)
+def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
+    """Return one problem per pair of labels: the rows with exactly one, class 1 the first.
+
+    Parameters
+    ----------
+    y : array, sparse matrix or data frame of shape (n, q)
+        The labels, zeros and ones.
+    first, second : array-like of int of shape (n_pairs,)
+        Column numbers of the labels of each pair.
+    """
+    Y = validate_labels(y, who="pair_problems").Y
+    pairs = [np.asarray(part) for part in (first, second)]
+    if len(pairs[0]) != len(pairs[1]) or not all(_are_codes(part, Y.shape[1]) for part in pairs):
+        raise InputError(
+            f"first and second number the labels of pairs from 0 to {Y.shape[1] - 1}",
+            f"they are {first!r} and {second!r}",
+            "Pass two lists of the same length, such as [0, 0, 1] and [1, 2, 2]",
+        )
+    return problem_per_pair(Y, *pairs)
+
+
+def check_problems(problems: Problems, n_rows: int) -> None:
+    """Raise unless the problems are of an X with so many rows; compiled code does not look."""
+    classes = np.repeat(problems.n_classes, np.diff(problems.start))
+    if not (_are_codes(problems.rows, n_rows) and _are_codes(problems.targets, classes)):
+        raise InputError(
+            "The rows of problems are rows of X, and their classes are numbered from 0",
+            f"X has {n_rows} rows, and some rows or classes are less than 0 or too large",
+            "Make the problems from the y of this X, and give n_classes for every problem",
+        )
+
+
+def _are_codes(values: NDArray, below: int | NDArray) -> bool:
+    """Return whether all values are whole numbers from 0 on and below a bound."""
+    return len(values) == 0 or (
+        values.dtype.kind in "iu" and bool(((values >= 0) & (values < below)).all())
+    )
+
+
+def problem_per_pair(Y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems:
+    """Return the problems of pairs of clean labels."""
+    columns = csc_array(Y)
     columns.sort_indices()
     start, rows, targets = _disagreements(
         columns.indptr.astype(np.int64),
