@@ -267,7 +267,7 @@ def _cannot_write(target: Path, problem: OSError) -> FileWriteError:
     return FileWriteError(
         f"{target} is written",
         f"{problem.strerror or problem} ({before})",
-        "Make room on the disk, or name a folder that can be written to",
+        "Free some space on the disk, or name a folder that can be written to",
     )
 
 
@@ -291,7 +291,7 @@ def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fi
     size, free = n_rows * bytes_per_row, available_memory()
     if size > free:
         raise TooManyRowsError(
-            f"{who} makes as many rows as memory has room for, now {_in_units(free)}",
+            f"{who} makes as many rows as fit into memory, now {_in_units(free)}",
             f"{n_rows:,.4g} rows would take at least {_in_units(size)}",
             fix,
         )

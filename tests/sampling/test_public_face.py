@@ -9,12 +9,14 @@ from sklearn.base import clone
 
 import labelance
 from labelance import sampling
+from labelance.exceptions import LabelanceError
 from labelance.sampling import (
     MLROS,
     MLRUS,
     MLSMOTE,
     MLSOL,
     MLTL,
+    MLUL,
     REMEDIAL,
     BaseMultiLabelSampler,
     FunctionSampler,
@@ -145,6 +147,27 @@ def test_the_strategy_counts_labels_that_are_moved_to_copies():
     moved = y_new[len(y) :].sum(axis=0)
     assert moved.any()
     assert sampler.sampling_strategy_.items() >= {(int(j), moved[j]) for j in np.flatnonzero(moved)}
+
+
+REFUSED = [
+    (MLSOL(), np.eye(30, 5)[:, :1]),  # a single minority cell has no other one around it
+    (MLUL(), np.eye(30, 5)[:, :1]),
+    (MLeNN(threshold=0.0), np.eye(30)),  # all labelsets differ
+    (MLTL(threshold=0.0, strategy="clean"), np.eye(30)),
+    (MLROS(sampling_strategy={0: 10**15}), np.eye(30, 2)),
+    (MLSMOTE(sampling_strategy={0: 10**15}), np.eye(15, 2)[np.arange(30) % 15]),
+    (MLRkNNOS(sampling_strategy={0: 10**15}, max_samples=None), np.eye(15, 2)[np.arange(30) % 15]),
+    (MLRUS(variant="mulan", sampling_strategy=[0]), np.eye(30, 2)),
+]
+
+
+@pytest.mark.parametrize(("sampler", "y"), REFUSED, ids=lambda value: type(value).__name__)
+def test_a_sampler_that_refuses_its_data_has_chosen_no_labels(sampler, y):
+    X = np.random.default_rng(0).random((30, 3))
+    sampler = seeded(sampler)
+    with pytest.raises(LabelanceError):
+        sampler.fit_resample(X, y.astype(int))
+    assert not hasattr(sampler, "sampling_strategy_")
 
 
 def test_samplers_are_importable_from_labelance_itself():

@@ -32,7 +32,7 @@ class Pairs(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """New sparse rows while they are made, each in the room that it may need."""
+    """New sparse rows while they are made, each with the capacity that it may need."""
 
     data: np.ndarray
     columns: np.ndarray
@@ -85,8 +85,9 @@ def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) ->
 def _interpolate_sparse(X: sp.csr_array, pairs: Pairs, rng: np.random.Generator) -> sp.csr_array:
     rows = sparse_rows(X)
     offsets, starts = _count_sparse(rows, pairs)
-    room = starts[-1]
-    buffer = Buffer(np.empty(room, dtype=X.dtype), np.empty(room, dtype=X.indices.dtype), starts)
+    capacity = starts[-1]
+    data = np.empty(capacity, dtype=X.dtype)
+    buffer = Buffer(data, np.empty(capacity, dtype=X.indices.dtype), starts)
     ends = _fill_sparse(rows, pairs, rng.random(offsets[-1]), offsets, buffer)
     kept, indptr = squeeze_runs(starts[:-1], ends)
     out = sp.csr_array(

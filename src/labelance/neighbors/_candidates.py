@@ -28,7 +28,7 @@ from labelance.neighbors._brute import Search
 from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit
-_ROOM = 64  # candidates are ranked early once they outgrow this (or 4 k)
+_CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in so many, for so many queries
 _WHOLE = 2.0**22  # whole numbers of squared length up to this never round, in float32
 
@@ -80,12 +80,12 @@ class CandidateEngine(ABC):
 
     def block(self, start: int, stop: int) -> tuple[TopK, int]:
         """Return the nearest rows of some queries, and how many were ranked for them."""
-        room = 0 if self.exact is not None else self._room + self.segment
-        scan = _new_scan(stop - start, self.search.k, room, self.bounds.low.dtype)
+        capacity = 0 if self.exact is not None else self._capacity + self.segment
+        scan = _new_scan(stop - start, self.search.k, capacity, self.bounds.low.dtype)
         counts, ranked = scan.candidates.counts, 0
         for first in range(0, self.search.X.shape[0], self.segment):
             self.scan_segment(first, start, stop, scan)
-            if counts.max() > self._room:
+            if counts.max() > self._capacity:
                 ranked += self._rank_early(scan, start)
         if self.exact is not None:
             squares = scan.best.values + self.exact[start:stop, np.newaxis]
@@ -101,13 +101,13 @@ class CandidateEngine(ABC):
         return self.block(0, probe)[1] * _TOO_MANY > probe * self.search.X.shape[0]
 
     @property
-    def _room(self) -> int:
-        return max(_ROOM, 4 * self.search.k)
+    def _capacity(self) -> int:
+        return max(_CAPACITY, 4 * self.search.k)
 
     def _rank_early(self, scan: Scan, start: int) -> int:
-        """Cut candidates that outgrew their room to the k nearest; return how many were ranked."""
+        """Cut overlong lists of candidates to the k nearest; return how many were ranked."""
         k, (rows, counts) = self.search.k, scan.candidates
-        full = np.flatnonzero(counts > self._room)
+        full = np.flatnonzero(counts > self._capacity)
         ranked = counts[full]
         nearest = self.search.rank(start + full, Candidates(rows[full], ranked))
         rows[full, :k], scan.low[full, :k] = nearest.rows, -np.inf
@@ -117,12 +117,14 @@ class CandidateEngine(ABC):
         return int(ranked.sum())
 
 
-def _new_scan(queries: int, k: int, room: int, dtype: np.dtype) -> Scan:
+def _new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:
     """Return the scan of queries that have seen no row."""
     candidates = Candidates(
-        np.empty((queries, room), dtype=np.int64), np.zeros(queries, dtype=np.int64)
+        np.empty((queries, capacity), dtype=np.int64), np.zeros(queries, dtype=np.int64)
     )
-    return Scan(new_top_k(queries, k, dtype), candidates, np.empty((queries, room), dtype=dtype))
+    return Scan(
+        new_top_k(queries, k, dtype), candidates, np.empty((queries, capacity), dtype=dtype)
+    )
 
 
 @kernel

@@ -53,7 +53,7 @@ class CompiledMetric(NamedTuple):
 class Candidates(NamedTuple):
     """Rows that may be among the nearest of a query; one line serves all queries."""
 
-    rows: np.ndarray  # (n_queries, room) or (1, room)
+    rows: np.ndarray  # (n_queries, capacity) or (1, capacity)
     counts: np.ndarray  # how many there are in each line
 
 

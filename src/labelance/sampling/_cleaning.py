@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -82,8 +82,7 @@ class Deletion:
 
     rows: np.ndarray
     threshold: float
-    candidates: int
-    fitted: Mapping[str, Any] = field(default_factory=dict)
+    fitted: Mapping[str, Any]
 
 
 class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
@@ -236,13 +235,13 @@ class MLeNN(NeighborCleaner):
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
-        self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[candidates] = 2 * far.sum(axis=1) >= around.k
-        return Deletion(marked, self.threshold, len(candidates))
+        strategy = rows_by_label(data, kept, column_counts(data.Y))
+        return Deletion(marked, self.threshold, {"sampling_strategy_": strategy})
 
 
 class MLTL(NeighborCleaner):
@@ -381,7 +380,8 @@ class MLTL(NeighborCleaner):
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         threshold = choose_threshold(data.Y) if self.threshold is None else self.threshold
-        candidates = self._candidates(data)
+        protected = self._protected_labels(data)
+        candidates = self._candidates(data, protected)
         nearest = around.indices
         far = label_distances(data.Y, candidates, nearest[candidates], "jaccard") > threshold
         linked = candidates[far[:, 0]]
@@ -389,20 +389,22 @@ class MLTL(NeighborCleaner):
             linked = linked[nearest[nearest[linked, 0], 0] == linked]
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[linked] = True
-        return Deletion(marked, threshold, len(candidates), {"threshold_": threshold})
+        strategy = rows_by_label(data, protected, column_counts(data.Y))
+        fitted = {"threshold_": threshold, "sampling_strategy_": strategy}
+        return Deletion(marked, threshold, fitted)
 
-    def _candidates(self, data: Data) -> np.ndarray:
-        """Return the rows that may be deleted."""
-        may_go = np.ones(data.n_samples, dtype=bool)
-        if self.strategy == "undersample":
-            may_go = rows_with(data.Y, below_mean_irlbl(data.Y))
+    def _protected_labels(self, data: Data) -> np.ndarray:
+        """Return the labels whose rows are never deleted."""
         if self.protect_minority:
-            kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
-            self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
-            may_go &= ~rows_with(data.Y, kept)
-        else:
-            self.sampling_strategy_ = {}
-            refuse_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
+            return resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
+        refuse_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
+        return np.zeros(data.Y.shape[1], dtype=bool)
+
+    def _candidates(self, data: Data, protected: np.ndarray) -> np.ndarray:
+        """Return the rows that may be deleted."""
+        may_go = ~rows_with(data.Y, protected)
+        if self.strategy == "undersample":
+            may_go &= rows_with(data.Y, below_mean_irlbl(data.Y))
         return np.flatnonzero(may_go)
 
 

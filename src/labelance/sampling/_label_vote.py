@@ -149,11 +149,11 @@ def vote_labels(
     sizes, needed : ndarray of int of shape (g,)
         Rows of the neighborhood, and how many of them must have a label; at least 1.
     """
-    # A label in the result takes ``needed`` of its ones, so there is room for all.
+    # A label in the result takes ``needed`` of its ones, so all fit.
     voters = Voters(neighborhoods, sizes, 0)
-    room = _count_stored(Y.indptr, voters) // needed
-    starts = np.cumsum(room) - room
-    columns = np.empty(room.sum(), dtype=Y.indices.dtype)
+    capacity = _count_stored(Y.indptr, voters) // needed
+    starts = np.cumsum(capacity) - capacity
+    columns = np.empty(capacity.sum(), dtype=Y.indices.dtype)
     votes = np.zeros(Y.shape[1], dtype=np.int64)
     ends = _gather_labels(Y.indptr, Y.indices, voters, needed, votes, starts, columns)
     filled, indptr = squeeze_runs(starts, ends)
@@ -190,10 +190,10 @@ def vote_values(
         return out
     # Zero is the lowest code, so another value wins only where more voters store a value than
     # do not. So no row of the result has more than twice what its voters store on average.
-    room = 2 * _count_stored(X.indptr, voters) // np.maximum(sizes - voters.first, 1)
-    starts = np.cumsum(room) - room
-    columns = np.empty(room.sum(), dtype=X.indices.dtype)
-    values = np.empty(room.sum(), dtype=X.dtype)
+    capacity = 2 * _count_stored(X.indptr, voters) // np.maximum(sizes - voters.first, 1)
+    starts = np.cumsum(capacity) - capacity
+    columns = np.empty(capacity.sum(), dtype=X.indices.dtype)
+    values = np.empty(capacity.sum(), dtype=X.dtype)
     ends = _fill_sparse(sparse_rows(X), nominal, voters, starts, columns, values)
     filled, indptr = squeeze_runs(starts, ends)
     cells = values[filled], columns[filled], indptr

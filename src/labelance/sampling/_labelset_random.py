@@ -102,14 +102,14 @@ def share_out(
     """
     n, n_bags = int(sizes.sum()), len(sizes)
     total = min(total, n)  # bags never take as many before all are at the mean
-    room = (sizes * n_bags - n) * (1 if above_mean else -1)
-    bags = np.argsort(room, kind="stable")
-    bags = bags[np.searchsorted(room[bags], 1) :]
-    room = _exact(room[bags], n < many_rows)
-    reached = np.cumsum(room)
-    before = reached - room
+    distance = (sizes * n_bags - n) * (1 if above_mean else -1)
+    bags = np.argsort(distance, kind="stable")
+    bags = bags[np.searchsorted(distance[bags], 1) :]
+    distance = _exact(distance[bags], n < many_rows)
+    reached = np.cumsum(distance)
+    before = reached - distance
     n_left = np.arange(len(bags), 0, -1)
-    satisfied = room * n_left >= total * n_bags - before
+    satisfied = distance * n_left >= total * n_bags - before
     first = int(np.argmax(satisfied)) if satisfied.any() else len(bags)
     taken = reached // n_bags
     if first < len(bags):

@@ -422,14 +422,15 @@ class MLRkNNOS(NeighborSampler):
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)
         n_new = rows_to_balance(self.sampling_strategy, data)
-        labels = np.flatnonzero((sizes > 1) & (n_new > 0))
-        self.sampling_strategy_ = rows_by_label(data, (sizes > 1) & (n_new > 0), n_new)
+        chosen = (sizes > 1) & (n_new > 0)
+        labels = np.flatnonzero(chosen)
         refuse_unbalanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
         refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
         width = self._feature_metric(data.X, data.categorical).compiled.width
         encoder = NumericEncoder.learn(data.X, data.categorical, width)
+        self.sampling_strategy_ = rows_by_label(data, chosen, n_new)
         return MLRkNNOSPlan(values, labels, n_new[labels], reverse, encoder)
 
     def _draw(self, data: Data, plan: MLRkNNOSPlan, rng: np.random.Generator) -> Draw:

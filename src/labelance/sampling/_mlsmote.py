@@ -78,26 +78,28 @@ def split_places(places: np.ndarray | slice, sizes: np.ndarray) -> list[np.ndarr
 class GrowingArray:
     """An array that grows at its end.
 
-    The room is doubled when it runs out, so a row is moved a bounded number of times.
+    The capacity is doubled when it runs out, so a row is moved a bounded number of times.
     """
 
     def __init__(self, like: np.ndarray) -> None:
-        self._room = np.empty((0, *like.shape[1:]), dtype=like.dtype)
+        self._buffer = np.empty((0, *like.shape[1:]), dtype=like.dtype)
         self._length = 0
 
     @property
     def filled(self) -> np.ndarray:
         """A view of what was appended so far."""
-        return self._room[: self._length]
+        return self._buffer[: self._length]
 
     def append(self, values: np.ndarray) -> None:
         """Put values at the end."""
         length = self._length + len(values)
-        if length > len(self._room):
-            room = np.empty((max(length, 2 * len(self._room)), *values.shape[1:]), self._room.dtype)
-            room[: self._length] = self.filled
-            self._room = room
-        self._room[self._length : length] = values
+        if length > len(self._buffer):
+            larger = np.empty(
+                (max(length, 2 * len(self._buffer)), *values.shape[1:]), self._buffer.dtype
+            )
+            larger[: self._length] = self.filled
+            self._buffer = larger
+        self._buffer[self._length : length] = values
         self._length = length
 
 
@@ -356,19 +358,19 @@ class MLSMOTE(NeighborSampler):
         least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
         chosen = (strategy.lacking > 0) & (strategy.present >= least)
         n_new = strategy.present if strategy.targets is None else strategy.lacking
-        self.sampling_strategy_ = rows_by_label(
-            data, chosen, n_new if self.n_samples is None else None
-        )
         labels = np.flatnonzero(chosen)
         total = sum(n_new[labels].tolist()) if self.n_samples is None else self.n_samples
         refuse_too_many_rows(int(total), data, who="MLSMOTE")
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
-        if self.variant == "mulan":
-            return MLSMOTEPlan(labels, bags, quotas, None)
-        around = [self._search(data.X[bag], data.categorical) for bag in bags]
-        seeds = SeedNeighborhoods.of(labels, bags, around)
-        candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
+        candidates = None
+        if self.variant != "mulan":  # else the bags grow, and are searched when their turn comes
+            around = [self._search(data.X[bag], data.categorical) for bag in bags]
+            seeds = SeedNeighborhoods.of(labels, bags, around)
+            candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
+        self.sampling_strategy_ = rows_by_label(
+            data, chosen, n_new if self.n_samples is None else None
+        )
         return MLSMOTEPlan(labels, bags, quotas, candidates)
 
     def _strategy(self, data: Data) -> Strategy:

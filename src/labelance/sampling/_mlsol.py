@@ -88,12 +88,12 @@ def _merge_cells(
     """Merge the minority cells of both parents, in label order; return each row's run."""
     starts = np.empty(len(seeds), dtype=np.int64)
     ends = np.empty(len(seeds), dtype=np.int64)
-    room = 0
+    capacity = 0
     for t in range(len(seeds)):
-        starts[t] = room
-        room += indptr[seeds[t] + 1] - indptr[seeds[t]]
-        room += indptr[references[t] + 1] - indptr[references[t]]
-    columns = np.empty(room, dtype=indices.dtype)
+        starts[t] = capacity
+        capacity += indptr[seeds[t] + 1] - indptr[seeds[t]]
+        capacity += indptr[references[t] + 1] - indptr[references[t]]
+    columns = np.empty(capacity, dtype=indices.dtype)
     for t in range(len(seeds)):
         s, s_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
@@ -282,7 +282,9 @@ class MLSOL(NeighborSampler):
         around = self._neighborhood(data, metric, neighborhood)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)
         local = find_local_distribution(data.Y, rows, self.variant, self.weighting)
-        weights = self._weights(data, local)
+        strategy = resolve_strategy(self.sampling_strategy, data, every_label)
+        lacking = None if strategy.targets is None else strategy.lacking
+        weights = self._weights(local, strategy.labels, lacking)
         if not weights.any():
             if local.weights.any():
                 raise NothingToSampleError(
@@ -296,23 +298,20 @@ class MLSOL(NeighborSampler):
                 "no label has one",
                 "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
             )
+        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return MLSOLPlan(around, local, weights, metric)
 
     def _budget(self, data: Data) -> int:
         return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
 
-    def _weights(self, data: Data, local: LocalDistribution) -> np.ndarray:
-        """Return w, or w with labels left out or stressed as ``sampling_strategy`` says."""
-        strategy = resolve_strategy(self.sampling_strategy, data, every_label)
-        lacking = None if strategy.targets is None else strategy.lacking
-        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
-        if strategy.labels.all() and lacking is None:
+    def _weights(
+        self, local: LocalDistribution, labels: np.ndarray, lacking: np.ndarray | None
+    ) -> np.ndarray:
+        """Return w, or w of the chosen labels only, each stressed by the rows that it lacks."""
+        if labels.all() and lacking is None:
             return local.weights
         terms = local.shares() if self.weighting == "paper" else local.C
-        stress = strategy.labels.astype(float)
-        if lacking is not None:
-            stress = lacking
-        return np.asarray(terms @ stress)
+        return np.asarray(terms @ (labels.astype(float) if lacking is None else lacking))
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:
         budget = self._budget(data)

@@ -165,7 +165,6 @@ class MLUL(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
-        self.sampling_strategy_ = rows_by_label(data, chosen, None)
         local = None
         if chosen.any():
             rows = np.ascontiguousarray(around.indices, dtype=np.int64)
@@ -178,6 +177,7 @@ class MLUL(NeighborSampler):
                 "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
             )
         u = influences(local, around, self.variant)
+        self.sampling_strategy_ = rows_by_label(data, chosen, None)
         return MLULPlan(worth(local.weights, u))
 
     def _draw(self, data: Data, plan: MLULPlan, rng: np.random.Generator) -> Draw:
@@ -224,7 +224,7 @@ def draw_rows_to_keep(v: np.ndarray, n_kept: int, rng: np.random.Generator) -> n
     probability v_i / sum(v). Since exponential times have no memory, the ones still to come
     are as at the start, less the rows that arrived: the order of arrival is the sequential
     draw, and the first ``n_kept`` are its result (Efraimidis and Spirakis 2006). A row with
-    v = 0 never arrives; when all others are kept, the room left goes to these at random.
+    v = 0 never arrives; when all others are kept, the places left go to these at random.
     """
     patience = rng.standard_exponential(len(v))
     arrival = np.divide(patience, v, out=np.full(len(v), np.inf), where=v > 0)

@@ -168,7 +168,6 @@ class MLROS(BaseMultiLabelSampler):
         )
         counts = strategy.present
         lacking = None if strategy.targets is None else strategy.lacking
-        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         labels = np.flatnonzero(strategy.labels & (counts > 0))
         bags = data.Y[:, labels].tocsc()
         if strategy.targets is None:
@@ -177,6 +176,7 @@ class MLROS(BaseMultiLabelSampler):
             mean_ir, targets = NO_MEAN, strategy.targets[labels]
         plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, mean_ir, targets)
         refuse_too_many_numbers(self._budget(data, plan), who="MLROS")
+        self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return plan
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
@@ -371,8 +371,8 @@ class MLRUS(BaseMultiLabelSampler):
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
             self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
             return np.flatnonzero(~rows_with(data.Y, kept))
-        self.sampling_strategy_ = {}
         refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
+        self.sampling_strategy_ = {}
         counts = column_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
         return _majority_bags(data.Y, labels, counts, mean_ir_of_counts(counts))
