@@ -18,6 +18,7 @@ from labelance.sampling import (
     MLTL,
     MLUL,
     REMEDIAL,
+    UCLSO,
     BaseMultiLabelSampler,
     FunctionSampler,
     MLeNN,
@@ -157,6 +158,7 @@ REFUSED = [
     (MLROS(sampling_strategy={0: 10**15}), np.eye(30, 2)),
     (MLSMOTE(sampling_strategy={0: 10**15}), np.eye(15, 2)[np.arange(30) % 15]),
     (MLRkNNOS(sampling_strategy={0: 10**15}, max_samples=None), np.eye(15, 2)[np.arange(30) % 15]),
+    (UCLSO(sampling_strategy={0: 10**15}, max_samples=None), np.eye(15, 2)[np.arange(30) % 15]),
     (MLRUS(variant="mulan", sampling_strategy=[0]), np.eye(30, 2)),
 ]
 

@@ -316,9 +316,9 @@ class UCLSO(BaseMultiLabelSampler):
         members = ClusterMembers.of(minority, clusters)
         n_new = rows_to_balance(self.sampling_strategy, data)
         balanced = (n_new > 0) & (np.diff(members.bounds) > 0)
-        self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         refuse_unbalanceable(n_new[balanced], self.max_samples, who="UCLSO")
         refuse_too_many_rows(sum(n_new[balanced].tolist()), data, who="UCLSO")
+        self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         return UCLSOPlan(clusters, members, np.flatnonzero(balanced), n_new[balanced], metric)
 
     def _draw(self, data: Data, plan: UCLSOPlan, rng: np.random.Generator) -> Draw:
