@@ -548,6 +548,11 @@ def function_cases():
     yield "sampling.sample_weights", partial(on_rows_and_labels, sample_weights)
     weights = import_module("labelance.sampling").label_weights
     yield "sampling.label_weights", partial(on_labels, weights)
+    effective = partial(weights, kind="effective", beta=0.9)
+    yield "sampling.label_weights by effective number", partial(on_labels, effective)
+    for name in ("distribution_balanced_weights", "focal_parameters", "logit_adjustment"):
+        number = getattr(import_module("labelance.sampling"), name)
+        yield f"sampling.{name}", partial(on_labels, number)
     index_sampler = import_module("labelance.sampling").WeightedIndexSampler
     yield (
         "sampling.WeightedIndexSampler",
@@ -603,6 +608,7 @@ NOT_RESULTS = {
         "BaseMultiLabelSampler",
         "Draw",
         "Explanation",
+        "FocalParameters",
         "Resampled",
         "ResamplingPlan",
         "SamplerTraits",
@@ -620,7 +626,10 @@ NOT_RESULTS = {
     ],
     *["fetch_dataset", "get_data_home", "list_datasets", "verify_dataset"],
 }
-FUNCTIONS = {"label_weights", "sample_weights", "WeightedIndexSampler"}
+FUNCTIONS = {
+    *["label_weights", "sample_weights", "WeightedIndexSampler"],
+    *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],
+}
 
 
 def public_names(package):

@@ -12,6 +12,12 @@ from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._explain import Explanation
 from labelance.sampling._labelset_random import LPROS, LPRUS, labelset_bags, share_out
+from labelance.sampling._loss_weights import (
+    FocalParameters,
+    distribution_balanced_weights,
+    focal_parameters,
+    logit_adjustment,
+)
 from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._mlsol import MLSOL, assign_labels, positions
@@ -43,6 +49,7 @@ __all__ = [
     "BaseMultiLabelSampler",
     "Draw",
     "Explanation",
+    "FocalParameters",
     "FunctionSampler",
     "MLRkNNOS",
     "MLeNN",
@@ -56,6 +63,9 @@ __all__ = [
     "SamplerTraits",
     "WeightedIndexSampler",
     "all_samplers",
+    "distribution_balanced_weights",
+    "focal_parameters",
     "label_weights",
+    "logit_adjustment",
     "sample_weights",
 ]

@@ -16,22 +16,26 @@ from labelance.exceptions import InputError
 from labelance.neighbors import Scale
 from labelance.sampling._mlsol import MLSOL, choose_seeds
 
-WeightKind = Literal["balanced", "positive"]
+WeightKind = Literal["balanced", "positive", "effective"]
 Floats = NDArray[np.float64]
 
 
-def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
+def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999) -> Floats:
     """Return a weight for the absence and one for the presence of every label.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
-    kind : {"balanced", "positive"}, default="balanced"
+    kind : {"balanced", "positive", "effective"}, default="balanced"
         "balanced" gives both classes of a label the same total weight, and all its cells the
         mean weight 1: n / (2 * count), as scikit-learn's ``class_weight="balanced"``.
         "positive" leaves absence at 1 and gives presence the whole balance: the number of
         zeros over the number of ones, as torch's ``pos_weight``.
+        "effective" divides by the effective number of rows, (1 - beta^count) / (1 - beta), which
+        grows the less the more rows there are; all cells of a label have the mean weight 1.
+    beta : float, default=0.999
+        For "effective": 0 gives all the weight 1, and towards 1 it becomes "balanced".
 
     Returns
     -------
@@ -42,10 +46,16 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
     See Also
     --------
     sample_weights : One weight per row.
+    distribution_balanced_weights : One weight per cell.
 
     Notes
     -----
     Cost: O(ones of y).
+
+    References
+    ----------
+    Y. Cui, M. Jia, T.-Y. Lin, Y. Song, S. Belongie (2019): Class-Balanced Loss Based on Effective
+    Number of Samples. CVPR. There the weights of all classes add up to their number.
 
     Examples
     --------
@@ -59,8 +69,10 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
     """
     if kind not in get_args(WeightKind):
         raise InputError(
-            "kind is 'balanced' or 'positive'", f"{kind!r} came", "Choose one of these"
+            "kind is 'balanced', 'positive' or 'effective'", f"{kind!r} came", "Choose one of these"
         )
+    if not 0 <= beta < 1:
+        raise InputError("beta is at least 0 and below 1", f"{beta!r} came", "Choose such a number")
     clean = validate_labels(y, who="label_weights").Y
     n, ones = clean.shape[0], column_counts(clean)
     counts = np.column_stack([n - ones, ones])
@@ -68,6 +80,9 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced") -> Floats:
     varies = (counts > 0).all(axis=1)
     if kind == "balanced":
         weights[varies] = n / (2 * counts[varies])
+    elif kind == "effective":
+        per_row = (1 - beta) / (1 - beta ** counts[varies])
+        weights[varies] = per_row * n / (per_row * counts[varies]).sum(axis=1, keepdims=True)
     else:
         weights[varies, 1] = counts[varies, 0] / counts[varies, 1]
     return weights
