@@ -15,24 +15,30 @@ from labelance._arrays._containers import (
     squeeze_runs,
 )
 from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._labels import ABSENT, PRESENT, LabelSets, find_label_sets, open_labels
 from labelance._arrays._open import Container, open_container, stack_rows, take_rows
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import columns_where, to_device, to_host
 
 __all__ = [
+    "ABSENT",
     "HOST_DEVICES",
+    "PRESENT",
     "Container",
+    "LabelSets",
     "SparseRows",
     "check_compressed",
     "check_structure",
     "column_counts",
     "columns_where",
+    "find_label_sets",
     "has_categories",
     "interpolate_rows",
     "is_tensor",
     "narrow_indices",
     "on_device",
     "open_container",
+    "open_labels",
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",

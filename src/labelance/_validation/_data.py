@@ -7,6 +7,7 @@ on a GPU, with category codes 0, 1, … in nominal columns; Y is a CSR array of 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,9 +19,11 @@ from sklearn.utils.multiclass import type_of_target
 from labelance._arrays import (
     Container,
     columns_where,
+    find_label_sets,
     is_tensor,
     on_device,
     open_container,
+    open_labels,
     stack_rows,
 )
 from labelance._validation._categorical import (
@@ -299,28 +302,25 @@ def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], wh
         )
 
 
-def validate_labels(y: Any, *, who: str) -> Labels:
-    """Check and clean y: an (n, q) indicator of zeros and ones.
+def validate_labels(y: Any, *, who: str, vocabulary: Iterable[Any] = ()) -> Labels:
+    """Check and clean y: an (n, q) indicator of zeros and ones, or a label set for every row.
 
     Parameters
     ----------
-    y : array, sparse matrix or data frame of shape (n, q)
-        True/False or 1/0 per row and label.
+    y : array, sparse matrix or data frame of shape (n, q), or n label sets
+        True/False, 1/0 or two words such as yes/no per row and label; or a list or Series with
+        the names of the labels of every row.
     who : str
         Who asks; begins the error messages.
+    vocabulary : iterable, optional
+        Labels that label sets may have besides those that they do have.
     """
-    _refuse_label_sets(y, who)
+    _refuse_flat_labels(y, who)
     try:
-        container = open_container(y, "y")
+        container = open_labels(y, vocabulary)
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
     _refuse_empty(container.shape, who, "y")
-    if container.nominal.any():
-        raise LabelFormatError(
-            "Every column of y holds zeros and ones",
-            f"{int(container.nominal.sum())} of its columns are categorical",
-            "Turn them into numbers first, for example (y == 'yes').astype(int)",
-        )
     cells = container.cells()
     stored = cells.data if sp.issparse(cells) else cells
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
@@ -374,23 +374,23 @@ def _refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
         )
 
 
-def _refuse_label_sets(Y: Any, who: str) -> None:
-    """Raise for a list of label sets, a one-dimensional y, or no y at all, with the cure."""
-    asked = f"{who} needs y as an (n, q) table of zeros and ones"
+def _refuse_flat_labels(Y: Any, who: str) -> None:
+    """Raise for a list of words, a one-dimensional y, or no y at all, with the cure."""
+    asked = f"{who} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
     if Y is None:
         raise LabelFormatError(
             f"{who} requires y to be passed", "the target y is None", "Pass the labels as well"
         )
+    if find_label_sets(Y) is not None:
+        return
     first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
-    rows_are_sets = isinstance(first, (set, frozenset, str))
     ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
-    words = isinstance(first, (list, tuple)) and any(isinstance(x, str) for row in Y for x in row)
-    if rows_are_sets or ragged or words:
+    if isinstance(first, str) or ragged:
         raise LabelFormatError(
             asked,
-            "y is a list of label sets" if not isinstance(first, str) else "y is a list of words",
-            "Make it a table: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y), where "
-            'every row of y is a list of labels (split words such as "a,b" first)',
+            "y is a list of words" if isinstance(first, str) else "y has lists of different length",
+            'Split words such as "a,b" into lists of labels; make a table of label numbers with '
+            "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)",
         )
     if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
         raise LabelFormatError(

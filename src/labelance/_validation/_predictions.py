@@ -1,12 +1,13 @@
 """Check what metrics compare: true labels with predictions, or with scores."""
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._arrays import Container, on_device, open_container, to_host
+from labelance._arrays import Container, find_label_sets, on_device, open_container, to_host
 from labelance._validation._data import Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -28,12 +29,22 @@ class Scored(NamedTuple):
 
 def validate_predictions(y_true: Any, y_pred: Any, *, who: str) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
-    true, predicted = (
-        validate_labels(y_true, who=who),
-        validate_labels(y_pred, who=f"{who} (for y_pred)"),
-    )
+    true, predicted = _open_both(y_true, y_pred, who=who)
     _refuse_mismatch(true, predicted.container, came="y_pred", who=who)
     return Predicted(true.Y, predicted.Y, true.names)
+
+
+def _open_both(y_true: Any, y_pred: Any, *, who: str) -> tuple[Labels, Labels]:
+    """Return true and predicted labels; label sets have the labels of both."""
+    rows = [find_label_sets(y) for y in (y_true, y_pred)]
+    common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
+    if None in rows and (rows[0] or rows[1]):
+        # One of the two is a table, so its columns are all the labels there are.
+        common = set()
+    return (
+        validate_labels(y_true, who=who, vocabulary=common),
+        validate_labels(y_pred, who=f"{who} (for y_pred)", vocabulary=common),
+    )
 
 
 def validate_scores(y_true: Any, scores: Any, *, who: str) -> Scored:

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import column_counts
+from labelance._arrays import LabelSets, column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import (
     CategoricalFeatures,
@@ -220,8 +220,8 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        y : array, sparse matrix or data frame of shape (n_samples, n_labels)
-            The labels, 0 or 1.
+        y : array, sparse matrix or data frame of shape (n_samples, n_labels), or label sets
+            The labels, 0 or 1; or a list or Series with the names of the labels of every row.
 
         Returns
         -------
@@ -239,8 +239,8 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        y : array, sparse matrix or data frame of shape (n_samples, n_labels)
-            The labels, 0 or 1.
+        y : array, sparse matrix or data frame of shape (n_samples, n_labels), or label sets
+            The labels, 0 or 1; or a list or Series with the names of the labels of every row.
         neighborhood : Neighborhood, optional
             Neighbors of the rows of X found before, to save the search. Only samplers that
             search among all rows take one.
@@ -292,8 +292,11 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         explanation : Explanation
             Prints as a table; ``through(label)`` names the seeds.
         """
+        before = validate_labels(y, who="explain")
+        if isinstance(before.container, LabelSets):
+            y = before.Y  # label sets name no label that the last of its rows has lost
         resampled = self._make_plan(X, y, None).draw(self._generator())
-        before, after = (validate_labels(each, who="explain") for each in (y, resampled.y))
+        after = validate_labels(resampled.y, who="explain")
         options = {"missing": "distance", "label_names": before.names, **self._distance_options()}
         enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
         return Explanation(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays import ABSENT, PRESENT
 from labelance._utils import did_you_mean
 from labelance.datasets._dataset import Categories, MultiLabelDataset, is_sparse
 from labelance.datasets.formats._compression import strip_suffix
@@ -207,9 +208,6 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
 
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
-
-PRESENT = frozenset({"1", "1.0", "+1", "true", "t", "yes", "y", "on", "present"})
-ABSENT = frozenset({"0", "0.0", "-1", "false", "f", "no", "n", "off", "absent"})
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (

@@ -1,0 +1,293 @@
+"""Labels that are no numbers: lists of label names, and columns of words such as yes and no."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from itertools import chain
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays._containers import DenseContainer, FrameContainer, is_frame
+from labelance._arrays._open import Container, open_container
+from labelance.exceptions import LabelFormatError
+
+# Words that say whether a row has a label, in small letters.
+PRESENT = frozenset({"1", "1.0", "+1", "true", "t", "yes", "y", "on", "present"})
+ABSENT = frozenset({"0", "0.0", "-1", "false", "f", "no", "n", "off", "absent"})
+
+# A word for the other side, where a column holds one side only.
+_OPPOSITES = {
+    "1": "0", "1.0": "0.0", "+1": "-1", "true": "false", "t": "f", "yes": "no", "y": "n",
+    "on": "off", "present": "absent",
+}  # fmt: skip
+_OPPOSITES |= {absent: present for present, absent in _OPPOSITES.items()}
+
+_SETS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
+    """Wrap labels in the container of their kind.
+
+    Parameters
+    ----------
+    y : any
+        A table of numbers or of words, or a label set for every row.
+    vocabulary : iterable
+        Labels that label sets may have besides those that they do have.
+    """
+    sets = find_label_sets(y)
+    if sets is not None:
+        return LabelSets(y, sets, vocabulary)
+    if isinstance(y, (np.ndarray, list, tuple)):
+        if isinstance(_first_cell(y), str):
+            return WordArray(np.asarray(y), as_list=not isinstance(y, np.ndarray))
+    elif not sp.issparse(y) and is_frame(y):
+        frame = nw.from_native(y, eager_only=True)
+        words = [name for name, dtype in frame.schema.items() if _holds_words(dtype)]
+        if words:
+            return WordFrame(y, frame, words)
+    return open_container(y, "y")
+
+
+def _first_cell(table: Any) -> Any:
+    """Return the first cell of a table with two dimensions, None if there is none."""
+    if np.ndim(table[0] if len(table) else 0) != 1:
+        return None
+    return next(iter(table[0]), None)
+
+
+def find_label_sets(y: Any) -> list[Any] | None:
+    """Return the label sets of the rows, if that is what y is.
+
+    Lists of one length with numbers, or with words for 0 and 1, are the rows of a table.
+    """
+    if isinstance(y, (list, tuple)):
+        rows = list(y)
+    elif getattr(y, "ndim", None) == 1 and not sp.issparse(y):
+        rows = y.tolist() if getattr(y.dtype, "kind", "") == "O" else []
+    elif type(y).__name__ == "Series" and hasattr(y, "to_list"):
+        rows = y.to_list()  # polars
+    else:
+        return None
+    first = next((row for row in rows if not isinstance(row, _SETS) or len(row)), None)
+    if not isinstance(first, _SETS) or not all(isinstance(row, _SETS) for row in rows):
+        return None
+    if isinstance(first, (set, frozenset)):
+        return rows
+    if np.ndim(first) != 1:
+        return None
+    if isinstance(first[0], str):
+        return None if _is_table(rows, PRESENT | ABSENT) else rows
+    in_column = not isinstance(y, (list, tuple))
+    return rows if in_column and not _is_table(rows, {"0", "1", "0.0", "1.0"}) else None
+
+
+def _is_table(rows: list[Any], values: Set[str]) -> bool:
+    """Tell whether rows have one length, and no cells but those of a table of labels."""
+    if len(set(map(len, rows))) > 1:
+        return False
+    return {str(cell).strip().lower() for cell in set(chain.from_iterable(rows))} <= values
+
+
+class LabelSets:
+    """A list, Series or array with the set of labels of every row; the same kind comes back."""
+
+    def __init__(self, native: Any, rows: list[Any], vocabulary: Iterable[Any]) -> None:
+        self.native, self.rows = native, rows
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        self.names: tuple[Any, ...] = _sorted({*chain.from_iterable(rows), *vocabulary})
+        place = {name: j for j, name in enumerate(self.names)}
+        columns = map(place.__getitem__, chain.from_iterable(rows))
+        self.Y = sp.csr_array(
+            (
+                np.ones(lengths.sum(), dtype=np.int8),
+                np.fromiter(columns, np.int32, lengths.sum()),
+                np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
+            ),
+            shape=(len(rows), len(self.names)),
+        )
+        self.Y.sum_duplicates()
+        self.Y.data[:] = 1  # a label that a row names twice
+        self.nominal = np.zeros(len(self.names), dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.Y.shape
+
+    def values(self) -> sp.csr_array:
+        """Return the indicator as floats."""
+        return self.Y.astype(np.float64)
+
+    def cells(self) -> sp.csr_array:
+        """Return the indicator."""
+        return self.Y
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: labels are present or absent."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
+        kept = self.Y if rows is None else self.Y[rows]
+        Y = kept if new is None else sp.vstack([kept, sp.csr_array(new)], format="csr")
+        return self.rebuild_labels(Y, rows, Y.shape[0] - kept.shape[0])
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return label sets; a row whose labels are as they were comes back as it was."""
+        sources = np.arange(len(self.rows)) if rows is None else np.asarray(rows)
+        changed = np.diff(abs(Y[: len(sources)] - self.Y[sources]).tocsr().indptr) > 0
+        kept = [
+            self._make_set(Y, place) if differs else self.rows[source]
+            for place, (source, differs) in enumerate(zip(sources.tolist(), changed.tolist()))
+        ]
+        new = [self._make_set(Y, place) for place in range(len(sources), Y.shape[0])]
+        return self._close(kept + new, sources, renumber=bool(added))
+
+    def _make_set(self, Y: sp.csr_array, row: int) -> Any:
+        names = [self.names[j] for j in np.sort(Y.indices[Y.indptr[row] : Y.indptr[row + 1]])]
+        kind = type(self.rows[0])
+        return np.array(names, dtype=self.rows[0].dtype) if kind is np.ndarray else kind(names)
+
+    def _close(self, sets: list[Any], sources: np.ndarray, *, renumber: bool) -> Any:
+        if isinstance(self.native, (list, tuple)):
+            return type(self.native)(sets)
+        out = np.empty(len(sets), dtype=object)
+        out[:] = sets
+        if isinstance(self.native, np.ndarray):
+            return out
+        if not hasattr(self.native, "iloc"):
+            return type(self.native)(self.native.name, sets, dtype=self.native.dtype)
+        repeated = len(np.unique(sources)) < len(sources)
+        index = None if renumber or repeated else self.native.index[sources]
+        return type(self.native)(out, index=index, name=self.native.name)
+
+
+def _sorted(names: set[Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(names))
+    except TypeError:  # numbers among words
+        return tuple(sorted(names, key=lambda name: (type(name).__name__, name)))
+
+
+class WordArray(DenseContainer):
+    """An array of words for absent and present; words come back."""
+
+    def __init__(self, words: np.ndarray, *, as_list: bool) -> None:
+        numbers = np.zeros(words.shape, dtype=np.int8)
+        self.pairs = []
+        for j, column in enumerate(words.T):
+            pair = _find_pair(j, np.unique(column.astype(str)).tolist())
+            numbers[:, j] = column == pair[1]
+            self.pairs.append(pair)
+        super().__init__(numbers, as_list=as_list)
+        self.dtype = words.dtype
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return the words for 0 and 1, label by label."""
+        cells = Y.toarray().astype(bool)  # dense because Y came dense
+        absent, present = np.array(self.pairs, dtype=object).T
+        return self._close(np.where(cells, present, absent).astype(self.dtype))
+
+
+class WordFrame(FrameContainer):
+    """A data frame some of whose columns hold words for absent and present; words come back."""
+
+    def __init__(self, native: Any, frame: Any, words: Sequence[Any]) -> None:
+        self.columns = {name: frame.get_column(name) for name in words}
+        self.pairs = {name: _find_pair(name, _distinct(c)) for name, c in self.columns.items()}
+        numbers = {
+            name: (column.cast(nw.String) == self.pairs[name][1]).to_numpy().astype(np.int8)
+            for name, column in self.columns.items()
+        }
+        super().__init__(_replace_columns(native, numbers), "y")
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return the words for 0 and 1, label by label."""
+        out = super().rebuild_labels(Y, rows, added)
+        cells = Y.toarray()  # dense because Y came as a frame
+        words = {
+            name: np.where(cells[:, self.names.index(name)], present, absent).astype(object)
+            for name, (absent, present) in self.pairs.items()
+        }
+        return _replace_columns(out, words, self.columns)
+
+
+def _replace_columns(
+    native: Any, columns: dict[Any, np.ndarray], like: dict[Any, Any] | None = None
+) -> Any:
+    """Return a frame with other values in some columns, in the dtypes of the series ``like``."""
+    if hasattr(native, "iloc"):  # pandas, where a name may be a number
+        out = native.copy(deep=False)
+        for name, values in columns.items():
+            series = type(native[name])(values, index=native.index)
+            out[name] = series if like is None else _like(series, like[name].to_native())
+        return out
+    frame = nw.from_native(native, eager_only=True)
+    new = (
+        nw.new_series(name, values, backend=nw.get_native_namespace(frame))
+        for name, values in columns.items()
+    )
+    return frame.with_columns(
+        *(series if like is None else series.cast(like[series.name].dtype) for series in new)
+    ).to_native()
+
+
+def _like(words: Any, column: Any) -> Any:
+    """Return a pandas series of words as the values of a column that they stand for."""
+    dtype = column.dtype
+    categories = getattr(dtype, "categories", None)
+    if categories is None and str(dtype) != "object":
+        return words.astype(dtype)
+    known = column.unique() if categories is None else categories
+    by_word = {str(value): value for value in known}
+    values = words.map(lambda word: by_word.get(word, word))
+    if categories is None:
+        return values.astype(object)
+    # A word that has no category yet makes one.
+    return values.astype(dtype if values.isin(categories).all() else "category")
+
+
+def _distinct(column: Any) -> list[str]:
+    if column.is_null().any():
+        raise LabelFormatError(
+            "Every row of y says of every label whether it has it",
+            f"{column.name!r} has missing values",
+            "Say what a missing label means: drop these rows, or count it as absent",
+        )
+    found: list[str] = column.cast(nw.String).unique().to_list()
+    return found
+
+
+def _holds_words(dtype: Any) -> bool:
+    return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object)
+
+
+def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
+    """Return the words of a column for absent and present; raise where they do not say which."""
+    absent = [word for word in words if word.strip().lower() in ABSENT]
+    present = [word for word in words if word.strip().lower() in PRESENT]
+    if len(absent) + len(present) < len(words) or len(absent) > 1 or len(present) > 1:
+        shown = ", ".join(sorted(map(str, words))[:5]) + ", …" * (len(words) > 5)
+        column = f"y[{name!r}]" if isinstance(name, str) else f"y[:, {name}]"
+        raise LabelFormatError(
+            "A label is 0 or 1, or a pair of words such as no and yes",
+            f"{column} holds {shown}",
+            "Say which value means that a row has the label: "
+            f"({column} == {words[0]!r}).astype(int)",
+        )
+    if absent and present:
+        return absent[0], present[0]
+    known = (absent or present)[0]
+    other = _opposite(known)
+    return (known, other) if absent else (other, known)
+
+
+def _opposite(word: str) -> str:
+    """Return the word for the other side, in the same kind of letters."""
+    other = _OPPOSITES[word.strip().lower()]
+    if word.isupper():
+        return other.upper()
+    return other.capitalize() if word[:1].isupper() else other

@@ -1,0 +1,143 @@
+"""Labels as people have them: lists of names, and columns of words for yes and no."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from labelance.imbalance import mean_ir, profile
+from labelance.learners import BinaryRelevance
+from labelance.metrics import macro_auc_roc, macro_f1
+from labelance.model_selection import IterativeStratifiedKFold, multilabel_train_test_split
+from labelance.sampling import LPRUS, MLROS, MLSOL, REMEDIAL, label_weights
+
+NAMES = np.array(["blues", "jazz", "rock"])
+rng = np.random.default_rng(0)
+X = rng.random((60, 2))
+Y = (rng.random((60, 3)) < [0.6, 0.3, 0.15]).astype(int)
+ROWS = [NAMES[row == 1].tolist() for row in Y]
+
+SETS = {
+    "lists": ROWS,
+    "sets": [set(row) for row in ROWS],
+    "tuples": tuple(map(tuple, ROWS)),
+    "series": pd.Series(ROWS, index=np.arange(100, 160), name="genre"),
+    "series of sets": pd.Series([frozenset(row) for row in ROWS]),
+    "array": pd.Series(ROWS).to_numpy(),
+    "polars": pl.Series("genre", ROWS),
+}
+every_kind = pytest.mark.parametrize("y", SETS.values(), ids=SETS)
+
+
+def as_lists(y):
+    return [sorted(row) for row in y]
+
+
+@every_kind
+@pytest.mark.parametrize(
+    "sampler", [MLSOL(random_state=0), MLROS(random_state=0), LPRUS(random_state=0), REMEDIAL()],
+    ids=lambda sampler: type(sampler).__name__,
+)  # fmt: skip
+def test_samplers_give_back_what_came_with_the_rows_of_a_table(sampler, y):
+    X_table, Y_table = sampler.fit_resample(X, Y)
+    X_sets, y_sets = sampler.fit_resample(X, y)
+    assert_array_equal(X_sets, X_table)
+    assert type(y_sets) is type(y)
+    assert as_lists(y_sets) == [NAMES[row == 1].tolist() for row in Y_table]
+    assert type(y_sets[0] if not hasattr(y_sets, "iloc") else y_sets.iloc[0]) is type(
+        y[0] if not hasattr(y, "iloc") else y.iloc[0]
+    )
+
+
+def test_rows_that_are_kept_stay_as_they_were():
+    backwards = [row[::-1] for row in ROWS]
+    _, more = MLROS(random_state=0).fit_resample(X, backwards)
+    assert more[:60] == backwards
+    series = SETS["series"]
+    X_less, less = LPRUS(random_state=0).fit_resample(pd.DataFrame(X, index=series.index), series)
+    assert less.equals(series[less.index])
+    assert list(less.index) == list(X_less.index)
+
+
+@every_kind
+def test_measures_splits_and_weights_are_those_of_a_table(y):
+    assert mean_ir(y) == mean_ir(Y)
+    assert profile(X, y).label_names == tuple(NAMES)
+    assert_array_equal(label_weights(y), label_weights(Y))
+    parts = IterativeStratifiedKFold(2, random_state=0).split(X, y)
+    for (a, b), (c, d) in zip(parts, IterativeStratifiedKFold(2, random_state=0).split(X, Y)):
+        assert_array_equal(a, c)
+        assert_array_equal(b, d)
+    _, _, y_train, _ = multilabel_train_test_split(X, y, y, random_state=0)[:4]
+    assert type(y_train) is type(y) or isinstance(y, tuple)
+
+
+@every_kind
+def test_metrics_compare_label_sets(y):
+    guess = [row[:1] for row in ROWS]
+    table = np.array([[name in row for name in NAMES] for row in guess]).astype(int)
+    assert macro_f1(y, guess) == macro_f1(Y, table)
+    assert macro_f1(y, table) == macro_f1(Y, table)
+    assert macro_auc_roc(y, X @ rng.random((2, 3)) * 0 + Y) == 1
+
+
+def test_metrics_take_labels_that_only_one_side_has():
+    assert macro_f1([["a"], ["b"]], [["a"], ["c"]]) == pytest.approx(1 / 3)
+
+
+def test_learners_say_which_column_is_which_label():
+    assert BinaryRelevance().fit(X, ROWS).label_names_ == tuple(NAMES)
+
+
+def test_explain_keeps_labels_that_their_last_row_lost():
+    said = REMEDIAL().explain(X, ROWS)
+    assert said.before.label_names == said.after.label_names == tuple(NAMES)
+
+
+def words_of(pair):
+    return np.array(pair, dtype=object)[Y]
+
+
+WORDS = {
+    "strings": pd.DataFrame(words_of(["0", "1"]), columns=NAMES),
+    "yes and no": pd.DataFrame(words_of(["No", "Yes"]), columns=NAMES, dtype="string"),
+    "categories": pd.DataFrame(words_of(["no", "yes"]), columns=NAMES).astype("category"),
+    "categories of numbers": pd.DataFrame(Y, columns=NAMES).astype("category"),
+    "numbers for names": pd.DataFrame(words_of(["f", "t"])),
+    "objects": pd.DataFrame(Y, columns=NAMES).astype(object),
+    "one column": pd.DataFrame(Y, columns=NAMES).assign(rock=words_of(["off", "on"])[:, 2]),
+    "polars": pl.DataFrame(words_of(["no", "yes"]).tolist(), schema=NAMES.tolist(), orient="row"),
+    "polars categories": pl.DataFrame(
+        words_of(["no", "yes"]).tolist(), schema=dict.fromkeys(NAMES, pl.Categorical), orient="row"
+    ),
+    "array": words_of(["0", "1"]).astype(str),
+    "lists": words_of(["0", "1"]).tolist(),
+}
+
+
+@pytest.mark.parametrize("y", WORDS.values(), ids=WORDS)
+def test_words_for_yes_and_no_are_labels_and_come_back(y):
+    X_table, Y_table = MLSOL(random_state=0).fit_resample(X, Y)
+    X_words, y_words = MLSOL(random_state=0).fit_resample(X, y)
+    assert_array_equal(X_words, X_table)
+    assert type(y_words) is type(y)
+    if hasattr(y, "dtypes"):
+        assert list(y_words.dtypes) == list(y.dtypes)
+    assert_array_equal(np.asarray(y_words)[:60], np.asarray(y))
+    assert mean_ir(y_words) == mean_ir(Y_table)
+
+
+def test_a_label_without_one_of_its_words_gets_the_opposite():
+    y = pd.DataFrame({"a": ["Yes"] * 60, "b": np.where(Y[:, 2], "yes", "no")})
+    with pytest.warns(UserWarning, match="in every row"):
+        _, out = REMEDIAL(threshold=0.0).fit_resample(X, y)
+    assert set(out["a"]) <= {"Yes", "No"}
+
+
+def test_following_the_advice_for_other_words_ends_well():
+    y = pd.DataFrame({"pet": np.where(Y[:, 0], "cat", "dog"), "rock": Y[:, 2]})
+    with pytest.raises(ValueError, match=r"\(y\['pet'\] == "):
+        MLSOL(random_state=0).fit_resample(X, y)
+    y["pet"] = (y["pet"] == "cat").astype(int)
+    MLSOL(random_state=0).fit_resample(X, y)
