@@ -9,47 +9,37 @@ The features are a sparse matrix, and stay one.
 """
 
 # %%
-# Documents about some of 12 topics, or about none. The first topic is in every third document,
-# the last in one of fifty. A word is from the common language or from a topic of its document.
+# Real text: glosses of 2243 verbs of thinking and saying, as counts of words, and the sentence
+# frames in which each verb can stand. Half of the verbs take *somebody verbs something*; eight
+# frames have at most 12 verbs each.
 
 import numpy as np
 
-rng = np.random.default_rng(0)
-n_documents, n_topics = 1500, 12
+from labelance.datasets import load_dataset
 
-frequency = np.geomspace(1 / 3, 1 / 50, n_topics)
-y = (rng.random((n_documents, n_topics)) < frequency).astype(int)
-
-language = np.array([f"word{i}" for i in range(2000)])
-vocabulary = [rng.choice(language, size=80, replace=False) for _ in range(n_topics)]
-
-
-def write(topics, n_words=50):
-    """Five words of the common language for each word of a topic."""
-    sources = [language] * 5 + [vocabulary[topic] for topic in topics]
-    return " ".join(rng.choice(sources[rng.integers(len(sources))]) for _ in range(n_words))
-
-
-documents = [write(np.flatnonzero(row)) for row in y]
-print("documents of each topic:", y.sum(axis=0).tolist())
+X, y = load_dataset("verbframes", return_X_y=True)
+print(f"{X.shape[0]} rows, {X.shape[1]} words, {X.nnz / X.shape[0]:.1f} words a row")
+print("rows of each label:", sorted(y.sum(axis=0).tolist(), reverse=True))
 
 # %%
-# Two pipelines that differ by one step.
+# Three pipelines: as it is, with MLSOL, and with a threshold of its own for every label instead.
 
 from imblearn.pipeline import make_pipeline
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from labelance import MLSOL
+from labelance.ensemble import LabelThresholds
 
-words = TfidfVectorizer(sublinear_tf=True)
+words = TfidfTransformer(sublinear_tf=True)
 sampler = MLSOL(sampling_ratio=0.5, random_state=0)
 classifier = OneVsRestClassifier(LogisticRegression(C=10, solver="liblinear"))
 
 pipelines = {
     "no sampling": make_pipeline(words, classifier),
     "MLSOL": make_pipeline(words, sampler, classifier),
+    "thresholds": make_pipeline(words, LabelThresholds(classifier, random_state=0)),
 }
 
 # %%
@@ -66,38 +56,41 @@ scoring = get_joint_scorer("macro_f1", "macro_auc_pr")
 
 print(f"{'':<12} {'macro F':>8} {'macro AUCPR':>12}")
 for name, pipeline in pipelines.items():
-    scores = cross_validate(pipeline, documents, y, cv=folds, scoring=scoring)
+    scores = cross_validate(pipeline, X, y, cv=folds, scoring=scoring)
     f1, auc_pr = scores["test_macro_f1"].mean(), scores["test_macro_auc_pr"].mean()
     print(f"{name:<12} {f1:8.3f} {auc_pr:12.3f}")
 
 # %%
-# Label by label: where does the difference come from?
+# Label by label, the most frequent first: where does the difference come from?
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import cross_val_predict
 
 from labelance.metrics import macro_f1
 
+order = np.argsort(-y.sum(axis=0), kind="stable")
 f1_of = {
-    name: macro_f1(y, cross_val_predict(pipeline, documents, y, cv=folds), average=None)
+    name: macro_f1(y, cross_val_predict(pipeline, X, y, cv=folds), average=None)[order]
     for name, pipeline in pipelines.items()
 }
 
-place = np.arange(n_topics)
-fig, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
-ax.vlines(place, f1_of["no sampling"], f1_of["MLSOL"], color="#BBBBBB", linewidth=2, zorder=1)
-ax.scatter(place, f1_of["no sampling"], s=44, facecolor="white", edgecolor="#1F5C7A", linewidth=1.6)
-ax.scatter(place, f1_of["MLSOL"], s=44, color="#D55E00")
-ax.set_xticks(place, y.sum(axis=0))
-ax.set(xlabel="documents of the topic", ylabel="F of the topic", ylim=(0, 1))
-ax.legend(["change", *f1_of], frameon=False, loc="upper right")
+place = np.arange(len(order))
+low, high = np.min(list(f1_of.values()), axis=0), np.max(list(f1_of.values()), axis=0)
+fig, ax = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
+ax.vlines(place, low, high, color="#BBBBBB", linewidth=2, zorder=1)
+ax.scatter(place, f1_of["no sampling"], s=40, facecolor="white", edgecolor="#1F5C7A", linewidth=1.6)
+ax.scatter(place, f1_of["MLSOL"], s=40, color="#D55E00")
+ax.scatter(place, f1_of["thresholds"], s=40, marker="D", color="#009E73")
+ax.set_xticks(place, y.sum(axis=0)[order], fontsize=8)
+ax.set(xlabel="verbs that take the frame", ylabel="F of the frame", ylim=(-0.02, 1))
+ax.legend(["spread", *f1_of], frameon=False, loc="upper right")
 ax.spines[["top", "right"]].set_visible(False)
 ax.grid(axis="y", color="#EEEEEE")
 ax.set_axisbelow(True)
 plt.show()
 
 # %%
-# F counts decisions, and with more rows of rare topics the classifier decides for them more often.
-# AUCPR judges only the order of the scores, and that gained nothing here: on data where a linear
-# model orders well already, moving the threshold may do as much. The rarest topics were
-# found by neither. Look at both kinds of score before trusting one.
+# F counts decisions, and with more rows of rare frames the classifier decides for them more often:
+# MLSOL helps frames of 39 to 144 verbs. AUCPR judges only the order of the scores, and that gained
+# nothing here, so moving the thresholds does more, and the rarest frames are found by nothing
+# else. Look at both kinds of score, and try the cheaper cure too, before trusting one.

@@ -9,9 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import issparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.multiclass import OneVsRestClassifier
 
 from labelance.datasets import fetch_dataset, list_datasets, load_dataset, verify_dataset
 from labelance.learners import BinaryRelevance, C45Classifier
+from labelance.metrics import macro_auc_roc
 
 FOLDER = files("labelance.datasets") / "bundled"
 BUNDLED = [info for info in list_datasets() if info.bundled]
@@ -79,10 +83,18 @@ def test_sparse_data_and_arrays_come_as_they_are(as_frame) -> None:
     data = load_dataset("verbframes")
     X, y = load_dataset("verbframes", return_X_y=True, as_frame=as_frame)
     assert issparse(X)
-    assert (X != data.X).nnz == (y != data.Y).nnz == 0
-    X, y = load_dataset("flags", return_X_y=True, as_frame=False)
+    assert (X != data.X).nnz == 0
+    np.testing.assert_array_equal(y, data.Y.toarray())
+    X, _ = load_dataset("flags", return_X_y=True, as_frame=False)
     np.testing.assert_array_equal(X, load_dataset("flags").X)
-    assert isinstance(y, np.ndarray)
+
+
+def test_the_pair_goes_through_cross_validation() -> None:
+    X, y = load_dataset("verbframes", return_X_y=True)
+    frequent = np.argsort(-y.sum(axis=0))[:3]
+    linear = OneVsRestClassifier(LogisticRegression(solver="liblinear"))  # wants 32-bit indices
+    scores = cross_val_predict(linear, X, y[:, frequent], cv=3, method="predict_proba")
+    assert macro_auc_roc(y[:, frequent], scores) > 0.6
 
 
 def test_frames_if_asked_for() -> None:

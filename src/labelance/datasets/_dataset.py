@@ -171,7 +171,8 @@ class MultiLabelDataset:
         as_frame : bool or "auto", default="auto"
             Whether they are pandas frames. With "auto" they are if a dense X has nominal
             features: as categoricals these cannot be taken for numbers, as their codes can.
-            Otherwise X is as it is, and y is dense if X is.
+            Otherwise X is an array, dense or sparse as it is, and y a dense table of zeros and
+            ones, since scikit-learn's cross-validation does not take a sparse one.
 
         Examples
         --------
@@ -184,7 +185,7 @@ class MultiLabelDataset:
             as_frame = bool(self.categorical_features.any()) and not is_sparse(self.X)
         if as_frame:
             return self.to_frame()
-        return self.X, self.Y if is_sparse(self.X) else self.Y.toarray()
+        return _short_indices(self.X), self.Y.toarray()
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -210,6 +211,14 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     check_sparse(X, "X")
     sparse = csr_array(X, dtype=np.float64)
     return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
+
+
+def _short_indices(X: Any) -> Any:
+    """Return a sparse X with 32-bit indices if they fit: scikit-learn's solvers want no others."""
+    if not is_sparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
+    return csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def _clean_labels(Y: Any) -> csr_array:
