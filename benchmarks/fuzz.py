@@ -13,8 +13,10 @@ which a finding ends and which is then started again.
 from __future__ import annotations
 
 import argparse
+import bz2
 import gzip
 import io
+import lzma
 import multiprocessing
 import random
 import resource
@@ -34,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 
 from labelance.datasets import read_label_names, read_multilabel, read_rda
 from labelance.exceptions import LabelanceError
@@ -132,11 +135,25 @@ def change_text(content: bytes, rng: random.Random) -> bytes:
 
 
 def change_zipped(content: bytes, rng: random.Random) -> bytes:
-    """Change the text in a gzipped file; where it is damaged already, its bytes."""
+    """Change the text in a compressed file; where it is damaged already, its bytes."""
     try:
-        return gzip.compress(change_text(gzip.decompress(content), rng), 1, mtime=0)
-    except (OSError, EOFError, zlib.error):
+        text, compress = _unpack(content)
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
         return change_bytes(content, rng)
+    return compress(change_text(text, rng))
+
+
+def _unpack(content: bytes) -> tuple[bytes, Callable[[bytes], bytes]]:
+    """Return what a compressed file holds, and what compresses it again."""
+    if content.startswith(b"BZh"):
+        return bz2.decompress(content), bz2.compress
+    if content.startswith(b"\xfd7zXZ"):
+        return lzma.decompress(content), lambda text: lzma.compress(text, preset=0)
+    if content.startswith(b"\x28\xb5\x2f\xfd"):
+        packed = pyarrow.BufferReader(content)
+        with pyarrow.CompressedInputStream(packed, "zstd") as text:
+            return text.read(), lambda text: pyarrow.compress(text, "zstd", asbytes=True)
+    return gzip.decompress(content), lambda text: gzip.compress(text, 1, mtime=0)
 
 
 def change_npz(content: bytes, rng: random.Random) -> bytes:
@@ -215,6 +232,7 @@ TARGETS = {
         Target("arff", read_file, change_text),
         Target("sparse-arff", read_file, change_text),
         Target("arff-gz", read_file, change_zipped),
+        Target("compressed", read_file, change_zipped),
         Target("meka", read_file, change_text),
         Target("csv", read_file, change_text),
         Target("tsv", read_file, change_text),
