@@ -290,6 +290,7 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
         )
 
     watch("open_container", "X")
+    watch("open_rows", "X")  # for samplers that copy rows
     watch("open_labels", "y")
     sampler().fit_resample(*sampler_data())
     assert opened == ["X", "y"]

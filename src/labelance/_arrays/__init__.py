@@ -16,7 +16,14 @@ from labelance._arrays._containers import (
 )
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._labels import ABSENT, PRESENT, LabelSets, find_label_sets, open_labels
-from labelance._arrays._open import Container, open_container, stack_rows, take_rows
+from labelance._arrays._open import (
+    Container,
+    RowsContainer,
+    open_container,
+    open_rows,
+    stack_rows,
+    take_rows,
+)
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import columns_where, to_device, to_host
 
@@ -26,6 +33,7 @@ __all__ = [
     "PRESENT",
     "Container",
     "LabelSets",
+    "RowsContainer",
     "SparseRows",
     "check_compressed",
     "check_structure",
@@ -39,6 +47,7 @@ __all__ = [
     "on_device",
     "open_container",
     "open_labels",
+    "open_rows",
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",

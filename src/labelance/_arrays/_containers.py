@@ -8,6 +8,7 @@ apart here; what they need is in ``_torch``.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -18,6 +19,9 @@ from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
+# Columns of these are nominal only if somebody says so.
+_WORDS = (nw.String, nw.Object)
+Nominal = Callable[[Any], np.ndarray]
 HOST_DEVICES = {"cpu"}  # devices of torch whose memory numpy can read
 
 
@@ -162,15 +166,21 @@ def has_categories(data: Any) -> bool:
 
 
 class FrameContainer:
-    """A data frame; categorical columns become codes, and come back as categories."""
+    """A data frame; categorical columns become codes, and come back as categories.
 
-    def __init__(self, native: Any, role: str) -> None:
+    ``nominal`` says which columns are nominal of those that hold words, too; these words are
+    coded in alphabetical order.
+    """
+
+    def __init__(self, native: Any, role: str, nominal: Nominal | None = None) -> None:
         self.native = native
         self.frame = nw.from_native(native, eager_only=True)
         self.names: tuple[Any, ...] = tuple(self.frame.columns)
         self._library = nw.get_native_namespace(self.frame)
         dtypes = list(self.frame.schema.values())
         self.nominal = np.array([_is_nominal(dtype) for dtype in dtypes], dtype=bool)
+        if nominal is not None and not self.nominal.all():
+            self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
         _refuse_words(role, self.names, dtypes, self.nominal)
 
     @property
@@ -207,6 +217,8 @@ class FrameContainer:
         return {int(j): self._words(self._series(int(j))) for j in np.flatnonzero(self.nominal)}
 
     def _words(self, column: Any) -> tuple[str, ...]:
+        if column.dtype in _WORDS:
+            return tuple(sorted(column.drop_nulls().cast(nw.String).unique().to_list()))
         return tuple(map(str, column.cat.get_categories().to_list()))
 
     def _column(self, j: int) -> np.ndarray:
@@ -223,7 +235,7 @@ class FrameContainer:
     def _codes(self, column: Any) -> np.ndarray:
         """Return the position of every value in the column's declared categories."""
         native = column.to_native()
-        if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its likes
+        if _is_nominal(column.dtype) and hasattr(native, "iloc"):  # pandas and its likes
             codes = native.cat.codes.to_numpy().astype(np.float64)
             return np.where(codes < 0, np.nan, codes)
         cells = np.asarray(column.cast(nw.String).to_numpy(), dtype=object)

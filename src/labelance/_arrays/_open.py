@@ -12,6 +12,7 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._containers import (
     DenseContainer,
     FrameContainer,
+    Nominal,
     SparseContainer,
     is_frame,
     is_tensor,
@@ -60,8 +61,19 @@ class Container(Protocol):
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
 
 
-def open_container(data: Any, role: str) -> Container:
-    """Wrap ``data``, called ``role`` ("X" or "Y") in messages, in the container of its kind."""
+def open_container(data: Any, role: str, nominal: Nominal | None = None) -> Container:
+    """Wrap ``data`` in the container of its kind.
+
+    Parameters
+    ----------
+    data : array, tensor, sparse matrix or data frame
+        A table.
+    role : str
+        How messages call it, "X" or "y".
+    nominal : callable, optional
+        Returns a mask of columns of the container; those of a data frame that hold words are
+        nominal then.
+    """
     if is_tensor(data):
         return open_tensor(data, role)
     _refuse_foreign(data, role)
@@ -69,10 +81,64 @@ def open_container(data: Any, role: str) -> Container:
         return _open_sparse(data, role)
     try:
         if not isinstance(data, np.ndarray) and is_frame(data):
-            return FrameContainer(data, role)
+            return FrameContainer(data, role, nominal)
     except DuplicateError:
         raise _repeated_names(role, list(data.columns)) from None
     return _open_dense(data, role)
+
+
+def open_rows(data: Any, role: str, nominal: Nominal | None = None) -> Container:
+    """Wrap a table whose cells nobody looks at: where they are no numbers, rows are all it has."""
+    try:
+        return open_container(data, role, nominal)
+    except InputError:
+        is_rows = not sp.issparse(data) and not is_tensor(data) and _has_two_dimensions(data)
+        if not is_rows:
+            raise
+        return RowsContainer(data)
+
+
+def _has_two_dimensions(data: Any) -> bool:
+    try:
+        return len(np.shape(data)) == 2
+    except ValueError:  # rows of different lengths
+        return False
+
+
+class RowsContainer:
+    """A data frame, array or list of rows with cells of any kind, such as text and dates."""
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        frame = nw.from_native(native, eager_only=True, pass_through=True)
+        is_named = isinstance(frame, nw.DataFrame)
+        self.names: tuple[Any, ...] | None = tuple(frame.columns) if is_named else None
+        self.shape: tuple[int, int] = np.shape(native)
+        self.nominal = np.zeros(self.shape[1], dtype=bool)
+
+    def values(self) -> np.ndarray:
+        """Return zeros that take no memory: there is a shape, and nothing to compute with."""
+        return np.broadcast_to(0.0, self.shape)
+
+    def cells(self) -> np.ndarray:
+        """Return the same."""
+        return self.values()
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: no column is coded."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original (all if None); there can be no new ones."""
+        if new is not None:
+            raise TypeError("rows that are only copied have no new ones")
+        out = take_rows(self.native, np.arange(self.shape[0]) if rows is None else rows)
+        repeated = rows is not None and len(np.unique(rows)) < len(rows)
+        return out.reset_index(drop=True) if repeated and hasattr(out, "iloc") else out
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Raise: labels are never only rows."""
+        raise TypeError("labels are zeros and ones")
 
 
 def take_rows(container: Any, rows: np.ndarray) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from labelance._arrays import (
     on_device,
     open_container,
     open_labels,
+    open_rows,
     stack_rows,
 )
 from labelance._validation._categorical import (
@@ -43,7 +45,7 @@ from labelance.exceptions import (
     MissingValuesError,
 )
 
-MissingPolicy = Literal["error", "distance", "keep"]
+MissingPolicy = Literal["error", "refuse", "distance", "keep"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,10 @@ class Schema:
     names: tuple[Any, ...] | None
     categories: dict[int, tuple[str, ...]]
     decoders: dict[int, np.ndarray]
+
+    def find_words(self, container: Container) -> np.ndarray:
+        """Return the columns of other rows that had categories, declared or by their words."""
+        return np.isin(np.arange(container.shape[1]), list(self.categories))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +158,7 @@ def validate_data(
     who: str,
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
+    only_rows: bool = False,
 ) -> Data:
     """Check and clean X and y together.
 
@@ -163,12 +170,16 @@ def validate_data(
         The labels, 0 or 1.
     who : str
         Who asks; begins the error messages.
-    categorical_features, missing
+    categorical_features, missing, only_rows
         As in :func:`validate_features`.
     """
     refuse_other_places(X, y, "y", who=who)
     features = validate_features(
-        X, who=who, categorical_features=categorical_features, missing=missing
+        X,
+        who=who,
+        categorical_features=categorical_features,
+        missing=missing,
+        only_rows=only_rows,
     )
     labels = validate_labels(y, who=who)
     n, m = features.X.shape[0], labels.Y.shape[0]
@@ -229,6 +240,7 @@ def validate_features(
     who: str,
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
+    only_rows: bool = False,
 ) -> Features:
     """Check and clean X.
 
@@ -240,14 +252,20 @@ def validate_features(
         Who asks; begins the error messages.
     categorical_features : None, "auto", mask, column numbers or names
         Nominal columns. A frame's categorical columns are nominal whatever is said here.
-    missing : {"error", "distance", "keep"}
-        "error" refuses NaN; the others let it through.
+    missing : {"error", "refuse", "distance", "keep"}
+        "error" and "refuse" refuse NaN, the latter for those who know no other way; the others let
+        it through.
+    only_rows : bool
+        Whether rows are only copied, so that cells may hold anything: text, dates, objects.
     """
-    container = open_container(X, "X")
+    nominal = None
+    if categorical_features is not None:
+        nominal = partial(categorical_mask, categorical_features)
+    container = (open_rows if only_rows else open_container)(X, "X", nominal)
     _refuse_empty(container.shape, who, "X")
     categorical = container.nominal
-    if categorical_features is not None:
-        categorical = categorical | categorical_mask(categorical_features, container)
+    if nominal is not None:
+        categorical = categorical | nominal(container)
     values = container.values()
     _refuse_infinite(values, container.names, who)
     if on_device(values) and categorical.any():
@@ -256,8 +274,8 @@ def validate_features(
             f"X is on {values.device}",
             "Copy it there, X.cpu(), or encode the categories as numbers",
         )
-    if missing == "error" or (missing == "distance" and on_device(values)):
-        _refuse_missing(values, container.names, who)
+    if missing in ("error", "refuse") or (missing == "distance" and on_device(values)):
+        _refuse_missing(values, container.names, who, can_measure=missing == "error")
     decoders: dict[int, np.ndarray] = {}
     if categorical_features is not None:  # a frame's own categories are codes already
         values, decoders = encode(values, categorical & ~container.nominal)
@@ -269,7 +287,7 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
 
     A category that those rows did not have is missing (NaN).
     """
-    container = open_container(X, "X")
+    container = open_container(X, "X", schema.find_words)
     _refuse_empty(container.shape, who, "X")
     if container.shape[1] != schema.n_features:
         raise InputError(
@@ -439,14 +457,17 @@ def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> No
         )
 
 
-def _refuse_missing(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+def _refuse_missing(
+    values: Any, names: tuple[Any, ...] | None, who: str, *, can_measure: bool
+) -> None:
+    """Raise for NaN; name ``missing="distance"`` only where one can have it."""
+    other = ', or pass missing="distance"' if can_measure and not on_device(values) else ""
     columns = _columns_where(values, np.isnan)
     if len(columns):
         raise MissingValuesError(
             f"{who} needs known values in X",
             f"X has missing values (NaN) in columns {name_columns(columns, names)}",
-            "Fill them (sklearn.impute.SimpleImputer), drop these rows, or pass "
-            'missing="distance" where the method has that parameter and X is not on a GPU',
+            f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
         )
 
 

@@ -421,7 +421,7 @@ def _grow(
 def _refuse_missing(clean: Any, X: Any) -> None:
     stored = clean.data if sp.issparse(clean) else clean
     if np.isnan(stored).any():
-        validate_features(X, who="SOSHF", missing="error")  # says which columns have them
+        validate_features(X, who="SOSHF", missing="refuse")  # says which columns have them
 
 
 def _refuse_huge(X: Any) -> None:

@@ -61,8 +61,8 @@ def plot_before_after(
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
     refuse_device(X, who="plot_before_after")
-    before = validate_data(X, y, who="plot_before_after")
-    after = validate_data(X_resampled, y_resampled, who="plot_before_after")
+    before = validate_data(X, y, who="plot_before_after", missing="refuse")
+    after = validate_data(X_resampled, y_resampled, who="plot_before_after", missing="refuse")
     names = list(label_names or before.labels.names or range(before.Y.shape[1]))
     chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
     points, points_after = _flatten(before.X, after.X)

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import LabelSets, column_counts
+from labelance._arrays import LabelSets, RowsContainer, column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import (
     CategoricalFeatures,
@@ -295,9 +295,15 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         before = validate_labels(y, who="explain")
         if isinstance(before.container, LabelSets):
             y = before.Y  # label sets name no label that the last of its rows has lost
-        resampled = self._make_plan(X, y, None).draw(self._generator())
+        plan = self._make_plan(X, y, None)
+        resampled = plan.draw(self._generator())
+        only_rows = plan.data is not None and isinstance(
+            plan.data.features.container, RowsContainer
+        )
         after = validate_labels(resampled.y, who="explain")
         options = {"missing": "distance", "label_names": before.names, **self._distance_options()}
+        if only_rows:
+            k = None  # nothing is near to text
         enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
         return Explanation(
             profile(X, y, k=k, **options),
@@ -332,7 +338,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         return data
 
     def _validation_options(self) -> dict[str, Any]:
-        """Return how X is validated; a sampler that copies rows takes whatever they hold."""
+        """Return how X is validated."""
         return {"missing": "keep"}
 
     def _distance_options(self) -> dict[str, Any]:
@@ -373,6 +379,13 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         tags.input_tags.allow_nan = options["missing"] != "error"
         tags.non_deterministic = False
         return tags
+
+
+class RowSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
+    """Base of samplers that look at labels alone: they copy or delete rows of any kind."""
+
+    def _validation_options(self) -> dict[str, Any]:
+        return {"missing": "keep", "only_rows": True}
 
 
 class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import kernel
 from labelance._validation import Data
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling._base import Draw, RowSampler, SamplerTraits
 from labelance.sampling._random import draw_clones, draw_kept
 from labelance.sampling._strategy import rows_to_sample
 
@@ -182,7 +182,7 @@ def _sort_rows(
     return rows, opens
 
 
-class LPROS(BaseMultiLabelSampler):
+class LPROS(RowSampler):
     """Label Powerset Random OverSampling: clones rows of labelsets that few rows have.
 
     Every labelset is taken for a class, as the label powerset does. The bags of rows that
@@ -259,7 +259,7 @@ class LPROS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **RowSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -282,7 +282,7 @@ class LPROS(BaseMultiLabelSampler):
         return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], who="LPROS")
 
 
-class LPRUS(BaseMultiLabelSampler):
+class LPRUS(RowSampler):
     """Label Powerset Random UnderSampling: deletes rows of labelsets that many rows have.
 
     Every labelset is taken for a class, as the label powerset does. The bags of rows that
@@ -358,7 +358,7 @@ class LPRUS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **RowSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }

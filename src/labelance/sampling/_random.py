@@ -20,7 +20,7 @@ from labelance.imbalance import (
     mean_ir_of_counts,
     ratio_against_mean,
 )
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling._base import Draw, RowSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
@@ -51,7 +51,7 @@ class MLROSPlan(NamedTuple):
     targets: np.ndarray
 
 
-class MLROS(BaseMultiLabelSampler):
+class MLROS(RowSampler):
     """Multi-Label Random OverSampling: clones rows of rare labels, each label in its turn.
 
     The minority labels (IRLbl > MeanIR) take turns; each clones a random row of its own, with
@@ -140,7 +140,7 @@ class MLROS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **RowSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "variant": [StrOptions({"paper", "mulan"})],
@@ -259,7 +259,7 @@ class MajorityBags(NamedTuple):
     mean_ir: MeanRatio
 
 
-class MLRUS(BaseMultiLabelSampler):
+class MLRUS(RowSampler):
     """Multi-Label Random UnderSampling: deletes random rows that have no rare label.
 
     Rows with a minority label (IRLbl > MeanIR) are protected, and random rows are deleted
@@ -343,7 +343,7 @@ class MLRUS(BaseMultiLabelSampler):
     traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **RowSampler._parameter_constraints,
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "variant": [StrOptions({"paper", "bags", "mulan"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,

@@ -16,7 +16,7 @@ from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.imbalance import exceeds, find_scumble
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling._base import BaseMultiLabelSampler, Draw, RowSampler, SamplerTraits
 from labelance.sampling._cleaning import MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._mlsmote import MLSMOTE
@@ -30,7 +30,7 @@ from labelance.sampling._strategy import (
 )
 
 
-class REMEDIAL(BaseMultiLabelSampler):
+class REMEDIAL(RowSampler):
     """Resampling MultilabEl datasets by Decoupling highly ImbAlanced Labels.
 
     A row in which rare and frequent labels occur together (its SCUMBLE is above the mean) is
