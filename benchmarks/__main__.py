@@ -3,10 +3,12 @@
     python -m benchmarks list
     python -m benchmarks run mlsol --only yeast
     python -m benchmarks compare before.json after.json
-    python -m benchmarks against HEAD~5 mlsol --only yeast
+    python -m benchmarks against --rounds 3 HEAD~5 mlsol --only yeast
 
 What stands behind the name goes to the benchmark itself. Results are kept in benchmarks/results
-(not committed), or in the file that --out names.
+(not committed), or in the file that --out names. Two commits take turns, each with its own
+benchmark of that name, or with ours where it has none; after a round in which they compile, the
+median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
@@ -44,7 +47,8 @@ def first_line(path: Path) -> str:
 
 def run(name: str, arguments: list[str], root: Path = ROOT) -> dict[str, Any]:
     """Run a benchmark of a checkout, show its output as it comes, and return what to keep."""
-    command = [sys.executable, f"benchmarks/{name}.py", *arguments]
+    own = root / "benchmarks" / f"{name}.py"
+    command = [sys.executable, str(own if own.exists() else scripts()[name]), *arguments]
     paths = os.pathsep.join(filter(None, (str(root / "src"), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
     lines = []
@@ -94,12 +98,23 @@ def rows_of(lines: list[str]) -> list[Row]:
     return found
 
 
-def comparison(before: list[str], after: list[str]) -> Iterator[str]:
+def median_rows(outputs: list[list[str]]) -> list[Row]:
+    """Return the rows of several outputs of one benchmark, with the median of each figure."""
+    first, *others = map(rows_of, outputs)
+    by_row = [[numbers] for _, numbers in first]
+    for rows in others:
+        for found, (words, _), (same, numbers) in zip(by_row, first, rows):
+            if words == same and len(numbers) == len(found[0]):
+                found.append(numbers)
+    return [(words, [*map(median, zip(*found))]) for (words, _), found in zip(first, by_row)]
+
+
+def comparison(before: list[Row], after: list[Row]) -> Iterator[str]:
     """Yield every line that both outputs have, with each pair of figures and its ratio."""
     earlier: dict[str, list[list[float]]] = {}
-    for words, numbers in rows_of(before):
+    for words, numbers in before:
         earlier.setdefault(words, []).append(numbers)
-    for words, numbers in rows_of(after):
+    for words, numbers in after:
         old = earlier[words].pop(0) if earlier.get(words) else None
         if old is None or len(old) != len(numbers):
             yield f"{words}: only in one of the two"
@@ -154,8 +169,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     two = commands.add_parser("compare", help="the figures of two kept runs, side by side")
     two.add_argument("before", type=Path)
     two.add_argument("after", type=Path)
-    other = commands.add_parser("against", help="another commit and this one, one after the other")
+    other = commands.add_parser("against", help="another commit and this one, taking turns")
     other.add_argument("commit")
+    other.add_argument("--rounds", type=int, default=1, help="how often they take turns")
     for sub in (one, other):
         sub.add_argument("name", choices=list(scripts()))
         sub.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -171,22 +187,21 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "compare":
         before, after = (json.loads(p.read_text()) for p in (options.before, options.after))
         print(f"{before['benchmark']}: {before['commit']} -> {after['commit']}")
-        print(*comparison(before["output"], after["output"]), sep="\n")
+        print(*comparison(rows_of(before["output"]), rows_of(after["output"])), sep="\n")
         return 0
     if options.command == "run":
         result = run(options.name, options.arguments)
         print(f"kept in {keep(result, options.out)}", file=sys.stderr)
         return int(result["exit_code"])
     with checkout(options.commit) as folder:
-        # The first run of each compiles; the second of each counts.
-        trees = {"before": folder, "after": ROOT}
-        for _ in range(2):
-            results = {
-                side: run(options.name, options.arguments, tree) for side, tree in trees.items()
-            }
-    print(f"\n{results['before']['commit']} -> {results['after']['commit']}")
-    print(*comparison(results["before"]["output"], results["after"]["output"]), sep="\n")
-    return max(int(result["exit_code"]) for result in results.values())
+        rounds = [
+            [run(options.name, options.arguments, tree) for tree in (folder, ROOT)]
+            for _ in range(options.rounds + 1)
+        ]
+    before, after = ([result["output"] for result in side] for side in zip(*rounds[1:]))
+    print("\n" + " -> ".join(result["commit"] for result in rounds[0]))
+    print(*comparison(median_rows(before), median_rows(after)), sep="\n")
+    return max(int(result["exit_code"]) for pair in rounds for result in pair)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,13 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path):
     ]
 
 
+def test_rounds_are_compared_by_their_medians():
+    outputs = [["MLSOL 3.0 s"], ["MLSOL 1.0 s"], ["MLSOL 9 s"], ["MLSOL failed"]]
+    told = f"from benchmarks.__main__ import median_rows; print(median_rows({outputs}))"
+    done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, text=True, capture_output=True)
+    assert (done.stdout, done.stderr) == ("[('MLSOL s', [3.0])]\n", "")
+
+
 def test_a_run_is_kept_whole(tmp_path):
     out = tmp_path / "kept.json"
     done = benchmarks("run", "--out", out, "claims", "--help")

@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 
 from labelance import __version__
 from labelance.cli import main
-from labelance.cli._demo import fit_methods
 from labelance.datasets import make_multilabel_imbalanced, read_multilabel
+from labelance.ensemble import EMLSOL
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
@@ -84,14 +84,13 @@ def test_demo_speaks_json_and_says_the_same_again(call):
         assert all(0 <= score[name] <= 1 for score in scores)
 
 
-def test_demo_takes_the_first_member_for_the_sampler_alone():
-    """What one fit serves must be what a person would get from sampler and learner."""
+def test_the_first_member_of_an_ensemble_is_the_sampler_alone():
+    """The demo fits an ensemble once for both: it must be what a sampler and a learner give."""
     X, Y = make_multilabel_imbalanced(90, 3, 3, random_state=0)
-    models = dict(fit_methods(BinaryRelevance(), X, Y, 0))
-    assert list(models) == METHODS
+    ensemble = EMLSOL(BinaryRelevance(), random_state=0).fit(X, Y)
     drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(5)[0])
     alone = BinaryRelevance().fit(drawn.X, drawn.y)
-    assert_array_equal(models["MLSOL"].predict_proba(X), alone.predict_proba(X))
+    assert_array_equal(ensemble.estimators_[0].predict_proba(X), alone.predict_proba(X))
 
 
 def test_describe_a_file(call, songs):

@@ -9,10 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from joblib import cpu_count
 
 from labelance.cli import main
-from labelance.cli._study_run import n_workers, span
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.study import Fold, Store, list_presets, load_study
 
@@ -302,15 +300,6 @@ def test_interrupted_it_says_what_is_kept(plan, number, executor):
     assert "of 3200 cells are kept in mine.db; the same command goes on from there" in err
     assert "Traceback" not in err
     assert Store(store).claims() == []
-
-
-def test_words_for_time_and_workers():
-    assert [span(s) for s in (0.04, 9.96, 59.4, 61, 7260)] == [
-        "0.0 s", "10 s", "59 s", "1 min 1 s", "2 h 1 min",
-    ]  # fmt: skip
-    cores = cpu_count()
-    assert [n_workers("processes", jobs) for jobs in (None, 3, -1)] == [cores, 3, cores]
-    assert n_workers("serial", 5) == 1
 
 
 def test_the_line_on_a_terminal(plan, done, monkeypatch):

@@ -68,7 +68,15 @@ class Watcher:
 
 
 def n_workers(executor: str, jobs: int | None) -> int:
-    """Return how many cells are computed at a time."""
+    """Return how many cells are computed at a time.
+
+    Examples
+    --------
+    >>> n_workers("processes", 3), n_workers("serial", 3)
+    (3, 1)
+    >>> n_workers("processes", None) == n_workers("processes", -1)  # all cores
+    True
+    """
     from joblib import effective_n_jobs  # loaded late: other commands do without
 
     return 1 if executor == "serial" else effective_n_jobs(-1 if jobs is None else jobs)
@@ -81,6 +89,8 @@ def span(seconds: float) -> str:
     --------
     >>> span(4.24), span(75), span(3 * 3600 + 62), span(200_000)
     ('4.2 s', '1 min 15 s', '3 h 1 min', '2 d 7 h')
+    >>> span(0.04), span(9.96), span(59.4), span(60)
+    ('0.0 s', '10 s', '59 s', '1 min 0 s')
     """
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
