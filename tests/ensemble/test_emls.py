@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -304,6 +305,91 @@ def test_every_member_needs_a_training_set(data):
     sets = draw_training_sets(MLSOL(), *data, 2, random_state=0)
     with pytest.raises(InputError, match=r"5 members.*there are 2"):
         EMLS(TREE).fit(*data, training_sets=sets)
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+@pytest.mark.parametrize("threshold_data", ["train", "cv"])
+def test_label_sets_are_learned_as_their_table(data, threshold_data):
+    """Also where a draw or a fold has lost a label altogether."""
+    X, y = data[0][:40], data[1][:40]
+    y = y[:, y.any(axis=0)]
+    sets = [[f"label {j}" for j in np.flatnonzero(row)] for row in y]
+    options = {"n_estimators": 2, "threshold_data": threshold_data, "random_state": 0}
+    model, expected = (
+        EMLS(MLkNN(3), MLRUS(sampling_ratio=0.5), **options).fit(X, labels) for labels in (sets, y)
+    )
+    assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert_array_equal(model.thresholds_, expected.thresholds_)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: (X[:, 1:], y), "5 features and 4 labels"),
+        (lambda X, y: (X, y[:, 1:]), "6 features and 3 labels"),
+        (lambda X, y: (np.vstack([X, X]), np.vstack([y, y])), "leaves out row"),
+    ],
+)
+def test_training_sets_of_other_data_are_refused(data, change, words):
+    X, y = data
+    sets = draw_training_sets(None, *change(X, y), bootstrap=True, random_state=0)
+    with pytest.raises(InputError, match=words):
+        EMLS(TREE, n_estimators=3).fit(X, y, training_sets=sets)
+
+
+def test_training_sets_may_have_more_rows_than_came(data):
+    X, y = data
+    sets = draw_training_sets(MLSOL(sampling_ratio=1.0), X, y, 2, random_state=0)
+    assert sets[0].y.shape[0] == 2 * y.shape[0]
+    assert len(EMLS(TREE, n_estimators=2).fit(X, y, training_sets=sets).estimators_) == 2
+
+
+def test_weights_that_do_not_fit_their_set_are_refused(data):
+    X, y = data
+    (drawn,) = draw_training_sets(None, X, y, 1)
+    wrong = [replace(drawn, weight=np.ones(3))]
+    with pytest.raises(InputError, match="150 rows and 3 weights"):
+        EMLS(TREE, n_estimators=1).fit(X, y, training_sets=wrong)
+
+
+class Careful(BinaryRelevance):
+    """A learner of somebody else, whose public methods do more than ours."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.seen_ = len(X)
+        return self
+
+
+@pytest.mark.parametrize("wrapper", [EMLS, LabelThresholds])
+def test_a_learner_of_ours_gets_clean_rows_and_one_derived_from_it_its_own_fit(data, wrapper):
+    X, y = data
+    models = [
+        wrapper(learner(), random_state=0).fit(X, y) for learner in (BinaryRelevance, Careful)
+    ]
+    assert_array_equal(*(model.predict_proba(X) for model in models))
+    assert_array_equal(*(model.thresholds_ for model in models))
+    inner = models[1].estimator_ if wrapper is LabelThresholds else models[1].estimators_[0]
+    assert inner.seen_ == len(X)
+
+
+@pytest.mark.parametrize("wrapper", [EMLS, LabelThresholds])
+def test_clean_rows_are_those_that_a_learner_would_have_made(wrapper):
+    """Frames with categories and whole numbers, nominal columns of the learner's own, bags."""
+    X, y = make_multilabel_imbalanced(120, 6, 4, n_categorical=2, random_state=0)
+    frame = pd.DataFrame(X).round(1)
+    frame[0] = (frame[0] * 10).astype(int)
+    frame[5] = pd.Categorical.from_codes(X[:, 5].astype(int), categories=list("abcdefghij"))
+    for columns in (None, [4]):
+        learner = BinaryRelevance(categorical_features=columns)
+        careful = Careful(categorical_features=columns)
+        for options in [{"threshold_data": "cv"}, {"threshold_data": "train"}]:
+            models = [wrapper(one, random_state=0, **options) for one in (learner, careful)]
+            if wrapper is EMLS:
+                models = [model.set_params(sampler=MLSOL(), bootstrap=True) for model in models]
+            ours, theirs = (model.fit(frame, y) for model in models)
+            assert_array_equal(ours.predict_proba(frame), theirs.predict_proba(frame))
+            assert_array_equal(ours.thresholds_, theirs.thresholds_)
 
 
 def test_stages_are_smaller_ensembles(data):

@@ -1,15 +1,18 @@
 """A cell's figures are those of the public classes, whatever is shared behind the scenes."""
 
+import sys
 import warnings
 from dataclasses import replace
-from functools import wraps
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import KNeighborsClassifier
 
 from labelance.ensemble import EMLS, LabelThresholds
+from labelance.exceptions import StudyError
 from labelance.learners import MLkNN
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
 from labelance.sampling import MLSOL
@@ -122,16 +125,20 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
 def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypatch):
     handed = []
 
-    def record(method):
-        def recorded(self, X, y, **options):
-            handed.append(options.get("neighborhood"))
-            return method(self, X, y, **options)
+    class Recorded(MLkNN):
+        def fit(self, X, y, *, neighborhood=None):
+            handed.append(neighborhood)
+            return super().fit(X, y, neighborhood=neighborhood)
 
-        return wraps(method)(recorded)
+    def plan(self, X, y, *, neighborhood=None, original=MLSOL.plan):
+        handed.append(neighborhood)
+        return original(self, X, y, neighborhood=neighborhood)
 
-    monkeypatch.setattr(MLkNN, "fit", record(MLkNN.fit))
-    monkeypatch.setattr(MLSOL, "plan", record(MLSOL.plan))
-    _, _, rows = rows_of(tiny.only(methods=["Default", "MLSOL"]), "one")
+    monkeypatch.setattr(MLSOL, "plan", plan)
+    monkeypatch.setitem(sys.modules, "recorded", SimpleNamespace(MLkNN=Recorded))
+    learner = Learner("MLkNN", Component("recorded.MLkNN", {"n_neighbors": 10, "scale": "range"}))
+    study = replace(tiny, learners=(learner,)).only(methods=["Default", "MLSOL"])
+    _, _, rows = rows_of(study, "one")
     assert all(row["status"] == "done" for row in rows.values())
     # MLkNN's ten serve MLSOL's five; among the rows that MLSOL made, MLkNN looks itself.
     ours = [around for around in handed if around is not None]
@@ -141,15 +148,46 @@ def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypa
 
 
 def test_members_are_fitted_once_for_single_and_ensemble(tiny, monkeypatch):
-    from labelance.learners import BinaryRelevance
-
     fits = []
-    original = BinaryRelevance.fit
-    monkeypatch.setattr(
-        BinaryRelevance, "fit", lambda self, X, Y: fits.append(1) or original(self, X, Y)
-    )
-    rows_of(tiny.only(learners=["BR"]), "two")
+
+    class Counted(KNeighborsClassifier):
+        def fit(self, X, y):
+            fits.append(X.shape[0])
+            return super().fit(X, y)
+
+    monkeypatch.setitem(sys.modules, "counted", SimpleNamespace(Counted=Counted))
+    study = replace(tiny, learners=(Learner("kNN", Component("counted.Counted")),))
+    _, _, rows = rows_of(study, "two")
+    assert all(row["status"] == "done" for row in rows.values())
     assert len(fits) == 1 + 3 * 5
+
+
+class Unsaid(ClassifierMixin, BaseEstimator):
+    """A multi-label classifier that leaves scikit-learn's tags as they are."""
+
+    def fit(self, X, y):
+        self.share_ = y.mean(axis=0)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.share_, (X.shape[0], 1))
+
+    def predict(self, X):
+        return (self.predict_proba(X) >= 0.5).astype(int)
+
+
+def test_a_classifier_of_ones_own_needs_no_tags(tiny, monkeypatch):
+    monkeypatch.setitem(sys.modules, "unsaid", SimpleNamespace(Unsaid=Unsaid))
+    study = replace(tiny, learners=(Learner("Mine", Component("unsaid.Unsaid")),))
+    _, _, rows = rows_of(study.only(methods=["Default", "EMLSOL"]), "one")
+    assert [row["status"] for row in rows.values()] == ["done", "done"]
+
+
+def test_a_learner_that_cannot_be_cloned_is_refused_before_any_work(tiny, monkeypatch):
+    bare = type("Bare", (), {"fit": None, "predict": None, "predict_proba": None})
+    monkeypatch.setitem(sys.modules, "bare", SimpleNamespace(Bare=bare))
+    with pytest.raises(StudyError, match="has no get_params"):
+        replace(tiny, learners=(Learner("Bare", Component("bare.Bare")),)).check()
 
 
 def test_sample_weights_are_only_asked_of_learners_that_can(tiny):

@@ -181,6 +181,15 @@ def test_folds_that_are_no_numbers_are_refused(tmp_path, content):
             replace(load_study("quick"), datasets=(source,)).check()
 
 
+def test_folds_with_fewer_columns_than_their_header_are_refused(tmp_path):
+    folds = tmp_path / "folds.csv"
+    folds.write_text("row,rep0,rep1\n" + "\n".join(f"{i},{i % 2}" for i in range(40)))
+    make = Component("labelance.datasets.make_multilabel_imbalanced", {"n_samples": 40})
+    study = replace(load_study("quick"), datasets=(DataSource("a", make=make, folds=str(folds)),))
+    with pytest.raises(StudyError, match="2 columns and 3 names"):
+        replace(study, repeats=2).check()
+
+
 @pytest.mark.parametrize("part", ["path", "folds"])
 def test_a_name_that_is_too_long_for_a_file_is_not_there(part):
     source = replace(DataSource("flags"), **{part: "x" * 5000})

@@ -211,7 +211,7 @@ class OwnErrors(Broken):
 
 
 class IgnoresWeights(Broken):
-    weights_count_rows = True
+    _weights_count_rows = True
 
     def fit(self, X, Y, sample_weight=None):
         return super().fit(X, Y)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from labelance._arrays import (
     Container,
+    LabelSets,
     columns_where,
     find_label_sets,
     is_tensor,
@@ -27,6 +28,7 @@ from labelance._arrays import (
     open_labels,
     open_rows,
     stack_rows,
+    take_rows,
 )
 from labelance._validation._categorical import (
     CategoricalFeatures,
@@ -68,6 +70,11 @@ class Features:
             self.decoders,
         )
 
+    def take(self, rows: np.ndarray) -> Features:
+        """Return some of the rows, their columns coded as they are."""
+        container = open_container(take_rows(self.container.native, rows), "X")
+        return replace(self, X=self.X[rows], container=container)
+
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
         if new is not None and self.decoders:
@@ -98,6 +105,16 @@ class Labels:
     names: tuple[Any, ...] | None
     container: Container
 
+    def take(self, rows: np.ndarray) -> Labels:
+        """Return some of the rows."""
+        container = open_labels(take_rows(self.container.native, rows), self.names or ())
+        return replace(self, Y=self.Y[rows], container=container)
+
+    @property
+    def table(self) -> Any:
+        """The labels as a table: as they came, or their indicator where label sets came."""
+        return self.Y if isinstance(self.container, LabelSets) else self.container.native
+
     def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
         return self.container.rebuild_labels(Y, rows, added)
@@ -125,6 +142,10 @@ class Data:
     @property
     def n_samples(self) -> int:
         return self.labels.Y.shape[0]
+
+    def take(self, rows: np.ndarray) -> Data:
+        """Return some of the rows: what is clean stays clean."""
+        return Data(self.features.take(rows), self.labels.take(rows))
 
     def restore(
         self,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -23,7 +22,8 @@ from labelance.learners import (
     TunedClassifier,
     Variant,
     Weights,
-    relevance,
+    fit_inner,
+    inner_scores,
 )
 from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
@@ -100,7 +100,6 @@ class EMLS(TunedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TunedClassifier._parameter_constraints,
-        "estimator": [HasMethods(["fit", "predict"])],
         "sampler": [HasMethods(["fit_resample"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "threshold_data": [StrOptions({"train", "oob", "cv"})],
@@ -194,8 +193,7 @@ class EMLS(TunedClassifier):
 
     def _fit_model(
         self,
-        X: Any,
-        Y: Any,
+        data: Data,
         weight: Weights,
         rng: np.random.Generator,
         training_sets: Sequence[TrainingSet] | None = None,
@@ -205,10 +203,13 @@ class EMLS(TunedClassifier):
         if training_sets is None:
             self._refuse_oob_without_rows_left_out()
             self._refuse_bags_beside_out_of_bag()
+            X, Y = data.features.container.native, data.labels.table
             source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
             draws = (partial(source.draw, stream) for stream in streams)
         else:
-            draws = (partial(_ready, drawn) for drawn in training_sets[: self.n_estimators])
+            ready = training_sets[: self.n_estimators]
+            _refuse_sets_of_other_data(ready, data)
+            draws = (partial(_ready, drawn) for drawn in ready)
         before = self._members_before()
         unfitted = clone(self)  # processes need no members of before
         fitted = Parallel(n_jobs=self.n_jobs)(
@@ -219,8 +220,9 @@ class EMLS(TunedClassifier):
 
     def _fit_member(self, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:
         drawn = draw()
-        drawn = replace(drawn, weight=self._weights_of_estimator(drawn.weight))
-        return drawn.fit(clone(self.estimator)), drawn.left_out
+        weight = self._weights_of_estimator(drawn.weight)
+        member = fit_inner(clone(self.estimator), drawn.data, weight, drawn.neighborhood)
+        return member, drawn.left_out
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the first member, of the first two, … of all.
@@ -235,25 +237,33 @@ class EMLS(TunedClassifier):
         scores : ndarray of shape (n, q)
             The mean score of the members so far.
         """
-        self._open(X)
-        yield from staged_mean(relevance(member, X) for member in self.estimators_)
+        yield from (stage.mean for stage in staged_scores(self, X))
+
+    def _stages(self, clean: Any, X: Any) -> Iterator[Stage]:
+        """Yield a stage for every member: what it says, and what all up to it say."""
+        total: Any = 0.0
+        for n, member in enumerate(self.estimators_, start=1):
+            scores = inner_scores(member, clean, X, self._schema)
+            total = total + scores
+            yield Stage(scores, total / n)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return deque(staged_mean(relevance(member, X) for member in self.estimators_), 1)[0]
+        return deque(self._stages(clean, X), 1)[0].mean
 
     def _tuning_scores(
-        self, data: Data, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
+        self, data: Data, weight: Weights, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.threshold_data != "oob":
-            return super()._tuning_scores(data, X, Y, weight, rng)
-        return self._out_of_bag_scores(data, X)
+            return super()._tuning_scores(data, weight, rng)
+        return self._out_of_bag_scores(data)
 
-    def _out_of_bag_scores(self, data: Data, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _out_of_bag_scores(self, data: Data) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that some member left out, scored by the members that did."""
         total = np.zeros(data.Y.shape)
         votes = np.zeros(data.n_samples, dtype=int)
-        for member, rows in zip(self.estimators_, self._left_out or []):
-            total[rows] += relevance(member, X)[rows]
+        stages = self._stages(data.X, data.features.container.native)
+        for stage, rows in zip(stages, self._left_out or []):
+            total[rows] += stage.scores[rows]
             votes[rows] += 1
         del self._left_out  # only the thresholds needed it
         rows = np.flatnonzero(votes)
@@ -329,12 +339,43 @@ class EMLS(TunedClassifier):
             )
 
 
-def staged_mean(scores: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield the mean of the first array, of the first two, … of all."""
-    total: Any = 0.0
-    for n, more in enumerate(scores, start=1):
-        total = total + more
-        yield total / n
+class Stage(NamedTuple):
+    """The scores of one member, and the mean of all members up to it."""
+
+    scores: np.ndarray
+    mean: np.ndarray
+
+
+def staged_scores(ensemble: EMLS, X: Any) -> Iterator[Stage]:
+    """Yield the stages of a fitted ensemble, member by member."""
+    return ensemble._stages(ensemble._open(X), X)
+
+
+def _refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
+    """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
+    n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
+    for drawn in training_sets:
+        came = _misfit(drawn, n, d, q)
+        if came is not None:
+            raise InputError(
+                f"Training sets are drawn from these X and y: {n} rows, {d} features, {q} labels",
+                came,
+                "Draw them anew: draw_training_sets(sampler, X, y)",
+            )
+
+
+def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
+    """Return why a set cannot be drawn from so many rows, features and labels, or None."""
+    rows, features, labels = drawn.data.n_samples, drawn.data.X.shape[1], drawn.data.Y.shape[1]
+    left_out = np.asarray(drawn.left_out)
+    outside = left_out[(left_out < 0) | (left_out >= n)]
+    if (features, labels) != (d, q):
+        return f"one has {features} features and {labels} labels"
+    if len(outside):
+        return f"one leaves out row {outside[0]}"
+    if drawn.weight is not None and len(drawn.weight) != rows:
+        return f"one has {rows} rows and {len(drawn.weight)} weights"
+    return None
 
 
 def _refuse_sets_of_dropped_rows(sample_weight: Any) -> None:

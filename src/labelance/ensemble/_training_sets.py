@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -13,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, va
 
 from labelance._arrays import take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
-from labelance._validation import validate_data
+from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.learners import Weights
 from labelance.sampling import BaseMultiLabelSampler
@@ -43,11 +44,10 @@ class TrainingSet:
     weight: Weights = None
     neighborhood: Any = None
 
-    def fit(self, estimator: Any) -> Any:
-        """Fit an estimator to the rows, with what is known of them."""
-        known = {"sample_weight": self.weight, "neighborhood": self.neighborhood}
-        options = {name: value for name, value in known.items() if value is not None}
-        return estimator.fit(self.X, self.y, **options)
+    @cached_property
+    def data(self) -> Data:
+        """The rows validated: once, whoever learns from them."""
+        return validate_data(self.X, self.y, who="A training set", missing="keep")
 
 
 class Source(Protocol):
@@ -57,13 +57,13 @@ class Source(Protocol):
 
 
 class EveryRow:
-    """No sampling: the rows as they are."""
+    """No sampling: the rows as they are, the same set for all members."""
 
     def __init__(self, X: Any, Y: Any, weight: Weights = None) -> None:
-        self.X, self.Y, self.weight = X, Y, weight
+        self.rows = TrainingSet(X, Y, np.empty(0, dtype=np.int64), weight)
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
-        return TrainingSet(self.X, self.Y, np.empty(0, dtype=np.int64), self.weight)
+        return self.rows
 
 
 class OnePlan:
@@ -232,7 +232,7 @@ def draw_training_sets(
     >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
     """
     data = validate_data(X, y, who="draw_training_sets", missing="keep")
-    Y = data.labels.container.native  # a list has no shape
+    Y = data.labels.table  # a list has no shape
     source = make_source(sampler, X, Y, bootstrap=bootstrap, neighborhood=neighborhood)
     return [source.draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 

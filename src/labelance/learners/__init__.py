@@ -1,6 +1,13 @@
 """Learners for imbalanced multi-label data."""
 
-from labelance.learners._base import BaseMultiLabelClassifier, WeightedClassifier, all_learners
+from labelance.learners._base import (
+    BaseMultiLabelClassifier,
+    WeightedClassifier,
+    all_learners,
+    fit_inner,
+    inner_scores,
+    relevance,
+)
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._chains import ChainPlan, fit_clone_chains
 from labelance.learners._clr import CalibratedLabelRanking
@@ -24,12 +31,12 @@ from labelance.learners._soshf import SOSHF
 from labelance.learners._thresholds import (
     CV_FOLDS,
     GRID,
+    LabelThresholds,
     Objective,
     ThresholdSearch,
     TunedClassifier,
     Variant,
     best_thresholds,
-    relevance,
 )
 from labelance.learners.tree import C45Classifier
 

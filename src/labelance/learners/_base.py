@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABCMeta, abstractmethod
 from inspect import isabstract
 from numbers import Integral
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
@@ -21,6 +23,7 @@ from labelance._arrays import take_rows
 from labelance._validation import (
     CategoricalFeatures,
     Data,
+    Schema,
     refuse_device,
     validate_data,
     validate_like,
@@ -29,6 +32,7 @@ from labelance._validation import (
 from labelance.exceptions import InputError
 from labelance.learners._reduction import Rows, Trainer, Weights, make_trainer
 from labelance.learners.tree import C45Classifier
+from labelance.metrics import label_scores
 
 
 class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -57,9 +61,12 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self : object
             The fitted learner.
         """
-        data = self._validate(X, y)
-        self._remember(data, X, y)
-        self._fit(data, X)
+        return self._fit_clean(self._validate(X, y))
+
+    def _fit_clean(self, data: Data, **known: Any) -> Any:
+        """Learn from rows that are validated already: what ``fit`` does behind the door."""
+        self._remember(data)
+        self._fit(data, data.features.container.native, **known)
         return self
 
     def _validate(self, X: Any, y: Any) -> Data:
@@ -73,11 +80,11 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
             missing="keep",
         )
 
-    def _remember(self, data: Data, X: Any, y: Any) -> None:
+    def _remember(self, data: Data) -> None:
         """Set what is known of training rows."""
-        sklearn_validate_data(self, X, skip_check_array=True)
+        sklearn_validate_data(self, data.features.container.native, skip_check_array=True)
         self._schema = data.features.schema()
-        self._sparse_labels = sp.issparse(y)
+        self._sparse_labels = sp.issparse(data.labels.container.native)
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
@@ -178,11 +185,9 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         data = self._validate(X, y)
         rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
         if rows is not None:
-            X, y = take_rows(X, rows), take_rows(y, rows)
-            data = self._validate(X, y)  # as if the other rows had never been there
-        self._remember(data, X, y)
-        self._fit(data, X, weight, **ready)
-        return self
+            # As if the other rows had never been there.
+            data = self._validate(take_rows(X, rows), take_rows(y, rows))
+        return self._fit_clean(data, weight=weight, **ready)
 
     @abstractmethod
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
@@ -213,9 +218,17 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         return process_routing(self, "fit", sample_weight=weight).estimator.fit.get("sample_weight")
 
     @property
-    def weights_count_rows(self) -> bool:
+    def _weights_count_rows(self) -> bool:
         """Say whether a row of weight w always counts like w equal rows."""
         return False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A sampler that cannot take what the estimator can says so itself, in fit.
+        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
 
     def _refuse_estimator_without_weights(self) -> None:
         if isinstance(self.estimator, WeightedClassifier):
@@ -255,12 +268,51 @@ class LearnerWithEstimator(WeightedClassifier):
         weight = self._weights_of_estimator(weight)
         return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.sparse = inner.input_tags.sparse
-        return tags
+
+def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: Any = None) -> Any:
+    """Fit an estimator inside one of ours to data that are validated already.
+
+    One of ours takes them as they are; others get X and y as they came.
+    """
+    if _takes_clean(estimator):
+        # Weights of some rows may all be 1, which is as if none had been given.
+        even = weight is None or (weight == 1).all()
+        known = {"weight": None if even else weight, "neighborhood": neighborhood}
+        estimator._validate_params()
+        return estimator._fit_clean(data, **_given(known))
+    known = {"sample_weight": weight, "neighborhood": neighborhood}
+    X, y = data.features.container.native, data.labels.table
+    return estimator.fit(X, y, **_given(known))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def inner_scores(estimator: Any, clean: Any, X: Any, schema: Schema) -> np.ndarray:
+    """Return scores of rows in [0, 1] by an estimator inside one of ours, which validated them.
+
+    ``schema`` says how the clean rows are coded; one of ours that codes them alike takes them.
+    """
+    if _takes_clean(estimator) and estimator._schema.categories == schema.categories:
+        return estimator._scores(clean, X)
+    return relevance(estimator, X)
+
+
+def _takes_clean(estimator: Any) -> bool:
+    """Say whether it is a learner of ours without nominal columns of its own, which it would code.
+
+    A class of somebody else that is derived from ours may do more in its public methods.
+    """
+    ours = isinstance(estimator, BaseMultiLabelClassifier)
+    ours = ours and type(estimator).__module__.startswith("labelance.")
+    return ours and getattr(estimator, "categorical_features", None) is None
+
+
+def relevance(estimator: Any, X: Any) -> np.ndarray:
+    """Return scores in [0, 1]; margins of a ``decision_function`` are squeezed, 0 becoming 0.5."""
+    scores = label_scores(estimator, X)
+    return scores if hasattr(estimator, "predict_proba") else expit(scores)
 
 
 def all_learners() -> dict[str, type[BaseMultiLabelClassifier]]:
@@ -272,8 +324,7 @@ def all_learners() -> dict[str, type[BaseMultiLabelClassifier]]:
     >>> "MLkNN" in all_learners()
     True
     """
-    from labelance import learners
-
+    learners = sys.modules[__package__]
     public = {name: getattr(learners, name) for name in learners.__all__}
     return {name: kind for name, kind in public.items() if _is_ready(kind)}
 

@@ -70,7 +70,7 @@ class BinaryRelevance(LearnerWithEstimator):
     """
 
     @property
-    def weights_count_rows(self) -> bool:
+    def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

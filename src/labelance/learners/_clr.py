@@ -106,7 +106,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         self.variant = variant
 
     @property
-    def weights_count_rows(self) -> bool:
+    def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

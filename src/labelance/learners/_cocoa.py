@@ -12,15 +12,16 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
+from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split, Weights
-from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
+from labelance.learners._thresholds import ThresholdClassifier, ThresholdSearch, Variant
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
 NO_LABEL = -1
 
 
-class COCOA(LearnerWithThresholds):
+class COCOA(ThresholdClassifier, LearnerWithEstimator):
     """Cross-coupling aggregation (COCOA): labels in couples, on balanced samples.
 
     For every label a classifier learns whether it is present. And for each of K other labels,
@@ -85,7 +86,8 @@ class COCOA(LearnerWithThresholds):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LearnerWithThresholds._parameter_constraints,
+        **LearnerWithEstimator._parameter_constraints,
+        **ThresholdClassifier._parameter_constraints,
         "n_couples": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -100,14 +102,10 @@ class COCOA(LearnerWithThresholds):
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            estimator,
-            threshold_search=threshold_search,
-            variant=variant,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        self.threshold_search = threshold_search
+        self.variant = variant
+        self.random_state = random_state
         self.n_couples = n_couples
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
@@ -118,7 +116,8 @@ class COCOA(LearnerWithThresholds):
             split.problems, n_jobs=self.n_jobs, rng=rng
         )
         self._vote_matrix = split.votes
-        self._find_thresholds(data, X, weight)
+        self._choose_thresholds(data.Y, self._scores(data.X, X), weight)
+        self._keep_constant_labels(data.Y)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)

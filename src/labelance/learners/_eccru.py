@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
+from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
 from labelance.learners._reduction import Rows, Weights
-from labelance.learners._thresholds import LearnerWithThresholds, ThresholdSearch, Variant
+from labelance.learners._thresholds import ThresholdClassifier, ThresholdSearch, Variant
 
 
-class ECCRU(LearnerWithThresholds):
+class ECCRU(ThresholdClassifier, LearnerWithEstimator):
     """Ensemble of classifier chains with random under-sampling (ECCRU).
 
     Each chain has a bootstrap of the rows, and each of its links learns from all of them that
@@ -90,7 +91,8 @@ class ECCRU(LearnerWithThresholds):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LearnerWithThresholds._parameter_constraints,
+        **LearnerWithEstimator._parameter_constraints,
+        **ThresholdClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "chain_features": [StrOptions({"true", "predicted"})],
     }
@@ -107,14 +109,10 @@ class ECCRU(LearnerWithThresholds):
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            estimator,
-            threshold_search=threshold_search,
-            variant=variant,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        self.threshold_search = threshold_search
+        self.variant = variant
+        self.random_state = random_state
         self.n_estimators = n_estimators
         self.chain_features = chain_features
 
@@ -133,7 +131,8 @@ class ECCRU(LearnerWithThresholds):
             label_names=self.label_names_,
             n_jobs=self.n_jobs,
         )
-        self._find_thresholds(data, X, weight)
+        self._choose_thresholds(data.Y, self._scores(data.X, X), weight)
+        self._keep_constant_labels(data.Y)
 
     def _wanted_chains(self, minority: Ints) -> Ints:
         """Return the number of chains that every label is to be in, by its minority rows."""

@@ -92,7 +92,7 @@ class LabelPowerset(LearnerWithEstimator):
         self.proba = proba
 
     @property
-    def weights_count_rows(self) -> bool:
+    def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._validation import CategoricalFeatures, Data, validate_features
@@ -119,6 +120,7 @@ class MLkNN(BaseMultiLabelClassifier):
         self.missing = missing
         self.n_jobs = n_jobs
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:
         """Count the labels of the neighbors of every row.
 
@@ -137,9 +139,7 @@ class MLkNN(BaseMultiLabelClassifier):
         self : object
             The fitted learner.
         """
-        super().fit(X, y)
-        self._count(self._around(neighborhood))
-        return self
+        return self._fit_clean(self._validate(X, y), neighborhood=neighborhood)
 
     def _around(self, given: Neighborhood | None) -> Neighborhood:
         """Return the nearest of the neighbors given, if they are of these rows, or search."""
@@ -150,7 +150,7 @@ class MLkNN(BaseMultiLabelClassifier):
         check_neighborhood(nearest, self._rows, metric, k, who="MLkNN")
         return nearest
 
-    def _fit(self, data: Data, X: Any) -> None:
+    def _fit(self, data: Data, X: Any, neighborhood: Neighborhood | None = None) -> None:
         self._refuse_missing(data.X, X)
         check_n_neighbors(self.n_neighbors, data.n_samples, who="MLkNN", name="n_neighbors")
         self._feature_metric = FeatureMetric.learn(
@@ -161,6 +161,7 @@ class MLkNN(BaseMultiLabelClassifier):
             missing=self.missing,
         )
         self._rows, self._labels = data.X, data.Y
+        self._count(self._around(neighborhood))
 
     def _count(self, around: Neighborhood) -> None:
         """Set the prior and posterior probabilities."""

@@ -104,7 +104,7 @@ class RAkEL(LearnerWithEstimator):
         self.random_state = random_state
 
     @property
-    def weights_count_rows(self) -> bool:
+    def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from labelance._arrays import take_rows
-from labelance._utils import RandomStateLike, as_generator
-from labelance._validation import CategoricalFeatures, Data
+from labelance._arrays import column_counts, take_rows
+from labelance._utils import as_generator
+from labelance._validation import Data
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
-from labelance.learners._base import LearnerWithEstimator, WeightedClassifier
+from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
 from labelance.learners._reduction import Weights
-from labelance.metrics import label_scores
 from labelance.model_selection import IterativeStratifiedKFold
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
@@ -144,46 +143,38 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.ones(part.shape), where=whole > 0)
 
 
-class LearnerWithThresholds(LearnerWithEstimator):
+class ThresholdClassifier(WeightedClassifier):
     """Base of learners that predict a label where its score reaches ``thresholds_``.
 
-    A subclass calls ``_find_thresholds`` when it can give scores.
+    A subclass calls ``_choose_thresholds`` when it has scores of rows with known labels.
     """
 
+    objective: Any = "f1"
+    threshold_search: ThresholdSearch
+    variant: Variant
+    thresholds_: np.ndarray
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LearnerWithEstimator._parameter_constraints,
         "threshold_search": [StrOptions({"exact", "grid"})],
         "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        threshold_search: ThresholdSearch = "exact",
-        variant: Variant = "paper",
-        categorical_features: CategoricalFeatures = None,
-        random_state: RandomStateLike = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
-        self.threshold_search = threshold_search
-        self.variant = variant
-        self.random_state = random_state
-
-    def _find_thresholds(self, data: Data, X: Any, weight: Weights) -> None:
-        """Set ``thresholds_`` to those that maximise F on the training rows."""
+    def _choose_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
+        """Set ``thresholds_`` to those that maximise the objective."""
         self.thresholds_ = best_thresholds(
-            data.Y,
-            self._scores(data.X, X),
+            Y,
+            scores,
+            objective=self.objective,
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
         )
-        # A label that all rows agree on has score 0 or 1 everywhere, whatever the row.
-        counts = np.bincount(data.Y.indices, minlength=data.Y.shape[1])
-        self.thresholds_[(counts == 0) | (counts == data.n_samples)] = 0.5
+
+    def _keep_constant_labels(self, Y: sp.csr_array) -> None:
+        """Set 0.5 for labels that all rows agree on, whose score is 0 or 1 whatever the row."""
+        counts = column_counts(Y)
+        self.thresholds_[(counts == 0) | (counts == Y.shape[0])] = 0.5
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return (self._scores(clean, X) >= self.thresholds_).astype(np.int64)
@@ -192,50 +183,30 @@ class LearnerWithThresholds(LearnerWithEstimator):
 CV_FOLDS = 3
 
 
-def relevance(estimator: Any, X: Any) -> np.ndarray:
-    """Return scores in [0, 1]; margins of a ``decision_function`` are squeezed, 0 becoming 0.5."""
-    scores = label_scores(estimator, X)
-    return scores if hasattr(estimator, "predict_proba") else expit(scores)
+class TunedClassifier(ThresholdClassifier):
+    """Base of learners around any multi-label classifier, with thresholds for an objective."""
 
-
-class TunedClassifier(WeightedClassifier, metaclass=ABCMeta):
-    """Base of learners with ``objective``, ``threshold_search`` and ``threshold_data``."""
-
-    objective: Objective | None
-    threshold_search: ThresholdSearch
-    variant: Variant
     threshold_data: str
     random_state: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ThresholdClassifier._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"])],
         "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), None],
-        "threshold_search": [StrOptions({"exact", "grid"})],
-        "variant": [StrOptions({"paper", "mulan"})],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def _fit(self, data: Data, X: Any, weight: Weights = None, **ready: Any) -> None:
         self._refuse_single_label_estimator()
         self._refuse_fewer_rows_than_folds(data.n_samples)
         rng = as_generator(self.random_state)
-        Y = data.labels.container.native
-        self._fit_model(X, Y, weight, rng, **ready)
+        self._fit_model(data, weight, rng, **ready)
         self.thresholds_ = np.full(self.n_labels_, 0.5)
         if self.objective is not None:
-            rows, scores = self._tuning_scores(data, X, Y, weight, rng)
-            self.thresholds_ = best_thresholds(
-                data.Y[rows],
-                scores,
-                objective=self.objective,
-                search=self.threshold_search,
-                variant=self.variant,
-                weight=None if weight is None else weight[rows],
-            )
+            rows, scores = self._tuning_scores(data, weight, rng)
+            self._choose_thresholds(data.Y[rows], scores, None if weight is None else weight[rows])
 
     def _refuse_single_label_estimator(self) -> None:
-        tags = get_tags(self.estimator)
-        of_classes = tags.classifier_tags is not None and not tags.classifier_tags.multi_label
-        if of_classes and not tags.target_tags.multi_output:
+        if _says_single_label(self.estimator):
             raise InputError(
                 f"{type(self).__name__} needs a classifier that learns many labels at once",
                 f"{type(self.estimator).__name__} learns one",
@@ -251,7 +222,7 @@ class TunedClassifier(WeightedClassifier, metaclass=ABCMeta):
             )
 
     @abstractmethod
-    def _fit_model(self, X: Any, Y: Any, weight: Weights, rng: np.random.Generator) -> None:
+    def _fit_model(self, data: Data, weight: Weights, rng: np.random.Generator) -> None:
         """Fit what gives the scores."""
 
     @abstractmethod
@@ -259,33 +230,114 @@ class TunedClassifier(WeightedClassifier, metaclass=ABCMeta):
         """Return an unfitted copy that keeps 0.5, to be fitted on a part of the rows."""
 
     def _tuning_scores(
-        self, data: Data, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
+        self, data: Data, weight: Weights, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and their scores, by the model itself or by models that left the row out."""
         if self.threshold_data == "cv":
-            return np.arange(data.n_samples), self._out_of_fold_scores(data.Y, X, Y, weight, rng)
-        return np.arange(data.n_samples), self._scores(data.X, X)
+            return np.arange(data.n_samples), self._out_of_fold_scores(data, weight, rng)
+        return np.arange(data.n_samples), self._scores(data.X, data.features.container.native)
 
     def _out_of_fold_scores(
-        self, labels: sp.csr_array, X: Any, Y: Any, weight: Weights, rng: np.random.Generator
+        self, data: Data, weight: Weights, rng: np.random.Generator
     ) -> np.ndarray:
         """Score every row by a model, sampling included, that was fitted on the other folds."""
-        scores = np.empty(labels.shape)
+        scores, X = np.empty(data.Y.shape), data.features.container.native
         folds = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
         streams = rng.spawn(CV_FOLDS)
-        for (train, test), stream in zip(folds.split(X, labels), streams):
+        for (train, test), stream in zip(folds.split(X, data.Y), streams):
             part = None if weight is None else weight[train]
-            model = self._untuned(stream).fit(take_rows(X, train), take_rows(Y, train), part)
-            scores[test] = model.predict_proba(take_rows(X, test))
+            model = fit_inner(self._untuned(stream), data.take(train), part)
+            rows = take_rows(X, test)
+            scores[test] = inner_scores(model, data.X[test], rows, self._schema)
         return scores
 
-    def _predict(self, clean: Any, X: Any) -> np.ndarray:
-        return (self._scores(clean, X) >= self.thresholds_).astype(np.int64)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A sampler that cannot take what the estimator can says so itself, in fit.
-        inner = get_tags(self.estimator)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.sparse = inner.input_tags.sparse
-        return tags
+def _says_single_label(estimator: Any) -> bool:
+    """Say whether the tags of a classifier are those of one label.
+
+    A class of the user's own that leaves scikit-learn's defaults has not said anything.
+    """
+    tags = get_tags(estimator)
+    of_classes = tags.classifier_tags is not None and not tags.classifier_tags.multi_label
+    kinds = [kind for kind in type(estimator).__mro__ if kind.__module__ != "sklearn.base"]
+    said = any("__sklearn_tags__" in vars(kind) for kind in kinds)
+    said = said or kinds[0].__module__.startswith("sklearn.")
+    return said and of_classes and not tags.target_tags.multi_output
+
+
+class LabelThresholds(TunedClassifier):
+    """A classifier with a threshold of its own for every label.
+
+    Rare labels get small scores from most learners, so a common threshold of 0.5 hardly
+    ever predicts them; a threshold that maximises F (or another measure) of each label does.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier with ``predict_proba`` or ``decision_function``.
+    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
+        What the thresholds maximise; None keeps 0.5.
+    threshold_search : {"exact", "grid"}, default="exact"
+        Try every distinct score, or 0.05, 0.10, … 0.95.
+    threshold_data : {"train", "cv"}, default="cv"
+        Find thresholds on the scores of the training rows, which are optimistic, or on
+        out-of-fold scores of 3 stratified folds.
+    variant : {"paper", "mulan"}, default="paper"
+        What a label keeps for which no value of the grid is any good: 0.5, with a warning, or
+        0 as in the program of the paper's authors.
+    random_state : int, RandomState, Generator or None, default=None
+        For the folds.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+    thresholds_ : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this.
+
+    See Also
+    --------
+    EMLS : The same over an ensemble of resampled data sets.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import LabelThresholds
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, y)
+    >>> model.predict(X).shape
+    (200, 10)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TunedClassifier._parameter_constraints,
+        "threshold_data": [StrOptions({"train", "cv"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        objective: Objective | None = "f1",
+        threshold_search: ThresholdSearch = "exact",
+        threshold_data: str = "cv",
+        variant: Variant = "paper",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.objective = objective
+        self.threshold_search = threshold_search
+        self.threshold_data = threshold_data
+        self.variant = variant
+        self.random_state = random_state
+
+    def _fit_model(self, data: Data, weight: Weights, rng: np.random.Generator) -> None:
+        weight = self._weights_of_estimator(weight)
+        self.estimator_ = fit_inner(clone(self.estimator), data, weight)
+
+    def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
+        return clone(self).set_params(objective=None, random_state=random_state)
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        return inner_scores(self.estimator_, clean, X, self._schema)

@@ -24,7 +24,7 @@ from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.study._design import DataSource
 from labelance.study._heartbeat import Heartbeat
-from labelance.study._study import Fold, Study, unreadable_folds
+from labelance.study._study import Fold, Study, read_folds
 
 _PREFIX, _OWNER = "labelance-study-", "owner.json"
 _DAY = 24 * 3600
@@ -98,13 +98,7 @@ def _read(source: DataSource) -> MultiLabelDataset:
 
 
 def _read_folds(source: DataSource, n: int) -> np.ndarray:
-    assert source.folds is not None
-    try:
-        # Opened here, since NumPy would fetch a name that is a URL.
-        with Path(source.folds).open() as file:
-            table = np.loadtxt(file, delimiter=",", skiprows=1, dtype=int, ndmin=2)
-    except (OSError, ValueError) as error:
-        raise unreadable_folds(source, error) from error
+    table = read_folds(source)
     if table.shape[0] != n or not np.array_equal(table[:, 0], np.arange(n)):
         raise StudyError(
             f"The folds of {source.name} name each of its {n} rows once, in order",

@@ -6,25 +6,25 @@ whole life of a process, which evaluates many cells.
 
 from __future__ import annotations
 
-import inspect
 import io
 import sys
 import time
 import traceback
 import warnings
 import zlib
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import has_fit_parameter
 
 from labelance.ensemble import (
     EMLS,
@@ -32,16 +32,15 @@ from labelance.ensemble import (
     Source,
     TrainingSet,
     make_source,
-    staged_mean,
+    staged_scores,
 )
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
-from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
+from labelance.learners import BaseMultiLabelClassifier, best_thresholds
 from labelance.metrics import label_areas, macro_f1
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._data import FoldData, StudyData
 from labelance.study._design import (
     Family,
-    Learner,
     Method,
     build_learner,
     prepare,
@@ -86,24 +85,31 @@ class TrainingSets:
 
 def _source(family: Family, fold: FoldData) -> Source:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
-    ours = sampler is None or isinstance(sampler, BaseMultiLabelSampler)
-    X, Y = fold.X, fold.Y if ours else fold.Y.toarray()  # few others take sparse labels
-    neighborhood = None
-    if ours and family.bootstrap is not True:
-        neighborhood = _shared_neighborhood(sampler, fold)
-    bags = family.bootstrap
+    X, Y, bags = fold.X, labels_for(sampler, fold.Y), family.bootstrap
+    found = None if bags is True else _shared_neighborhood(sampler, fold)
     try:
-        return make_source(sampler, X, Y, bootstrap=bags, neighborhood=neighborhood)
+        return make_source(sampler, X, Y, bootstrap=bags, neighborhood=found)
     except NothingToSampleError:
         return make_source(None, X, Y, bootstrap=bool(bags))  # nothing to do about these labels
 
 
-def _shared_neighborhood(sampler: Any, fold: FoldData) -> Any:
-    wanted = search_of(sampler, fold.nominal)
-    if sampler is None or wanted is None or not sampler.traits.finds_neighbors:
+def _shared_neighborhood(user: Any, fold: FoldData) -> Any:
+    """Return the fold's neighbors for a sampler or learner that takes them, or None."""
+    if isinstance(user, BaseMultiLabelSampler):
+        takes = user.traits.finds_neighbors
+    else:
+        takes = hasattr(user, "fit") and has_fit_parameter(user, "neighborhood")
+    wanted = search_of(user, fold.nominal) if takes else None
+    if wanted is None:
         return None
     k, space = wanted
     return fold.neighborhood(k, **space)
+
+
+def labels_for(user: Any, Y: Any) -> Any:
+    """Return labels as a sampler or classifier takes them: few of others take sparse ones."""
+    ours = user is None or isinstance(user, (BaseMultiLabelClassifier, BaseMultiLabelSampler))
+    return Y.toarray() if sp.issparse(Y) and not ours else Y
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,86 +125,95 @@ class Evaluation:
     disagreement: float
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
-    """A fitted learner, its scores of the test rows, and what they cost.
+class SharedEnsemble:
+    """The ensemble of a learner on the training sets of a family, which all its methods share.
 
-    Where a method tunes thresholds it also scores the training rows. The model itself is kept
-    of the first member only, since a method without thresholds asks it for predictions.
+    A method reads as many members as it has, the first ones; so a single model is the first
+    member of its ensemble, and nothing is fitted or scored twice.
     """
 
-    model: Any
-    scores: np.ndarray
-    train_scores: np.ndarray | None
-    fitting: Cost
-    predicting: Cost
-    tuning: Cost
+    def __init__(
+        self, learner: Any, methods: Sequence[Method], fold: FoldData, training: TrainingSets
+    ) -> None:
+        self.fold, self.training = fold, training
+        self.model = EMLS(learner, objective=None, warm_start=True)
+        self.fitting = self._fit({method.n_estimators for method in methods})
+        self.test = _read_stages(self.model, fold.X_test)
+        tuned = any(method.objective is not None for method in methods)
+        self.train = _read_stages(self.model, fold.X) if tuned else []
 
+    def _fit(self, sizes: Iterable[int]) -> dict[int, Cost]:
+        """Fit one size after the other, each with the members before; return their costs."""
+        X, Y = self.fold.X, labels_for(self.model.estimator, self.fold.Y)
+        cost, costs = Cost(), {}
+        for size in sorted(sizes):
+            with cost.spent():
+                sets = [self._prepare(drawn) for drawn in self.training.sets[:size]]
+                self.model.set_params(n_estimators=size).fit(X, Y, training_sets=sets)
+            costs[size] = replace(cost)
+        return costs
 
-def _fit_members(
-    learner: Learner, methods: Sequence[Method], fold: FoldData, training: TrainingSets, seed: int
-) -> list[Member]:
-    """Fit a learner on as many training sets of a family as its largest ensemble has members."""
-    tuned = any(method.objective is not None for method in methods)
-    members: list[Member] = []
-    for drawn in training.sets[: max(method.n_estimators for method in methods)]:
-        model = build_learner(
-            learner.component, fold.nominal, balanced=methods[0].balanced, seed=seed
+    def _prepare(self, drawn: TrainingSet) -> TrainingSet:
+        """Return a training set as the learner takes it."""
+        learner = self.model.estimator
+        Y = labels_for(learner, drawn.y)
+        # The fold's neighbors serve a learner that looks at the rows of the fold itself.
+        found = _shared_neighborhood(learner, self.fold) if drawn.X is self.fold.X else None
+        if Y is drawn.y and found is None:
+            return drawn  # which is validated once, for all learners
+        return replace(drawn, y=Y, neighborhood=found)
+
+    def evaluate(self, method: Method) -> Evaluation:
+        """Return what the members of a method say together, by its rule."""
+        size, finding = method.n_estimators, Cost()
+        stage = self.test[size - 1]
+        if method.objective is not None:
+            with finding.spent():
+                thresholds = best_thresholds(
+                    self.fold.Y,
+                    self.train[size - 1].mean,
+                    objective=method.objective,
+                    search=method.threshold_search,
+                    variant=method.variant,
+                )
+            predicted = (stage.mean >= thresholds).astype(np.int8)
+            finding += self.train[size - 1].cost
+        elif size == 1:
+            predicted = self.model.estimators_[0].predict(self.fold.X_test)  # by its own rule
+        else:
+            predicted = (stage.mean >= 0.5).astype(np.int8)
+        return Evaluation(
+            stage.mean,
+            predicted,
+            self.training.cost(size),
+            self.fitting[size] + finding,
+            stage.cost,
+            self.training.sets[0].y.shape[0],
+            disagreement([earlier.scores for earlier in self.test[:size]]),
         )
-        fitting, predicting, tuning = Cost(), Cost(), Cost()
-        with fitting.spent():
-            _fit(model, drawn.X, drawn.y, fold)
-        with predicting.spent():
-            scores = relevance(model, fold.X_test)
-        with tuning.spent():
-            train_scores = relevance(model, fold.X) if tuned else None
-        kept = None if members else model
-        members.append(Member(kept, scores, train_scores, fitting, predicting, tuning))
-    return members
 
 
-def _evaluate_members(
-    members: Sequence[Member], method: Method, fold: FoldData, training: TrainingSets
-) -> Evaluation:
-    """Return what the first members say together, by the rule of a method.
+class ScoredStage(NamedTuple):
+    """The scores of a member, the mean of all up to it, and what these cost together."""
 
-    The mean is that of EMLS, and a test compares all of it with EMLS. The class itself is not
-    called: members fitted once serve all methods of their family, each with its own cost, and
-    share the neighbors of the fold.
-    """
-    members, finding = members[: method.n_estimators], Cost()
-    scores = _mean(member.scores for member in members)
-    if method.objective is not None:
-        with finding.spent():
-            thresholds = best_thresholds(
-                fold.Y,
-                _mean(member.train_scores for member in members),
-                objective=method.objective,
-                search=method.threshold_search,
-                variant=method.variant,
-            )
-        predicted = (scores >= thresholds).astype(np.int8)
-        finding += total([member.tuning for member in members])
-    elif len(members) == 1:
-        predicted = members[0].model.predict(fold.X_test)  # by its own rule
-    else:
-        predicted = (scores >= 0.5).astype(np.int8)
-    return Evaluation(
-        scores,
-        predicted,
-        training.cost(len(members)),
-        total([member.fitting for member in members]) + finding,
-        total([member.predicting for member in members]),
-        training.sets[0].y.shape[0],
-        disagreement([member.scores for member in members]),
-    )
+    scores: np.ndarray
+    mean: np.ndarray
+    cost: Cost
+
+
+def _read_stages(model: EMLS, X: Any) -> list[ScoredStage]:
+    cost, stages, found = Cost(), staged_scores(model, X), []
+    for _ in model.estimators_:
+        with cost.spent():
+            scores, mean = next(stages)
+        found.append(ScoredStage(scores, mean, replace(cost)))
+    return found
 
 
 def _fit_and_evaluate(
-    learner: Learner, method: Method, fold: FoldData, stream: np.random.Generator, seed: int = 0
+    learner: Any, method: Method, fold: FoldData, stream: np.random.Generator
 ) -> Evaluation:
-    """Fit a method whose thresholds need models of their own, through the public ensemble."""
-    built = build_learner(learner.component, fold.nominal, balanced=method.balanced, seed=seed)
+    """Fit a method whose thresholds need models of their own."""
     options: dict[str, Any] = {
         "objective": method.objective,
         "threshold_search": method.threshold_search,
@@ -207,18 +222,18 @@ def _fit_and_evaluate(
         "random_state": stream,
     }
     if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
-        model: Any = LabelThresholds(built, **options)
+        model: Any = LabelThresholds(learner, **options)
     else:
         sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
         model = EMLS(
-            built,
+            learner,
             sampler,
             n_estimators=method.n_estimators,
             bootstrap=method.bootstrap,
             **options,
         )
     fitting, predicting = Cost(), Cost()
-    Y = labels_for(built, fold.Y)
+    Y = labels_for(learner, fold.Y)
     with fitting.spent():
         try:
             model.fit(fold.X, Y)
@@ -228,32 +243,6 @@ def _fit_and_evaluate(
         scores = model.predict_proba(fold.X_test)
     predicted = (scores >= model.thresholds_).astype(np.int8)
     return Evaluation(scores, predicted, None, fitting, predicting, None, float("nan"))
-
-
-def _fit(member: Any, X: Any, Y: Any, fold: FoldData) -> Any:
-    """Fit a member, with the fold's neighbors where it looks at the rows of the fold itself."""
-    if X is fold.X and "neighborhood" in inspect.signature(member.fit).parameters:
-        wanted = search_of(member, fold.nominal)
-        if wanted is not None:
-            k, space = wanted
-            return member.fit(X, Y, neighborhood=fold.neighborhood(k, **space))
-    return fit_member(member, X, Y)
-
-
-def fit_member(member: Any, X: Any, Y: Any) -> Any:
-    """Fit any classifier, ours or not."""
-    return member.fit(X, labels_for(member, Y))
-
-
-def labels_for(member: Any, Y: Any) -> Any:
-    """Return labels as a classifier takes them: most of scikit-learn's want them dense."""
-    ours = isinstance(member, BaseMultiLabelClassifier)
-    return Y.toarray() if sp.issparse(Y) and not ours else Y
-
-
-def _mean(scores: Iterable[Any]) -> np.ndarray:
-    """Return the mean of members' scores, as EMLS takes it."""
-    return deque(staged_mean(scores), 1)[0]
 
 
 Row = dict[str, Any]
@@ -307,24 +296,32 @@ class _Evaluator:
     def evaluate_together(self, group: list[Cell]) -> list[Row]:
         """Fit the members of a learner once, and evaluate each method by them."""
         methods = [self.study.method(cell.method) for cell in group]
-        learner = self.study.learner(group[0].learner)
         try:
             training = self._training_sets(methods[0].family)
-            members = _fit_members(learner, methods, self.fold, training, self.study.seed)
+            built = self._build(group[0].learner, methods[0])
+            ensemble = SharedEnsemble(built, methods, self.fold, training)
         except BaseException:
             return [failure(self.study, cell) for cell in group]
         return [
-            self._row(cell, partial(_evaluate_members, members, method, self.fold, training))
+            self._row(cell, partial(ensemble.evaluate, method))
             for cell, method in zip(group, methods)
         ]
 
     def evaluate_alone(self, cell: Cell) -> Row:
         """Evaluate a method that shares no member with others."""
-        study, method = self.study, self.study.method(cell.method)
-        stream = family_stream(study.seed, cell.place, method.family)
-        learner = study.learner(cell.learner)
-        return self._row(
-            cell, partial(_fit_and_evaluate, learner, method, self.fold, stream, study.seed)
+        method = self.study.method(cell.method)
+        stream = family_stream(self.study.seed, cell.place, method.family)
+        return self._row(cell, lambda: self._evaluate_alone(cell.learner, method, stream))
+
+    def _evaluate_alone(
+        self, learner: str, method: Method, stream: np.random.Generator
+    ) -> Evaluation:
+        return _fit_and_evaluate(self._build(learner, method), method, self.fold, stream)
+
+    def _build(self, learner: str, method: Method) -> Any:
+        component = self.study.learner(learner).component
+        return build_learner(
+            component, self.fold.nominal, balanced=method.balanced, seed=self.study.seed
         )
 
     def _training_sets(self, family: Family) -> TrainingSets:

@@ -20,7 +20,7 @@ from labelance.learners import CV_FOLDS, relevance
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._data import StudyData, load_source
 from labelance.study._design import build_learner
-from labelance.study._evaluate import fit_member
+from labelance.study._evaluate import labels_for
 from labelance.study._store import Store
 from labelance.study._study import Cell, Study
 
@@ -251,7 +251,8 @@ def _fit_growing(
 
 def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:
     begun = time.process_time()
-    relevance(fit_member(build_learner(study.learner(learner).component, data.nominal), X, Y), X)
+    built = build_learner(study.learner(learner).component, data.nominal)
+    relevance(built.fit(X, labels_for(built, Y)), X)
     return max(time.process_time() - begun, 1e-4)
 
 

@@ -10,6 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
@@ -319,25 +322,36 @@ def _check_source(source: DataSource, study: Study) -> None:
 
 
 def _check_folds(source: DataSource, study: Study) -> None:
-    try:
-        header = Path(str(source.folds)).read_text().partition("\n")[0].split(",")
-    except (OSError, ValueError) as error:
-        raise unreadable_folds(source, error) from error
-    if len(header) - 1 < study.repeats:
+    n_repeats = read_folds(source).shape[1] - 1
+    if n_repeats < study.repeats:
         raise StudyError(
             f"The folds of {source.name} have a column for each of {study.repeats} repetitions",
-            f"{source.folds} has {len(header) - 1}",
+            f"{source.folds} has {n_repeats}",
             "Lower repeats, or give more columns",
         )
 
 
-def unreadable_folds(source: DataSource, error: Exception) -> StudyError:
-    """Return what to say of a file of folds that is no table of numbers."""
-    return StudyError(
-        f"The folds of {source.name} are a CSV file of whole numbers under a header",
-        f"{source.folds} is not: {error}",
-        "Give a CSV file with the columns row, rep0, rep1, …",
-    )
+def read_folds(source: DataSource) -> NDArray[np.int64]:
+    """Return the table of folds of a dataset: row numbers, then one column a repetition."""
+    advice = "Give a CSV file with the columns row, rep0, rep1, …"
+    try:
+        # Opened here, since NumPy would fetch a name that is a URL.
+        with Path(str(source.folds)).open() as file:
+            names = file.readline().split(",")
+            table = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise StudyError(
+            f"The folds of {source.name} are a CSV file of whole numbers under a header",
+            f"{source.folds} is not: {error}",
+            advice,
+        ) from error
+    if table.shape[1] != len(names):
+        raise StudyError(
+            f"The folds of {source.name} have as many columns as their header has names",
+            f"{source.folds} has {table.shape[1]} columns and {len(names)} names",
+            advice,
+        )
+    return table
 
 
 def _check_learner(learner: Learner) -> None:
@@ -347,6 +361,12 @@ def _check_learner(learner: Learner) -> None:
             f"The learner {learner.name} is a classifier with fit and predict",
             f"{learner.component.path} has no such methods",
             "Name a multi-label classifier",
+        )
+    if not hasattr(built, "get_params"):
+        raise StudyError(
+            f"The learner {learner.name} is cloned for every member of an ensemble",
+            f"{learner.component.path} has no get_params",
+            "Derive it from sklearn.base.BaseEstimator",
         )
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
         raise StudyError(

@@ -220,8 +220,8 @@ def check_rows_without_weight_do_not_count(learner: Any) -> None:
 
 
 def check_weights_count_rows(learner: Any) -> None:
-    """Where a learner says ``weights_count_rows``, weight 2 is the row twice."""
-    if not getattr(learner, "weights_count_rows", False):
+    """Where a learner says ``_weights_count_rows``, weight 2 is the row twice."""
+    if not getattr(learner, "_weights_count_rows", False):
         return
     X, Y = sampler_data()
     counts = 1 + np.arange(len(X)) % 3
