@@ -1,4 +1,4 @@
-"""A wheel holds the package, its type marker and its license, and nothing else."""
+"""A wheel holds the package, its type marker, its datasets, all licenses, and nothing else."""
 
 import sys
 import zipfile
@@ -7,8 +7,10 @@ names = zipfile.ZipFile(sys.argv[1]).namelist()
 strangers = [name for name in names if not name.startswith(("labelance/", "labelance-"))]
 if strangers:
     raise SystemExit(f"the wheel holds files from outside the package: {strangers}")
-if "labelance/py.typed" not in names:
-    raise SystemExit("the wheel lacks labelance/py.typed")
+BUNDLED = "labelance/datasets/bundled"
+for needed in ("labelance/py.typed", f"{BUNDLED}/flags.arff.gz", f"{BUNDLED}/LICENSES.md"):
+    if needed not in names:
+        raise SystemExit(f"the wheel lacks {needed}")
 if not any(name.endswith("/LICENSE") for name in names):
     raise SystemExit("the wheel lacks the license")
 print(f"{len(names)} files, all of them the package's own")
