@@ -25,7 +25,14 @@ from labelance._arrays._open import (
     take_rows,
 )
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
-from labelance._arrays._torch import columns_where, to_device, to_host
+from labelance._arrays._torch import (
+    columns_where,
+    device_of,
+    has_triton,
+    keep_device,
+    to_device,
+    to_host,
+)
 
 __all__ = [
     "ABSENT",
@@ -39,10 +46,13 @@ __all__ = [
     "check_structure",
     "column_counts",
     "columns_where",
+    "device_of",
     "find_label_sets",
     "has_categories",
+    "has_triton",
     "interpolate_rows",
     "is_tensor",
+    "keep_device",
     "narrow_indices",
     "on_device",
     "open_container",

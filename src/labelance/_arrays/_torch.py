@@ -8,6 +8,7 @@ tensor, and the verbs below work on it where it lies.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,14 @@ from labelance.exceptions import ContainerError, InputError
 
 # Rows are made in blocks of about this many random numbers; a block is a few of these in float64.
 _NUMBERS_PER_BLOCK = 16_000_000
+
+
+def has_triton(tensor: Any) -> bool:
+    """Tell whether Triton can compile for a tensor's device: an NVIDIA GPU of 2020 or later."""
+    torch = sys.modules["torch"]
+    if not tensor.is_cuda or torch.version.cuda is None or find_spec("triton") is None:
+        return False
+    return bool(torch.cuda.get_device_capability(tensor.device) >= (8, 0))
 
 
 def open_tensor(data: Any, role: str) -> TensorContainer:
@@ -114,9 +123,14 @@ def to_host(tensor: Any) -> np.ndarray:
 
     numpy has no bfloat16; float32 holds all of its numbers.
     """
-    tensor = tensor.detach().cpu()
-    short = tensor.dtype is sys.modules["torch"].bfloat16
-    return (tensor.float() if short else tensor).numpy()
+    torch = sys.modules["torch"]
+    tensor = tensor.detach()
+    if tensor.dtype is torch.bfloat16:
+        tensor = tensor.float()
+    if not tensor.is_cuda:
+        return tensor.cpu().numpy()
+    # Page-locked memory takes a copy at the full speed of the bus.
+    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor).numpy()
 
 
 def append_tensor(top: Any, bottom: Any) -> Any:
@@ -131,16 +145,42 @@ def _to_working_tensor(native: Any) -> Any:
     return native.to(torch.float32 if short else torch.float64).contiguous()
 
 
+class DeviceCells(sp.csr_array):
+    """Cells in the computer's memory that came from a device, where they can be worked on too.
+
+    What is made of them, a selection of rows for example, knows nothing of the device.
+    """
+
+    source: Any = None
+
+
+def device_of(cells: Any) -> Any:
+    """Return an empty tensor on the device that cells came from, or None."""
+    return getattr(cells, "source", None)
+
+
+def keep_device(cells: sp.csr_array, of: Any) -> sp.csr_array:
+    """Return the cells as ones that came from where the cells ``of`` came from."""
+    if device_of(of) is None:
+        return cells
+    kept = DeviceCells(cells, copy=False)
+    kept.has_sorted_indices = True
+    kept.source = device_of(of)
+    return kept
+
+
 def _gather_cells(native: Any) -> sp.csr_array:
     """Bring the non-zero cells of a tensor on a GPU to the computer's memory, and only these."""
+    torch = sys.modules["torch"]
     rows, columns = native.nonzero(as_tuple=True)
     values = to_host(native[rows, columns])
     counts = rows.bincount(minlength=native.shape[0])
-    indptr = np.concatenate([[0], counts.cumsum(0).cpu().numpy()])
+    indptr = np.concatenate([[0], to_host(counts.cumsum(0))])
     small = np.int32 if max(len(values), *native.shape) < 2**31 else np.int64
-    indices = columns.cpu().numpy().astype(small)
-    cells = sp.csr_array((values, indices, indptr.astype(small)), shape=tuple(native.shape))
+    indices = to_host(columns.to(torch.int32 if small is np.int32 else torch.int64))
+    cells = DeviceCells((values, indices, indptr.astype(small)), shape=tuple(native.shape))
     cells.has_sorted_indices = True
+    cells.source = native.new_empty(0)
     return cells
 
 
@@ -157,10 +197,15 @@ def interpolate_tensor(
 ) -> Any:
     """Return one row per pair of rows of a tensor, with the numbers that an array would get.
 
-    Random numbers are drawn in the computer's memory and copied over, so that the same seed
-    gives the same rows wherever the data lies.
+    The numbers of numpy's default generator are computed on the device, those of another one
+    are copied over. So the same seed gives the same rows wherever the data lies.
     """
     torch = sys.modules["torch"]
+    if len(seeds) and not line and _can_compute(rng) and has_triton(X):
+        from labelance._arrays._cuda import interpolate_features
+
+        with torch.cuda.device(X.device):
+            return interpolate_features(X, to_device(seeds, X), to_device(references, X), rng)
     out = torch.empty((len(seeds), X.shape[1]), dtype=X.dtype, device=X.device)
     step = max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
@@ -172,6 +217,10 @@ def interpolate_tensor(
         value = a.double() + u * (b.double() - a.double())
         out[block] = torch.minimum(torch.maximum(value, low), high).to(X.dtype)
     return out
+
+
+def _can_compute(rng: np.random.Generator) -> bool:
+    return type(rng.bit_generator) is np.random.PCG64
 
 
 def _positions(a: Any, b: Any, rng: np.random.Generator, *, line: bool) -> Any:

@@ -23,6 +23,7 @@ from labelance._arrays import (
     columns_where,
     find_label_sets,
     is_tensor,
+    keep_device,
     on_device,
     open_container,
     open_labels,
@@ -374,7 +375,7 @@ def validate_labels(y: Any, *, who: str, vocabulary: Iterable[Any] = ()) -> Labe
 def _ones(cells: Any) -> sp.csr_array:
     """Return a CSR array of int8 ones, sorted, without explicit zeros."""
     if sp.issparse(cells):
-        return cells.astype(np.int8)
+        return keep_device(cells.astype(np.int8), cells)
     present = cells.astype(bool, copy=False)
     indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
     columns = np.nonzero(present)[1].astype(np.int32)

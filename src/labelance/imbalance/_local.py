@@ -4,9 +4,10 @@ Everything lives on the pattern of the sparse matrix M of minority cells, so tha
 are O(k nnz(M)) at any number of labels.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from labelance._arrays import column_counts
+from labelance._arrays import column_counts, device_of
 from labelance._utils import kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
+from labelance.imbalance._local_tensor import measure_cells
 
 Integers = NDArray[np.integer]
 
@@ -360,19 +362,34 @@ def find_local_distribution(
     Y: csr_array, neighbors: NDArray[np.int64], variant: Variant, weighting: Weighting
 ) -> LocalDistribution:
     """Measure the local distribution of clean labels."""
-    k = neighbors.shape[1]
     values = minority_values(Y)
     M = minority_matrix(Y, values)
-    same = count_same_class(M.indptr, M.indices, neighbors, M.shape[1])
-    opposite = _on_pattern(M, np.int32(k) - same)
-    weights = _shares(opposite, k).sum(axis=1) if weighting == "paper" else opposite.sum(axis=1) / k
+    k = neighbors.shape[1]
+    like = device_of(Y)
+    shares: Callable[[], csr_array]
+    if like is None:
+        opposite = _on_pattern(M, _count_opposite(M, neighbors))
+        types = type_cells(M, opposite.data, neighbors, variant)
+        shares = partial(_shares, opposite, k)
+    else:
+        codes = LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE
+        by_count, spreads = types_by_count(k), variant == "paper"
+        there = measure_cells(M, neighbors, by_count, codes, like, spreads=spreads)
+        counts, types = there.to_host()
+        opposite, shares = _on_pattern(M, counts), there.shares
+    weights = shares().sum(axis=1) if weighting == "paper" else opposite.sum(axis=1) / k
     return LocalDistribution(
         opposite=opposite,
-        types=_on_pattern(M, type_cells(M, opposite.data, neighbors, variant)),
+        types=_on_pattern(M, types),
         weights=weights,
         minority_value=values,
         k=k,
     )
+
+
+def _count_opposite(M: csr_array, neighbors: NDArray[np.int64]) -> NDArray[np.int32]:
+    same = count_same_class(M.indptr, M.indices, neighbors, M.shape[1])
+    return np.int32(neighbors.shape[1]) - same
 
 
 def _shares(opposite: csr_array, k: int) -> csr_array:

@@ -13,18 +13,17 @@ Every pair of rows is scored once, for both of its rows, in tiles of 128 x 128 f
    pair once. A group whose smallest L is at most T goes onto the row's list.
 5. δ runs in phases that grow by half. After each one, lists are pruned and limits fall. As rows are
    shuffled, the number of additions grows with log n, whatever the data.
-6. Where that leaves too much (tight clusters), all is done again with two float16 numbers for each
-   value, y = b + c + r: three products instead of one, b_i·b_j + b_i·c_j + c_i·b_j, summed in
-   float32 after every 32 terms. That leaves out c_i·c_j; bounds are about ten times as tight.
-7. At the end the rows of the groups left are scored one by one, and those with L <= T are ranked by
-   exact distances. Whatever could be among the k nearest was listed. Rows whose list overflowed
-   are searched again by the engine for any device.
+6. A list that stays long (tight clusters, where the bounds are too coarse) is opened: its groups
+   give way to those of their rows that have L <= T, with their distances in float64. Phases are
+   shorter where lists fill up, so that this happens before they overflow.
+7. At the end all lists are opened, and whoever is left is ranked by the distances of every other
+   engine. Whatever could be among the k nearest was listed. Rows whose list overflowed are
+   searched again by the engine for any device.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,14 @@ import triton.language as tl
 
 TILE, GROUP, _FIRST = 128, 16, 32  # rows of a tile, of a group, of a group for the first limit
 _SAMPLE = 4096  # rows that give the first limit
-_ROOM = 128  # groups on the longest list
+_ROOM = 128  # entries on the longest list
+_LONG = 24  # entries from which on a list is opened
+_STEP = 64  # columns that a product takes at once
+_OPENED = 1 << 17  # lists opened at once
+_TILES = 1 << 30  # tiles in a phase
 _FAR = 1e30  # bounds of rows that are none
 _ROUND = 2.0**-20
+_UNIT = 2.0**13  # length of the points where directions count
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,91 +49,114 @@ class Points:
 
     Parameters
     ----------
+    rows : tensor of shape (n, d)
+        The rows as they are.
     order : tensor of int64 of shape (n,)
         Which row each point is.
-    halves : float16 tensor of shape (tiles * TILE, width), or twice that width
-        The points, and with ``precise`` the rest of each value; rows and columns that are none
-        are zero.
+    halves : float16 tensor of shape (tiles * TILE, size)
+        The points; rows and columns that are none are zero.
     low : float32 tensor
         h - e of each point.
     slack : float32 tensor
         2 e of each point, rounded up.
+    stretch : float64 tensor of shape (d,)
+        What the features are multiplied by.
+    scale : float64 tensor of shape (n,)
+        What each point is multiplied by besides; ones unless directions count.
+    unit : bool
+        Whether directions count.
     """
 
+    rows: Any
     order: Any
     halves: Any
     low: Any
     slack: Any
-    precise: bool
+    stretch: Any
+    scale: Any
+    unit: bool
 
     @property
-    def layout(self) -> dict[str, Any]:
-        """Return what kernels have to know at compile time."""
-        width = self.halves.shape[1]
-        size = width // 2 if self.precise else width
-        return {"D": size, "STRIDE": width, "BK": 32 if self.precise else 64, "SPLIT": self.precise}
+    def size(self) -> int:
+        return int(self.halves.shape[1])
 
     @property
     def n_tiles(self) -> int:
         return len(self.halves) // TILE
 
+    @property
+    def fuzz(self) -> float:
+        """How far half a squared distance in float64 may be off, beyond relative rounding."""
+        return _UNIT**2 * 2.0**-40 if self.unit else 0.0
 
-def place_points(rows: Any, center: Any, width: Any, *, unit: bool, precise: bool) -> Points | None:
+
+def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> Points | None:
     """Return the points of the rows; None if they do not fit float16 at any scale."""
     n, d = rows.shape
-    device = rows.device
-    generator = torch.Generator(device=device).manual_seed(0)
-    order = torch.randperm(n, generator=generator, device=device)
-    n_tiles = -(-n // TILE)
-    padded = (n_tiles + 1 - n_tiles % 2) * TILE
-    size = -(-d // 64) * 64
-    halves = torch.zeros((padded, size * (1 + precise)), dtype=torch.float16, device=device)
-    lengths = torch.zeros((4, n), dtype=torch.float64, device=device)  # |y|², |b|², |c|², |r|²
     factor = _choose_factor(rows, center, width, unit=unit)
     if factor is None:
         return None
-    step = max(1, (1 << 26) // d)
-    for start in range(0, n, step):
-        part = slice(start, min(n, start + step))
-        y = (rows[order[part]] - center).div_(width)
-        if unit:
-            norms = y.square().sum(dim=1, keepdim=True).sqrt_()
-            y.div_(norms.masked_fill_(norms == 0, 1.0))
-        y.mul_(factor)
-        lengths[0, part] = y.square().sum(dim=1)
-        b = y.half()
-        halves[part, :d] = b
-        lengths[1, part] = b.double().square_().sum(dim=1)
-        y.sub_(b)
-        if precise:
-            c = y.half()
-            halves[part, size : size + d] = c
-            lengths[2, part] = c.double().square_().sum(dim=1)
-            y.sub_(c)
-        lengths[3, part] = y.square_().sum(dim=1)
-    return Points(order, halves, *_bounds(lengths, padded, size, precise=precise), precise)
+    order = _shuffle(rows, unit=unit)
+    n_tiles = -(-n // TILE)
+    padded = (n_tiles + 1 - n_tiles % 2) * TILE
+    size = -(-d // _STEP) * _STEP
+    halves = torch.zeros((padded, size), dtype=torch.float16, device=rows.device)
+    lengths = torch.empty((3, n), dtype=torch.float64, device=rows.device)  # |y|², |b|², |r|²
+    scale = torch.empty(n, dtype=torch.float64, device=rows.device)
+    stretch = factor / width
+    _place_kernel[(n,)](
+        rows,
+        order,
+        center,
+        stretch,
+        halves,
+        lengths,
+        scale,
+        n,
+        d,
+        LENGTH=_UNIT,
+        UNIT=unit,
+        SIZE=size,
+        BLOCK=min(1024, triton.next_power_of_2(size)),
+        num_warps=4,
+    )
+    if unit and not bool(torch.isfinite(scale).all()):
+        return None  # a row of zeros has no direction
+    return Points(rows, order, halves, *_bounds(lengths, padded, size), stretch, scale, unit)
 
 
 def _choose_factor(rows: Any, center: Any, width: Any, *, unit: bool) -> float | None:
     """Return the power of two that brings the largest coordinate to about 2¹³."""
-    if unit:
-        return 2.0**13
     low, high = rows.aminmax(dim=0)
     largest = float(torch.maximum((high - center).abs(), (low - center).abs()).div(width).max())
     if not 1e-100 < largest < 1e100:
         return None
-    return float(2.0 ** (13 - np.frexp(largest)[1]))
+    return 1.0 if unit else float(2.0 ** (13 - np.frexp(largest)[1]))
 
 
-def _bounds(lengths: Any, padded: int, d: int, *, precise: bool) -> tuple[Any, Any]:
+def _shuffle(rows: Any, *, unit: bool) -> Any:
+    """Return the rows in random order, but those of a tile by length.
+
+    Lengths decide how coarse bounds are; so a group has bounds of one kind, and no long row
+    spoils those of short ones.
+    """
+    n = len(rows)
+    generator = torch.Generator(device=rows.device).manual_seed(0)
+    order = torch.randperm(n, generator=generator, device=rows.device)
+    if unit:
+        return order
+    whole = n // TILE * TILE
+    tiles = order[:whole].view(-1, TILE)
+    lengths = torch.linalg.vector_norm(rows, dim=1)
+    order[:whole] = tiles.gather(1, lengths[tiles].argsort(dim=1)).view(-1)
+    return order
+
+
+def _bounds(lengths: Any, padded: int, d: int) -> tuple[Any, Any]:
     """Return h - e and 2 e of every point, in float32."""
-    y2, b2, c2, r2 = lengths
-    # Terms summed one after the other: within a product, and then products of 32 in float32.
-    terms = 32 + 3 * d / 32 if precise else d
-    length = (b2.sqrt() + c2.sqrt()).square()
-    share = (r2.sum() / length.sum().clamp(min=1e-300)).sqrt().clamp(min=2.0**-26)
-    e = 0.5 * (share * length + r2 / share + r2 + c2)
-    e += 0.75 * terms * 2.0**-23 * length + 2.0**-21 * y2
+    y2, b2, r2 = lengths
+    share = (r2.sum() / b2.sum().clamp(min=1e-300)).sqrt().clamp(min=2.0**-26)
+    e = 0.5 * (share * b2 + r2 / share + r2) + 0.75 * d * 2.0**-23 * b2 + 2.0**-21 * y2
     low = torch.full((padded,), _FAR, dtype=torch.float32, device=y2.device)
     slack = torch.zeros(padded, dtype=torch.float32, device=y2.device)
     low[: len(e)] = (0.5 * y2 - e).float()
@@ -137,35 +164,64 @@ def _bounds(lengths: Any, padded: int, d: int, *, precise: bool) -> tuple[Any, A
     return low, slack
 
 
-@triton.jit
-def _tile_product(
+@triton.jit(do_not_specialize=["n", "d"])
+def _place_kernel(
     X,
-    rows,
-    columns,
-    one,
-    D: tl.constexpr,
-    STRIDE: tl.constexpr,
-    BK: tl.constexpr,
-    SPLIT: tl.constexpr,
-    TILE: tl.constexpr,
+    ORDER,
+    CENTER,
+    STRETCH,
+    HALVES,
+    LENGTHS,
+    SCALE,
+    n,
+    d,
+    LENGTH: tl.constexpr,
+    UNIT: tl.constexpr,
+    SIZE: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
+    """Write a row as a float16 point, and the squared lengths of y, b and y - b."""
+    place = tl.program_id(0).to(tl.int64)
+    at = X + tl.load(ORDER + place) * d
+    y2 = tl.zeros((BLOCK,), dtype=tl.float64)
+    b2, r2 = y2, y2
+    scale = tl.sum(y2) + 1.0
+    if UNIT:
+        for start in range(0, SIZE, BLOCK):
+            f = start + tl.arange(0, BLOCK)
+            x = tl.load(at + f, mask=f < d, other=0.0).to(tl.float64)
+            x *= tl.load(STRETCH + f, mask=f < d, other=0.0)
+            y2 += x * x
+        scale = LENGTH / tl.sqrt(tl.sum(y2))
+        y2 = tl.zeros((BLOCK,), dtype=tl.float64)
+    for start in range(0, SIZE, BLOCK):
+        f = start + tl.arange(0, BLOCK)
+        x = tl.load(at + f, mask=f < d, other=0.0).to(tl.float64)
+        x -= tl.load(CENTER + f, mask=f < d, other=0.0)
+        y = x * tl.load(STRETCH + f, mask=f < d, other=0.0) * scale
+        half = y.to(tl.float32).to(tl.float16)
+        tl.store(HALVES + place * SIZE + f, half, mask=f < d)
+        b = half.to(tl.float64)
+        y2 += y * y
+        b2 += b * b
+        r2 += (y - b) * (y - b)
+    tl.store(LENGTHS + place, tl.sum(y2))
+    tl.store(LENGTHS + n + place, tl.sum(b2))
+    tl.store(LENGTHS + 2 * n + place, tl.sum(r2))
+    tl.store(SCALE + place, scale)
+
+
+@triton.jit
+def _tile_product(X, rows, columns, D: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr):
     """Return the dot products of a tile of rows with a tile of columns."""
     inner = tl.arange(0, BK)
-    a_at = X + rows[:, None].to(tl.int64) * STRIDE + inner[None, :]
-    b_at = X + columns[None, :].to(tl.int64) * STRIDE + inner[:, None]
+    a_at = X + rows[:, None].to(tl.int64) * D + inner[None, :]
+    b_at = X + columns[None, :].to(tl.int64) * D + inner[:, None]
     product = tl.zeros((TILE, TILE), dtype=tl.float32)
-    if SPLIT:
-        for k in range(0, D, BK):
-            a, b = tl.load(a_at + k), tl.load(b_at + k)
-            # Times a one that the compiler does not know: it must not sum on in the tensor core.
-            product += tl.dot(a, tl.load(b_at + D + k)) * one
-            product += tl.dot(tl.load(a_at + D + k), b) * one
-            product += tl.dot(a, b) * one
-    else:
-        for _ in range(0, D, BK):
-            product = tl.dot(tl.load(a_at), tl.load(b_at), product)
-            a_at += BK
-            b_at += BK
+    for _ in range(0, D, BK):
+        product = tl.dot(tl.load(a_at), tl.load(b_at), product)
+        a_at += BK
+        b_at += BK
     return product
 
 
@@ -174,19 +230,16 @@ def _first_kernel(
     X,
     LOW,
     OUT,
-    one,
     N_GROUPS: tl.constexpr,
     D: tl.constexpr,
-    STRIDE: tl.constexpr,
     BK: tl.constexpr,
-    SPLIT: tl.constexpr,
     TILE: tl.constexpr,
     G: tl.constexpr,
 ):
     """Write the smallest lower bound of each group of the sample, for every row."""
     rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
     columns = tl.program_id(1) * TILE + tl.arange(0, TILE)
-    product = _tile_product(X, rows, columns, one, D, STRIDE, BK, SPLIT, TILE)
+    product = _tile_product(X, rows, columns, D, BK, TILE)
     bound = tl.load(LOW + rows)[:, None] + tl.load(LOW + columns)[None, :] - product
     bound = tl.where(rows[:, None] == columns[None, :], 3e38, bound)
     smallest = tl.min(tl.reshape(bound, (TILE, TILE // G, G)), 2)
@@ -194,18 +247,7 @@ def _first_kernel(
     tl.store(OUT + rows[:, None].to(tl.int64) * N_GROUPS + groups[None, :], smallest)
 
 
-@triton.jit
-def _append(LISTS, BOUNDS, COUNTS, row, group, bound, ROOM: tl.constexpr):
-    """Put the groups whose bound is a number onto their rows' lists, as long as there is room."""
-    listed = bound < 1e38
-    place = tl.atomic_add(COUNTS + row, 1, mask=listed, sem="relaxed")
-    listed = listed & (place < ROOM)
-    at = row.to(tl.int64) * ROOM + place
-    tl.store(LISTS + at, group, mask=listed)
-    tl.store(BOUNDS + at, bound, mask=listed)
-
-
-@triton.jit
+@triton.jit(do_not_specialize=["n_tiles", "first", "last"])
 def _pairs_kernel(
     X,
     LOW,
@@ -216,12 +258,9 @@ def _pairs_kernel(
     n_tiles,
     first,
     last,
-    one,
     ROOM: tl.constexpr,
     D: tl.constexpr,
-    STRIDE: tl.constexpr,
     BK: tl.constexpr,
-    SPLIT: tl.constexpr,
     TILE: tl.constexpr,
     G: tl.constexpr,
     SPAN: tl.constexpr,
@@ -237,40 +276,104 @@ def _pairs_kernel(
     j = tl.where(j >= n_tiles, j - n_tiles, j)
     rows = i * TILE + tl.arange(0, TILE)
     columns = j * TILE + tl.arange(0, TILE)
-    product = _tile_product(X, rows, columns, one, D, STRIDE, BK, SPLIT, TILE)
-    low_i, reach_i = tl.load(LOW + rows)[:, None], tl.load(REACH + rows)[:, None]
-    low_j, reach_j = tl.load(LOW + columns)[None, :], tl.load(REACH + columns)[None, :]
-    near = product >= tl.minimum(reach_i + low_j, reach_j + low_i)
-    if tl.max(tl.max(near.to(tl.int32), 1), 0) > 0:
-        other = rows[:, None] != columns[None, :]
-        bound = low_i + low_j - product
-        for_rows = tl.where((product >= reach_i + low_j) & other, bound, 3e38)
-        smallest = tl.min(tl.reshape(for_rows, (TILE, TILE // G, G)), 2)
-        groups = j * (TILE // G) + tl.arange(0, TILE // G)
-        _append(
-            LISTS,
-            BOUNDS,
-            COUNTS,
-            tl.broadcast_to(rows[:, None], (TILE, TILE // G)),
-            tl.broadcast_to(groups[None, :], (TILE, TILE // G)),
-            smallest,
-            ROOM,
+    product = _tile_product(X, rows, columns, D, BK, TILE)
+    # L <= T says the same as product - low_j >= low_i - T, the reach of the row, and likewise for
+    # the column. Maxima ask whether it holds anywhere.
+    nearness = tl.max(product - tl.load(LOW + columns)[None, :], 1)
+    for_rows = nearness >= tl.load(REACH + rows)
+    excess = product - tl.load(LOW + rows)[:, None] - tl.load(REACH + columns)[None, :]
+    for_columns = tl.max(excess, 1) >= 0
+    sides = tl.max(for_rows.to(tl.int32), 0) + 2 * tl.max(for_columns.to(tl.int32), 0)
+    if sides % 2 == 1:
+        _list_for_rows(
+            product, rows, columns, i, j, LOW, REACH, LISTS, BOUNDS, COUNTS, ROOM, TILE, G
         )
-        for_columns = tl.where((product >= reach_j + low_i) & (i != j), bound, 3e38)
-        smallest = tl.min(tl.reshape(for_columns, (TILE // G, G, TILE)), 1)
-        groups = i * (TILE // G) + tl.arange(0, TILE // G)
-        _append(
-            LISTS,
-            BOUNDS,
-            COUNTS,
-            tl.broadcast_to(columns[None, :], (TILE // G, TILE)),
-            tl.broadcast_to(groups[:, None], (TILE // G, TILE)),
-            smallest,
-            ROOM,
+    if (sides >= 2) & (i != j):
+        _list_for_columns(
+            product, rows, columns, i, LOW, REACH, LISTS, BOUNDS, COUNTS, ROOM, TILE, G
         )
+
+
+# Half of the registers leave room for two tiles at once on a multiprocessor, one in the product
+# and one in its checks. So what was loaded for a check is loaded again rather than kept (volatile).
+@triton.jit
+def _list_for_rows(
+    product,
+    rows,
+    columns,
+    i,
+    j,
+    LOW,
+    REACH,
+    LISTS,
+    BOUNDS,
+    COUNTS,
+    ROOM: tl.constexpr,
+    TILE: tl.constexpr,
+    G: tl.constexpr,
+):
+    """Put groups of columns onto the lists of rows."""
+    nearness = product - tl.load(LOW + columns, volatile=True)[None, :]
+    if i == j:
+        nearness = tl.where(rows[:, None] != columns[None, :], nearness, -3e38)
+    best = tl.max(tl.reshape(nearness, (TILE, TILE // G, G)), 2)
+    low, reach = tl.load(LOW + rows, volatile=True), tl.load(REACH + rows, volatile=True)
+    group = j * (TILE // G) + tl.arange(0, TILE // G)
+    _append(
+        LISTS,
+        BOUNDS,
+        COUNTS,
+        tl.broadcast_to(rows[:, None], (TILE, TILE // G)),
+        tl.broadcast_to(group[None, :], (TILE, TILE // G)),
+        low[:, None] - best,
+        best >= reach[:, None],
+        ROOM,
+    )
 
 
 @triton.jit
+def _list_for_columns(
+    product,
+    rows,
+    columns,
+    i,
+    LOW,
+    REACH,
+    LISTS,
+    BOUNDS,
+    COUNTS,
+    ROOM: tl.constexpr,
+    TILE: tl.constexpr,
+    G: tl.constexpr,
+):
+    """Put groups of rows onto the lists of columns."""
+    nearness = product - tl.load(LOW + rows, volatile=True)[:, None]
+    best = tl.max(tl.reshape(nearness, (TILE // G, G, TILE)), 1)
+    low, reach = tl.load(LOW + columns, volatile=True), tl.load(REACH + columns, volatile=True)
+    group = i * (TILE // G) + tl.arange(0, TILE // G)
+    _append(
+        LISTS,
+        BOUNDS,
+        COUNTS,
+        tl.broadcast_to(columns[None, :], (TILE // G, TILE)),
+        tl.broadcast_to(group[:, None], (TILE // G, TILE)),
+        low[None, :] - best,
+        best >= reach[None, :],
+        ROOM,
+    )
+
+
+@triton.jit
+def _append(LISTS, BOUNDS, COUNTS, row, group, bound, listed, ROOM: tl.constexpr):
+    """Put groups onto their rows' lists, as long as there is room."""
+    place = tl.atomic_add(COUNTS + row, 1, mask=listed, sem="relaxed")
+    listed = listed & (place < ROOM)
+    at = row.to(tl.int64) * ROOM + place
+    tl.store(LISTS + at, group, mask=listed)
+    tl.store(BOUNDS + at, bound, mask=listed)
+
+
+@triton.jit(do_not_specialize=["n", "k"])
 def _prune_kernel(
     LISTS,
     BOUNDS,
@@ -283,6 +386,7 @@ def _prune_kernel(
     GROUP_SLACK,
     n,
     k,
+    FUZZ: tl.constexpr,
     ROUND: tl.constexpr,
     ROOM: tl.constexpr,
     ROWS: tl.constexpr,
@@ -294,10 +398,11 @@ def _prune_kernel(
     slots = tl.arange(0, ROOM)
     at = rows[:, None].to(tl.int64) * ROOM + slots[None, :]
     listed = slots[None, :] < count[:, None]
-    group = tl.load(LISTS + at, mask=listed, other=0)
+    entry = tl.load(LISTS + at, mask=listed, other=0)
     bound = tl.load(BOUNDS + at, mask=listed, other=3e38)
     slack = tl.load(SLACK + rows, mask=inside, other=0.0)
-    upper = bound + slack[:, None] + tl.load(GROUP_SLACK + group, mask=listed, other=0.0)
+    coarse = slack[:, None] + tl.load(GROUP_SLACK + entry, mask=listed & (entry >= 0), other=0.0)
+    upper = bound + tl.where(entry >= 0, coarse, 2 * FUZZ)
     limit = tl.load(LIMIT + rows, mask=inside, other=0.0)
     reach = tl.min(upper, 1)
     for _ in range(1, k):
@@ -305,61 +410,94 @@ def _prune_kernel(
         upper = tl.where(slots[None, :] == best[:, None], 3e38, upper)
         reach = tl.min(upper, 1)
     limit = tl.minimum(limit, reach + tl.abs(reach) * ROUND)
+    # A row whose list overflowed is lost to this engine: it lists nothing any more.
+    over = count > ROOM
+    limit = tl.where(over, -3e38, limit)
     keep = listed & (bound <= limit[:, None])
     place = tl.cumsum(keep.to(tl.int32), 1) - 1
     to = rows[:, None].to(tl.int64) * ROOM + place
     tl.debug_barrier()
-    tl.store(LISTS + to, group, mask=keep)
+    tl.store(LISTS + to, entry, mask=keep)
     tl.store(BOUNDS + to, bound, mask=keep)
-    tl.store(OVER + rows, 1, mask=inside & (count > ROOM))
+    tl.store(OVER + rows, 1, mask=inside & over)
     tl.store(COUNTS + rows, tl.sum(keep.to(tl.int32), 1), mask=inside)
     tl.store(LIMIT + rows, limit, mask=inside)
     low = tl.load(LOW + rows, mask=inside, other=0.0)
     tl.store(REACH + rows, low - limit, mask=inside)
 
 
-@triton.jit
-def _rescore_kernel(
+@triton.jit(do_not_specialize=["d"])
+def _open_kernel(
     X,
+    HALVES,
+    ORDER,
+    STRETCH,
+    SCALE,
     LOW,
     LIMIT,
     LISTS,
+    BOUNDS,
     COUNTS,
+    ROWS,
     OUT,
+    OUT_BOUNDS,
     FOUND,
+    d,
+    FUZZ: tl.constexpr,
+    ROUND: tl.constexpr,
     ROOM: tl.constexpr,
     D: tl.constexpr,
-    STRIDE: tl.constexpr,
     BK: tl.constexpr,
-    SPLIT: tl.constexpr,
     G: tl.constexpr,
-    OUT_ROOM: tl.constexpr,
 ):
-    """Score the rows of a row's groups one by one, and list those within its limit."""
-    row = tl.program_id(0)
+    """Copy a list, with the near rows of each group and their distances instead of the group."""
+    at = tl.program_id(0).to(tl.int64)
+    row = tl.load(ROWS + at)
     low, limit = tl.load(LOW + row), tl.load(LIMIT + row)
-    found = 0
-    for slot in range(tl.load(COUNTS + row)):
-        members = tl.load(LISTS + row.to(tl.int64) * ROOM + slot) * G + tl.arange(0, G)
-        product = tl.zeros((G,), dtype=tl.float32)
-        for start in range(0, D, BK):
-            inner = start + tl.arange(0, BK)
-            a_at = X + row.to(tl.int64) * STRIDE + inner[None, :]
-            b_at = X + members[:, None].to(tl.int64) * STRIDE + inner[None, :]
-            a, b = tl.load(a_at).to(tl.float32), tl.load(b_at).to(tl.float32)
-            product += tl.sum(a * b, 1)
-            if SPLIT:
-                product += tl.sum(a * tl.load(b_at + D).to(tl.float32), 1)
-                product += tl.sum(tl.load(a_at + D).to(tl.float32) * b, 1)
-        keep = (low + tl.load(LOW + members) - product <= limit) & (members != row)
-        place = found + tl.cumsum(keep.to(tl.int32), 0) - 1
-        at = row.to(tl.int64) * OUT_ROOM + place
-        tl.store(OUT + at, members, mask=keep & (place < OUT_ROOM))
-        found += tl.sum(keep.to(tl.int32), 0)
-    tl.store(FOUND + row, found)
+    scale = tl.load(SCALE + row)
+    x_at = X + tl.load(ORDER + row) * d
+    count = tl.load(COUNTS + row)
+    found, slot = 0, 0
+    while slot < count:
+        entry = tl.load(LISTS + row * ROOM + slot)
+        if entry < 0:
+            tl.store(OUT + at * ROOM + found, entry, mask=found < ROOM)
+            known = tl.load(BOUNDS + row * ROOM + slot)
+            tl.store(OUT_BOUNDS + at * ROOM + found, known, mask=found < ROOM)
+            found += 1
+        else:
+            members = entry * G + tl.arange(0, G).to(tl.int64)
+            product = tl.zeros((G,), dtype=tl.float32)
+            for start in range(0, D, BK):
+                f = start + tl.arange(0, BK)
+                a = tl.load(HALVES + row * D + f, mask=f < D, other=0.0).to(tl.float32)
+                b_at = HALVES + members[:, None] * D + f[None, :]
+                b = tl.load(b_at, mask=(f < D)[None, :], other=0.0).to(tl.float32)
+                product += tl.sum(a[None, :] * b, 1)
+            keep = (low + tl.load(LOW + members) - product <= limit) & (members != row)
+            z_at = X + tl.load(ORDER + members, mask=keep, other=0) * d
+            z_scale = tl.load(SCALE + members, mask=keep, other=0.0)
+            half = tl.zeros((G,), dtype=tl.float64)
+            for start in range(0, D, BK):
+                f = start + tl.arange(0, BK)
+                x = tl.load(x_at + f, mask=f < d, other=0.0).to(tl.float64) * scale
+                read = keep[:, None] & (f < d)[None, :]
+                z = tl.load(z_at[:, None] + f[None, :], mask=read, other=0.0).to(tl.float64)
+                gap = x[None, :] - z * z_scale[:, None]
+                gap *= tl.load(STRETCH + f, mask=f < d, other=0.0)[None, :]
+                half += tl.sum(gap * gap, 1)
+            bound = (0.5 * half - FUZZ).to(tl.float32)
+            keep = keep & (bound <= limit + tl.abs(limit) * ROUND)
+            place = found + tl.cumsum(keep.to(tl.int32), 0) - 1
+            to = at * ROOM + place
+            tl.store(OUT + to, (-1 - members).to(tl.int32), mask=keep & (place < ROOM))
+            tl.store(OUT_BOUNDS + to, bound, mask=keep & (place < ROOM))
+            found += tl.sum(keep.to(tl.int32), 0)
+        slot += 1
+    tl.store(FOUND + at, found)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["m", "d"])
 def _measure_kernel(
     A, B, ROWS_A, ROWS_B, WIDTH, OUT, m, d, SCALED: tl.constexpr, BLOCK: tl.constexpr
 ):
@@ -377,15 +515,161 @@ def _measure_kernel(
     tl.store(OUT + pair, total, mask=inside)
 
 
-def find_candidates(points: Points, n: int, k: int) -> tuple[Any, Any, Any]:
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """What may be near every point: groups, and rows that were measured, as -1 - row.
+
+    Parameters
+    ----------
+    points : Points
+        The points.
+    k : int
+        How many neighbors are wanted.
+    entries, bounds : tensors of shape (padded, _ROOM)
+        The entries of each list, and their lower bounds.
+    counts : tensor of int32
+        How long each list is; longer than its room if it overflows.
+    over : tensor of int32
+        Which lists have overflowed.
+    limit, reach : float32 tensors
+        T of each point, and h - e - T.
+    """
+
+    points: Points
+    k: int
+    entries: Any
+    bounds: Any
+    counts: Any
+    over: Any
+    limit: Any
+    reach: Any
+
+    @classmethod
+    def start(cls, points: Points, k: int) -> Lists:
+        """Return empty lists, and limits from a sample."""
+        padded, device = len(points.halves), points.halves.device
+        n = len(points.order)
+        limit = _first_limit(points, k)
+        reach = torch.full_like(points.low, _FAR)
+        reach[:n] = points.low[:n] - limit[:n]
+        return cls(
+            points,
+            k,
+            torch.empty((padded, _ROOM), dtype=torch.int32, device=device),
+            torch.empty((padded, _ROOM), dtype=torch.float32, device=device),
+            torch.zeros(padded, dtype=torch.int32, device=device),
+            torch.zeros(padded, dtype=torch.int32, device=device),
+            limit,
+            reach,
+        )
+
+    @property
+    def n(self) -> int:
+        return len(self.points.order)
+
+    def longest(self) -> int:
+        """Return the length that only one list in a thousand exceeds."""
+        lengths = self.counts[: self.n].clamp(max=_ROOM).bincount(minlength=_ROOM + 1)
+        exceeding = self.n - lengths.cumsum(0)
+        return int((exceeding > self.n // 1000).sum())
+
+    def meet(self, first: int, last: int) -> None:
+        """Let every tile I meet the tiles I + δ, for δ from ``first`` to ``last`` - 1."""
+        points = self.points
+        _pairs_kernel[(points.n_tiles * (last - first),)](
+            points.halves,
+            points.low,
+            self.reach,
+            self.entries,
+            self.bounds,
+            self.counts,
+            points.n_tiles,
+            first,
+            last,
+            ROOM=_ROOM,
+            D=points.size,
+            BK=_STEP,
+            TILE=TILE,
+            G=GROUP,
+            SPAN=16,
+            num_warps=8,
+            num_stages=3,
+            maxnreg=128,
+        )
+
+    def prune(self) -> None:
+        """Lower the limits, and drop what lies above."""
+        points, together = self.points, max(1, 512 // _ROOM)
+        _prune_kernel[(triton.cdiv(self.n, together),)](
+            self.entries,
+            self.bounds,
+            self.counts,
+            self.over,
+            self.limit,
+            self.reach,
+            points.low,
+            points.slack,
+            points.slack.view(-1, GROUP).amax(dim=1),
+            self.n,
+            self.k,
+            FUZZ=points.fuzz,
+            ROOM=_ROOM,
+            ROUND=_ROUND,
+            ROWS=together,
+            num_warps=4,
+        )
+
+    def open(self, longer_than: int) -> None:
+        """Measure the rows of the groups on long lists, and prune again."""
+        rows = (self.counts[: self.n] > longer_than).nonzero().ravel()
+        for part in rows.split(_OPENED):
+            self._open(part)
+        if len(rows):
+            self.prune()
+
+    def _open(self, rows: Any) -> None:
+        points, device = self.points, rows.device
+        entries = torch.empty((len(rows), _ROOM), dtype=torch.int32, device=device)
+        bounds = torch.empty((len(rows), _ROOM), dtype=torch.float32, device=device)
+        found = torch.empty(len(rows), dtype=torch.int32, device=device)
+        _open_kernel[(len(rows),)](
+            points.rows,
+            points.halves,
+            points.order,
+            points.stretch,
+            points.scale,
+            points.low,
+            self.limit,
+            self.entries,
+            self.bounds,
+            self.counts,
+            rows,
+            entries,
+            bounds,
+            found,
+            points.rows.shape[1],
+            FUZZ=points.fuzz,
+            ROUND=_ROUND,
+            ROOM=_ROOM,
+            D=points.size,
+            BK=min(256, triton.next_power_of_2(points.size)),
+            G=GROUP,
+            num_warps=4,
+        )
+        self.entries[rows] = entries
+        self.bounds[rows] = bounds
+        self.counts[rows] = found
+
+
+def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
     """Return pairs (query, row) of all that may be near, and which queries to search otherwise.
 
     Parameters
     ----------
     points : Points
         The rows.
-    n, k : int
-        How many rows there are, and how many neighbors are wanted.
+    k : int
+        How many neighbors are wanted.
 
     Returns
     -------
@@ -394,81 +678,39 @@ def find_candidates(points: Points, n: int, k: int) -> tuple[Any, Any, Any]:
     left : tensor of int64
         Queries that are not among them, because a list overflowed.
     """
-    device, room = points.halves.device, _ROOM
-    padded = len(points.halves)
-    lists = torch.empty((padded, room), dtype=torch.int32, device=device)
-    bounds = torch.empty((padded, room), dtype=torch.float32, device=device)
-    counts = torch.zeros(padded, dtype=torch.int32, device=device)
-    over = torch.zeros(padded, dtype=torch.int32, device=device)
-    limit = _first_limit(points, n, k)
-    reach = torch.full_like(points.low, _FAR)
-    reach[:n] = points.low[:n] - limit[:n]
-    group_slack = points.slack.view(-1, GROUP).amax(dim=1)
-    n_tiles, edges = points.n_tiles, _phases(points.n_tiles)
-    for first, last in pairwise(edges):
-        _pairs_kernel[(n_tiles * (last - first),)](
-            points.halves,
-            points.low,
-            reach,
-            lists,
-            bounds,
-            counts,
-            n_tiles,
-            first,
-            last,
-            1.0,
-            ROOM=room,
-            TILE=TILE,
-            G=GROUP,
-            SPAN=16,
-            num_warps=8,
-            num_stages=3,
-            **points.layout,
+    lists = Lists.start(points, k)
+    end = points.n_tiles // 2 + 1
+    first, last, kept = 0, _SAMPLE // TILE, 0
+    while first < end:
+        if last + (last - first) // 2 > end:  # what would be left is not worth a phase
+            last = end
+        lists.meet(first, last)
+        rate = (lists.longest() - kept) / (last - first)
+        lists.prune()
+        lists.open(max(_LONG, 2 * k))
+        kept = lists.longest()
+        # Half as many again, but no more than the lists have room for.
+        growth = min(
+            last // 2, int(0.6 * (_ROOM - kept) / max(rate, 1e-9)), _TILES // points.n_tiles
         )
-        per = max(1, 512 // room)
-        _prune_kernel[(triton.cdiv(n, per),)](
-            lists,
-            bounds,
-            counts,
-            over,
-            limit,
-            reach,
-            points.low,
-            points.slack,
-            group_slack,
-            n,
-            k,
-            ROOM=room,
-            ROUND=_ROUND,
-            ROWS=per,
-            num_warps=4,
-        )
-    found = torch.zeros(n, dtype=torch.int32, device=device)
-    out_room = max(64, 4 * k)
-    out = torch.empty((n, out_room), dtype=torch.int32, device=device)
-    _rescore_kernel[(n,)](
-        points.halves,
-        points.low,
-        limit,
-        lists,
-        counts,
-        out,
-        found,
-        ROOM=room,
-        G=GROUP,
-        OUT_ROOM=out_room,
-        num_warps=2,
-        **points.layout,
-    )
-    ready = (over[:n] == 0) & (found <= out_room)
-    slots = torch.arange(out_room, device=device)
-    place, slot = ((slots < found[:, None]) & ready[:, None]).nonzero(as_tuple=True)
-    queries, rows = points.order[place], points.order[out[place, slot].long()]
-    order = (queries * n + rows).argsort()
-    return queries[order], rows[order], points.order[~ready]
+        first, last = last, last + max(growth, end // 128, 1)
+    lists.open(0)
+    return _pairs_left(lists)
 
 
-def _first_limit(points: Points, n: int, k: int) -> Any:
+def _pairs_left(lists: Lists) -> tuple[Any, Any, Any]:
+    """Return who is on the lists, in the order of the data, and whose list overflowed."""
+    n, order = lists.n, lists.points.order
+    over = lists.over[:n] > 0
+    counts = lists.counts[:n].long().masked_fill_(over, 0)
+    place = torch.repeat_interleave(counts)
+    slot = torch.arange(len(place), device=place.device) - (counts.cumsum(0) - counts)[place]
+    queries, rows = order[place], order[-1 - lists.entries[place, slot].long()]
+    by_row = (queries * n + rows).argsort()
+    return queries[by_row], rows[by_row], order[over]
+
+
+def _first_limit(points: Points, k: int) -> Any:
     """Return the k-th smallest upper bound of groups of a sample, for every row."""
     padded = len(points.halves)
     n_groups = _SAMPLE // _FIRST
@@ -477,27 +719,17 @@ def _first_limit(points: Points, n: int, k: int) -> Any:
         points.halves,
         points.low,
         smallest,
-        1.0,
         N_GROUPS=n_groups,
+        D=points.size,
+        BK=_STEP,
         TILE=TILE,
         G=_FIRST,
         num_warps=8,
         num_stages=3,
-        **points.layout,
     )
     smallest += points.slack[:_SAMPLE].view(n_groups, _FIRST).amax(dim=1)
     reach = smallest.topk(k, dim=1, largest=False, sorted=False).values.amax(dim=1) + points.slack
     return reach + reach.abs() * _ROUND
-
-
-def _phases(n_tiles: int) -> list[int]:
-    """Return the edges of the phases of δ: each is half as long again as all before it."""
-    edges, end = [0], n_tiles // 2 + 1
-    reach = _SAMPLE // TILE
-    while reach * 1.3 < end:
-        edges.append(reach)
-        reach = int(1.5 * reach) + 1
-    return [*edges, end]
 
 
 def measure_pairs(A: Any, B: Any, rows_a: Any, rows_b: Any, width: np.ndarray) -> Any:

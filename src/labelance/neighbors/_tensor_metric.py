@@ -7,22 +7,13 @@ distance has the same bits on any device, and equal distances are equal everywhe
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from labelance._arrays import to_device
+from labelance._arrays import has_triton, to_device, to_host
 
 _CELLS = 1 << 26  # cells of float64 differences held at once
-
-
-def has_triton(X: Any) -> bool:
-    """Tell whether Triton can compile for the device of X: an NVIDIA GPU of 2020 or later."""
-    torch = sys.modules["torch"]
-    if not X.is_cuda or torch.version.cuda is None or find_spec("triton") is None:
-        return False
-    return torch.cuda.get_device_capability(X.device) >= (8, 0)
 
 
 def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +38,7 @@ def paired_distances(
     A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray, metric: Any
 ) -> np.ndarray:
     """Return the distance between row ``rows_a[t]`` of A and row ``rows_b[t]`` of B, for all t."""
-    return measure(A, B, to_device(rows_a, A), to_device(rows_b, B), metric).cpu().numpy()
+    return to_host(measure(A, B, to_device(rows_a, A), to_device(rows_b, B), metric))
 
 
 def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:

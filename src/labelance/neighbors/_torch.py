@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import to_device
+from labelance._arrays import has_triton, to_device, to_host
 from labelance.neighbors._brute import Search
 from labelance.neighbors._candidates import Bounds, bounds_of, is_ordinary, safe_factor
 from labelance.neighbors._metric import TopK
-from labelance.neighbors._tensor_metric import has_triton, measure
+from labelance.neighbors._tensor_metric import measure
 
 _GROUP = 32  # rows of which only the smallest bound is compared at first
 _MANY = 1 << 14  # rows from which on all pairs are scored in Triton, where there is one
-_LEFT = 0.05  # share of rows that are searched in blocks rather than all again
 _FEW = 4096  # rows that are too few for groups
 _CELLS = 1 << 28  # scores held at once, 1 GiB of float32
 _PAIRS = 1 << 24  # candidates ranked at once
@@ -34,7 +33,8 @@ _TOO_MANY = 1024  # float32 bounds that leave more candidates a query than this 
 def search_tensors(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q, both tensors on one device."""
     if search.Q is search.X and len(search.X) >= _MANY and search.k <= 64 and has_triton(search.X):
-        return _search_all_pairs(search)
+        with sys.modules["torch"].cuda.device(search.X.device):
+            return _search_all_pairs(search)
     return _search_blocks(search)
 
 
@@ -42,29 +42,26 @@ def _search_all_pairs(search: Search) -> TopK:
     """Let Triton find the candidates; search the few rows that it leaves in blocks."""
     from labelance.neighbors import _cuda
 
-    torch, X = sys.modules["torch"], search.X
-    place = _center(search), to_device(search.metric.compiled.width, X)
-    unit = search.metric.compiled.cosine
-    for precise in (False, True):
-        points = _cuda.place_points(X, *place, unit=unit, precise=precise)
-        if points is None:
-            return _search_blocks(search)
-        with torch.cuda.device(X.device):
-            queries, rows, left = _cuda.find_candidates(points, len(X), search.k)
-        if len(left) <= _LEFT * len(X):
-            break
+    X, metric = search.X, search.metric.compiled
+    width = to_device(metric.width, X)
+    points = _cuda.place_points(X, _center(search), width, unit=metric.cosine)
+    if points is None:
+        return _search_blocks(search)
+    queries, rows, left = _cuda.find_candidates(points, search.k)
     del points
+    if not len(left):
+        return _to_top_k(*rank_pairs(search, queries, rows))
     nearest = TopK(np.empty((len(X), search.k), dtype=np.int64), np.empty((len(X), search.k)))
     if len(queries):
-        ready = torch.unique_consecutive(queries).cpu().numpy()
-        ranked = rank_pairs(search, queries, rows)
-        nearest.rows[ready] = ranked[0].cpu().numpy()
-        nearest.values[ready] = ranked[1].cpu().numpy()
-    if len(left):
-        rest = left.cpu().numpy()
-        found = _search_blocks(replace(search, Q=X[left], own=rest))
-        nearest.rows[rest], nearest.values[rest] = found.rows, found.values
+        ready = to_host(sys.modules["torch"].unique_consecutive(queries))
+        nearest.rows[ready], nearest.values[ready] = _to_top_k(*rank_pairs(search, queries, rows))
+    rest = to_host(left)
+    nearest.rows[rest], nearest.values[rest] = _search_blocks(replace(search, Q=X[left], own=rest))
     return nearest
+
+
+def _to_top_k(rows: Any, values: Any) -> TopK:
+    return TopK(to_host(rows), to_host(values))
 
 
 def _search_blocks(search: Search) -> TopK:
