@@ -5,6 +5,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance.sampling import (
     LPROS,
     LPRUS,
+    MLBOTE,
     MLROS,
     MLRUS,
     MLSMOTE,
@@ -29,6 +30,8 @@ SAMPLERS = [
     MLSOL(metric="manhattan", k_neighbors=3),
     MLRkNNOS(),
     MLRkNNOS(k_neighbors=3, labeller=DecisionTreeClassifier(), scale="range"),
+    MLBOTE(borderline_ratio=1),
+    MLBOTE(borderline_ratio=0.5, cross_threshold=1, k_border=2, k_neighbors=3, scale="range"),
     UCLSO(),
     UCLSO(n_clusters=2, sampling_strategy=0.8, scale="range"),
     MLeNN(),

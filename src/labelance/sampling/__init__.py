@@ -18,6 +18,7 @@ from labelance.sampling._loss_weights import (
     focal_parameters,
     logit_adjustment,
 )
+from labelance.sampling._mlbote import MLBOTE, Distances, find_border, find_noise
 from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._mlsol import MLSOL, assign_labels, positions
@@ -38,6 +39,7 @@ from labelance.sampling._weights import WeightedIndexSampler, label_weights, sam
 __all__ = [
     "LPROS",
     "LPRUS",
+    "MLBOTE",
     "MLROS",
     "MLRUS",
     "MLSMOTE",
