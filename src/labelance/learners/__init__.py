@@ -16,6 +16,7 @@ from labelance.learners._ecc import ECC, cardinality_threshold
 from labelance.learners._eccru import ECCRU, ECCRU2, ECCRU3, open_labels_by_chain, share_chains
 from labelance.learners._irus import IRUS, split_inversely
 from labelance.learners._label_powerset import LabelPowerset
+from labelance.learners._mce import MCE
 from labelance.learners._mlknn import MLkNN, count_neighbors, count_rows
 from labelance.learners._per_label import PerLabel
 from labelance.learners._rakel import RAkEL, draw_subsets
@@ -48,6 +49,7 @@ __all__ = [
     "ECCRU2",
     "ECCRU3",
     "IRUS",
+    "MCE",
     "SOSHF",
     "BaseMultiLabelClassifier",
     "BinaryRelevance",

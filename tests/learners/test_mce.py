@@ -1,0 +1,119 @@
+"""MCE: confidences of rows that were left out, projections of them, and G-mean thresholds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import recall_score
+from sklearn.naive_bayes import GaussianNB
+
+from labelance.exceptions import InputError
+from labelance.learners import MCE
+from labelance.testing import sampler_data
+
+# Predicts the share of ones among the rows that it learned from.
+SHARE = DummyClassifier(strategy="prior")
+
+
+def test_by_hand():
+    """Five rows, one with the label; a member learns from four and is asked about the fifth.
+
+    If that is the row with the label, it says 0, else 1/4. So the row with the label scores 0 and
+    all others 1/4, and no threshold is good for both; new rows get the mean of what members say.
+    """
+    X, y = np.arange(5.0)[:, None], np.array([[0], [0], [1], [0], [0]])
+    learner = MCE(SHARE, n_estimators=60, random_state=0).fit(X, y)
+    np.testing.assert_allclose(learner.oob_scores_.ravel(), [1 / 4, 1 / 4, 0, 1 / 4, 1 / 4])
+    # One that did not see the row with the label is a constant, and says 0.
+    members = [
+        getattr(member.models[0], "class_prior_", [1, 0])[1] for member in learner.estimators_
+    ]
+    mean = np.mean(members)
+    assert 0.1 < mean < 0.25
+    t = learner.thresholds_[0]
+    calibrated = (mean / t) / (mean / t + (1 - mean) / (1 - t))
+    np.testing.assert_allclose(learner.predict_proba(X), calibrated)
+
+
+def test_scores_are_calibrated_to_one_half_at_the_threshold():
+    X, y = sampler_data(n=150)
+    learner = MCE(n_estimators=10, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(learner.predict(X), learner.predict_proba(X) >= 0.5)
+
+
+def g_mean(y, predicted):
+    return np.sqrt(recall_score(y, predicted) * recall_score(y, predicted, pos_label=0))
+
+
+def test_thresholds_have_the_largest_g_mean_on_scores_of_rows_left_out():
+    X, y = sampler_data(n=150)
+    learner = MCE(n_estimators=20, random_state=0).fit(X, y)
+    heard = ~np.isnan(learner.oob_scores_).any(axis=1)
+    scores = learner.oob_scores_[heard]
+    for j in range(5):
+        best = max(g_mean(y[heard, j], scores[:, j] >= t) for t in np.unique(scores[:, j]))
+        found = g_mean(y[heard, j], scores[:, j] >= learner.thresholds_[j])
+        assert found == pytest.approx(best)
+
+
+def test_prediction_walks_through_the_members():
+    """A slow loop over rows: features and confidences, projected, and asked member by member."""
+    X, y = sampler_data(n=80)
+    learner = MCE(GaussianNB(), n_estimators=5, random_state=0).fit(X, y)
+    t = learner.thresholds_
+    for row, found in zip(X[:10], learner.predict_proba(X[:10])):
+        said = [np.full(5, 0.5)]
+        for member in learner.estimators_:
+            seen = np.concatenate([row, np.mean(said, axis=0)]) @ member.projection.toarray()
+            said.append([member.models[j].predict_proba(seen[None])[0, 1] for j in range(5)])
+        mean = np.mean(said[1:], axis=0)
+        np.testing.assert_allclose(found, (mean / t) / (mean / t + (1 - mean) / (1 - t)))
+
+
+def test_confidences_are_blended_in_more_often_by_later_members():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.repeat((X[:, :1] > 0.5).astype(int), 2, axis=1)
+    projections = [
+        member.projection
+        for member in MCE(GaussianNB(), n_estimators=40, random_state=0).fit(X, y).estimators_
+    ]
+    early, late = (
+        np.mean([abs(p[3:]).sum() / abs(p).sum() for p in part])
+        for part in (projections[:10], projections[-10:])
+    )
+    assert early < late
+    assert late == pytest.approx(2 / 5, abs=0.12)  # nearly as often as features
+    assert early == pytest.approx(0.14 * 2 / (3 + 0.28), abs=0.1)
+
+
+@pytest.mark.parametrize(("density", "mean"), [(3, 3.05), (0.01, 1)])
+def test_projected_features_blend_a_few(density, mean):
+    X, y = sampler_data()
+    X = np.hstack([X] * 20)
+    learner = MCE(n_estimators=10, projection_density=density, random_state=0).fit(X, y)
+    counts = [np.diff(m.projection.tocsc().indptr) for m in learner.estimators_]
+    assert np.mean(counts) == pytest.approx(mean, rel=0.1)
+    assert np.min(counts) >= 1
+
+
+def test_projected_sparse_rows_stay_sparse():
+    X, y = sampler_data()
+    kinds = []
+
+    class Watch(GaussianNB):
+        def fit(self, X, y):
+            kinds.append(type(X))
+            return super().fit(X.toarray(), y)
+
+        def predict_proba(self, X):
+            return super().predict_proba(X.toarray())
+
+    MCE(Watch(), n_estimators=2).fit(sp.csr_array(X), y)
+    assert set(kinds) == {sp.csr_array}
+
+
+def test_numbers_too_large_to_add_up_are_refused():
+    X, y = sampler_data()
+    with pytest.raises(InputError, match="too large"):
+        MCE(random_state=0).fit(np.sign(X) * np.finfo(float).max, y)
