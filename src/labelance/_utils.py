@@ -303,11 +303,11 @@ def available_memory() -> int:
     Linux tells what is available, to the machine and to a container on it, others how much
     memory there is; where nothing is known, the largest size that Python has limits it.
     """
-    return min(_left_on_machine(), left_in_container())
+    return min(_left_on_machine(), left_in_control_group())
 
 
-def left_in_container(groups: str | os.PathLike[str] = "/sys/fs/cgroup") -> int:
-    """Return what the control group of a container leaves, by either version of control groups."""
+def left_in_control_group(groups: str | os.PathLike[str] = "/sys/fs/cgroup") -> int:
+    """Return what the control group of the process leaves, by either version of control groups."""
     second = _left(Path(groups), "memory.max", "memory.current", "")
     first = _left(
         Path(groups, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"

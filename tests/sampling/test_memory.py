@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
-from labelance._utils import available_memory, left_in_container
+from labelance._utils import available_memory, left_in_control_group
 from labelance.exceptions import InputError, TooManyRowsError
 from labelance.sampling import bytes_per_row
 from labelance.testing import sampler_data
@@ -86,15 +86,15 @@ def test_memory_is_what_rows_take():
 def test_a_container_has_what_its_limit_leaves(tmp_path, folder, limit, used, prefix):
     group = tmp_path / folder
     group.mkdir(exist_ok=True)
-    assert left_in_container(tmp_path) == sys.maxsize
+    assert left_in_control_group(tmp_path) == sys.maxsize
     (group / "memory.stat").write_text(f"anon 9\n{prefix}inactive_file 30\n{prefix}active_file 5\n")
     (group / used).write_text("600\n")
     (group / limit).write_text("1000\n")
-    assert left_in_container(tmp_path) == 1000 - 600 + 35
+    assert left_in_control_group(tmp_path) == 1000 - 600 + 35
     (group / limit).write_text("max\n")
-    assert left_in_container(tmp_path) == sys.maxsize
+    assert left_in_control_group(tmp_path) == sys.maxsize
 
 
 def test_memory_is_no_more_than_a_container_has(monkeypatch):
-    monkeypatch.setattr("labelance._utils.left_in_container", lambda: 1000)
+    monkeypatch.setattr("labelance._utils.left_in_control_group", lambda: 1000)
     assert available_memory() == 1000

@@ -217,7 +217,7 @@ def is_whole(lengths: np.ndarray) -> bool:
 
 
 def is_ordinary(lengths: np.ndarray, *, each: bool) -> bool:
-    """Tell whether squares in the longest row, or in each, neither overflow nor fade away."""
+    """Tell whether squares in the longest row, or in each, neither overflow nor underflow."""
     some = lengths[lengths > 0] if each else lengths.max(keepdims=True, initial=0.0)
     return bool(((some > 1e-280) & (some < 1e280) | (some == 0)).all())
 

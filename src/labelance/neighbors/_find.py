@@ -19,7 +19,7 @@ from labelance._validation import (
 )
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
 from labelance.neighbors._brute import Search, search_brute, search_pairwise, thread_count
-from labelance.neighbors._gemm import embed, search_gemm
+from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
 from labelance.neighbors._neighborhood import Neighborhood
@@ -200,7 +200,7 @@ def _run(search: Search) -> TopK:
     search = replace(search, threads=search.threads if effort > _LARGE else 1)
     if sp.issparse(X):
         return search_sparse(search)
-    embedding = embed(Q, X, metric.compiled)
+    embedding = choose_embedding(Q, X, metric.compiled)
     if embedding.n_coordinates > 4 * X.shape[1] + 64:  # too many categories to spell out
         return search_brute(search)
     if suits_kdtree(search, embedding):

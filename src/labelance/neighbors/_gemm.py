@@ -54,7 +54,7 @@ def search_gemm(search: Search, embedding: Embedding) -> TopK:
 
 
 def _make_engine(search: Search, embedding: Embedding, segment: int) -> GemmEngine | None:
-    points = place_all(search.Q, search.X, embedding)
+    points = embed_all(search.Q, search.X, embedding)
     if points is None:
         return None
     embedding = points.embedding
@@ -106,26 +106,26 @@ class Embedding:
         d = len(self.center)
         return np.repeat([-2.0, -1.0], [d, self.n_coordinates - d]).astype(self.dtype)
 
-    def move(self, X: np.ndarray) -> np.ndarray:
-        """Return the numeric coordinates in float64; there is a 0 for every spelled-out feature."""
-        moved = X - self.center
-        moved /= self.width
-        moved *= self.factor
+    def scale(self, X: np.ndarray) -> np.ndarray:
+        """Return the numeric coordinates in float64; a one-hot encoded feature has a 0."""
+        scaled = X - self.center
+        scaled /= self.width
+        scaled *= self.factor
         if len(self.many):
-            moved[:, self.many] = 0.0
-        return moved
+            scaled[:, self.many] = 0.0
+        return scaled
 
-    def place(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def embed(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
         points = np.zeros((n, self.n_coordinates), dtype=self.dtype)
         lengths = np.empty(n)
         for part in _parts(X):
-            moved = self.move(X[part])
-            lengths[part] = np.einsum("ij,ij->i", moved, moved)
+            scaled = self.scale(X[part])
+            lengths[part] = np.einsum("ij,ij->i", scaled, scaled)
             if self.unit:
-                moved /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[:, np.newaxis]
-            points[part, :d] = moved
+                scaled /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[:, np.newaxis]
+            points[part, :d] = scaled
         first = d
         for f, size in zip(self.many, self.sizes):
             for code in range(size):
@@ -146,28 +146,28 @@ class Points:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def place_all(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points | None:
-    """Put all rows on the map, shrunk or grown if they do not fit the floating-point type.
+def embed_all(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points | None:
+    """Embed rows and queries, rescaled if their squares do not fit the floating-point type.
 
-    None says that even float64 squares of these rows overflow or fade away.
+    None says that even float64 squares of these rows overflow or underflow.
     """
-    points = _place_both(Q, X, embedding)
+    points = _embed_both(Q, X, embedding)
     lengths = np.append(points.corpus_lengths, points.query_lengths)
     if not is_ordinary(lengths, each=embedding.unit):
         return None
     factor = 1.0 if embedding.unit else safe_factor(lengths)
-    return points if factor == 1 else _place_both(Q, X, replace(embedding, factor=factor))
+    return points if factor == 1 else _embed_both(Q, X, replace(embedding, factor=factor))
 
 
-def _place_both(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
-    corpus = embedding.place(X)
-    queries = corpus if Q is X else embedding.place(Q)
+def _embed_both(Q: np.ndarray, X: np.ndarray, embedding: Embedding) -> Points:
+    corpus = embedding.embed(X)
+    queries = corpus if Q is X else embedding.embed(Q)
     return Points(embedding, *corpus, *queries)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def embed(Q: np.ndarray, X: np.ndarray, metric: CompiledMetric) -> Embedding:
-    """Choose the map for rows without missing values."""
+def choose_embedding(Q: np.ndarray, X: np.ndarray, metric: CompiledMetric) -> Embedding:
+    """Choose the embedding of rows without missing values."""
     many, sizes = _categories(Q, X, metric.nominal)
     width = np.where(metric.nominal, 1.0, metric.width)
     plain = Embedding(np.zeros(len(width)), width, many, sizes, metric.cosine)
@@ -199,9 +199,9 @@ def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:
     if not np.isin(embedding.width, (1.0, np.inf)).all():
         return False
     for part in _parts(X):
-        moved = embedding.move(X[part])
-        lengths = np.einsum("ij,ij->i", moved, moved) + len(embedding.many)
-        if not is_whole(lengths) or not (moved == np.rint(moved)).all():
+        scaled = embedding.scale(X[part])
+        lengths = np.einsum("ij,ij->i", scaled, scaled) + len(embedding.many)
+        if not is_whole(lengths) or not (scaled == np.rint(scaled)).all():
             return False
     return True
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import KDTree
 
 from labelance.neighbors._brute import Search, search_brute
-from labelance.neighbors._gemm import Embedding, Points, place_all
+from labelance.neighbors._gemm import Embedding, Points, embed_all
 from labelance.neighbors._metric import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000
@@ -23,7 +23,7 @@ def suits_kdtree(search: Search, embedding: Embedding) -> bool:
 
 def search_kdtree(search: Search, embedding: Embedding) -> TopK:
     """Return the k nearest rows of X for every row of Q."""
-    points = place_all(search.Q, search.X, replace(embedding, dtype=np.dtype(np.float64)))
+    points = embed_all(search.Q, search.X, replace(embedding, dtype=np.dtype(np.float64)))
     if points is None:
         return search_brute(search)
     return search.run_blocks(KDTreeEngine(search, points, KDTree(points.corpus)).block, _QUERIES)
@@ -31,7 +31,7 @@ def search_kdtree(search: Search, embedding: Embedding) -> TopK:
 
 @dataclass(frozen=True, eq=False)
 class KDTreeEngine:
-    """A tree of float64 points, without spelled-out categories."""
+    """A tree of float64 points, without one-hot encoded features."""
 
     search: Search
     points: Points
@@ -49,8 +49,8 @@ class KDTreeEngine:
         candidates = Candidates(np.sort(np.where(near, rows, n), axis=1), counts)
         found = search.rank(np.arange(start, stop), candidates)
         for i in np.flatnonzero(counts == asked) if asked < n else ():
-            crowd = self.tree.query_radius(self.points.queries[[start + i]], reach[i])[0]
-            candidates = Candidates(np.sort(crowd)[np.newaxis], np.array([len(crowd)]))
+            within = self.tree.query_radius(self.points.queries[[start + i]], reach[i])[0]
+            candidates = Candidates(np.sort(within)[np.newaxis], np.array([len(within)]))
             line = search.rank(np.array([start + i]), candidates)
             found.rows[i], found.values[i] = line.rows[0], line.values[0]
         return found

@@ -201,8 +201,8 @@ def influences(local: LocalDistribution, around: Neighborhood, variant: Variant)
     A = around.adjacency()
     received = A.T @ S  # the shares of all rows that have i among their neighbors, label by label
     signed = 2 * received.multiply(agrees).sum(axis=1) - received.sum(axis=1)
-    askers = column_counts(A)
-    return np.divide(signed, askers, out=np.zeros(len(signed)), where=askers > 0)
+    in_degree = column_counts(A)
+    return np.divide(signed, in_degree, out=np.zeros(len(signed)), where=in_degree > 0)
 
 
 def worth(w: np.ndarray, u: np.ndarray) -> np.ndarray:

@@ -287,7 +287,7 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
     )
 
 
-# Bytes of what is told about a new row: its seed and its reference.
+# Bytes of a new row's provenance: its seed and its reference.
 _PROVENANCE = 16
 
 
