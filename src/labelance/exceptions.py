@@ -17,6 +17,7 @@ __all__ = [
     "ContainerError",
     "DataFileError",
     "DownloadError",
+    "FeatureScaleWarning",
     "FileWriteError",
     "IndexMismatchWarning",
     "InputError",
@@ -109,6 +110,10 @@ class LabelanceWarning(UserWarning):
 
 class ConstantLabelWarning(LabelanceWarning):
     """A label is present in no row, or in all of them; it carries nothing to learn from."""
+
+
+class FeatureScaleWarning(LabelanceWarning):
+    """One column of X is so wide that it alone decides which rows are neighbors."""
 
 
 class IndexMismatchWarning(LabelanceWarning):

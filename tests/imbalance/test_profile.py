@@ -172,5 +172,5 @@ def test_what_does_not_fit_is_refused():
 def test_labels_can_be_named():
     result = profile(None, [[1, 0], [0, 1], [0, 1]], label_names=["rain", "snow"])
     assert result.label_names == ("rain", "snow")
-    with pytest.raises(InputError, match="one name for every label"):
+    with pytest.raises(InputError, match="different label names"):
         profile(None, [[1, 0], [0, 1]], label_names=["rain"])

@@ -147,7 +147,7 @@ class TestReport:
         )
         lines = [line.split() for line in str(report).splitlines()]
         assert lines[0] == ["pre", "rec", "spe", "geo", "f1", "IRLbl", "sup"]
-        assert lines[2] == ["rock", "1.00", "0.67", "1.00", "0.82", "0.80", "1.00", "3"]
+        assert lines[3] == ["rock", "1.00", "0.67", "1.00", "0.82", "0.80", "1.00", "3"]
         assert lines[4] == ["tango", "1.00", "1.00", "1.00", "1.00", "1.00", "-", "0"]
         assert [line[0] for line in lines[6:]] == ["macro", "weighted", "micro"]
         assert len({len(line) for line in str(report).splitlines() if line}) == 1

@@ -8,13 +8,14 @@ values that are clean already; a package lists them in its ``__init__`` for the 
 estimator inside another one of ours gets a :class:`Data`, never X and y as they came.
 """
 
-from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import (
     Data,
     Features,
     Labels,
     MissingPolicy,
     Schema,
+    check_label_names,
     check_positive,
     refuse_device,
     refuse_other_places,
@@ -45,7 +46,9 @@ __all__ = [
     "Scored",
     "check_average",
     "check_k",
+    "check_label_names",
     "check_positive",
+    "name_columns",
     "refuse_device",
     "refuse_other_places",
     "validate_data",

@@ -544,6 +544,19 @@ def validate_weights(
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
 
 
+def check_label_names(names: Any, n_labels: int, *, who: str) -> tuple[Any, ...]:
+    """Return the names if there is one for every label, and no two print alike."""
+    names = tuple(names)
+    n_different = len(set(map(str, names)))
+    if len(names) != n_labels or n_different != n_labels:
+        raise InputError(
+            f"{who} needs {n_labels} different label names",
+            f"{len(names)} came, {n_different} of them different",
+            "Pass one name for each column of y, in its order",
+        )
+    return names
+
+
 def check_positive(name: str, value: Any, *, who: str) -> int:
     """Return the parameter ``name`` if it is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

@@ -164,7 +164,7 @@ def _report(
 ) -> None:
     """Print what was done, on standard error if the data went to standard output."""
     measures = labelance.imbalance
-    figures = {
+    figures: dict[str, Any] = {
         "output": written.partition(" (")[0],
         "rows_before": before.n_samples,
         "rows_after": after.n_samples,
@@ -176,6 +176,8 @@ def _report(
     if as_json:
         print_json(figures, aside=aside)
         return
+    if after.n_samples > before.n_samples and figures["mean_ir_after"] > figures["mean_ir_before"]:
+        say(f"note: {labelance.sampling.MEAN_IR_ROSE}", to=errors)
     say(
         f"{written}: {before.n_samples} -> {after.n_samples} rows, "
         f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -134,6 +135,12 @@ class EMLS(TunedClassifier):
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give the class an ``__init__`` of its own name, which Python's errors tell."""
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _rename(cls.__init__, f"{cls.__name__}.__init__")  # type: ignore[method-assign]
 
     estimators_: list[Any]
     _own_sampler: ClassVar[Any] = None  # makes the sampler of an ensemble with a name
@@ -385,6 +392,16 @@ def _refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
             "rows of weight 0 are left out",
             "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
         )
+
+
+def _rename(function: Any, name: str) -> Any:
+    """Return a function that is the same but for its name."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    copy.__qualname__, copy.__doc__, copy.__module__ = name, function.__doc__, function.__module__
+    return copy
 
 
 def _ready(drawn: TrainingSet) -> TrainingSet:

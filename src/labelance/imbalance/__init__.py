@@ -33,6 +33,8 @@ from labelance.imbalance._measures import (
     label_counts,
     mean_imr,
     mean_ir,
+    rarest_first,
+    rarity_bands,
     scumble,
     scumble_cv,
     scumble_instances,

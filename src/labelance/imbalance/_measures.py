@@ -280,6 +280,28 @@ def count_features(X: Any, n_rows: int, *, who: str) -> int:
     return int(shape[1])
 
 
+def rarest_first(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the labels from the rarest to the most frequent; those in no row come last."""
+    return np.lexsort((counts, counts == 0))
+
+
+def rarity_bands(counts: NDArray[np.int64]) -> dict[str, NDArray[np.intp]]:
+    """Return the labels that are in 1-9 rows, in 10-99, and so on, by these words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.imbalance import rarity_bands
+    >>> rarity_bands(np.array([0, 3, 250, 9]))
+    {'1-9 rows': array([1, 3]), '100-999 rows': array([2])}
+    """
+    digits = np.floor(np.log10(np.maximum(counts, 0.1))).astype(int)  # 0 rows: -1
+    return {
+        f"{10**power}-{10 ** (power + 1) - 1} rows": np.flatnonzero(digits == power)
+        for power in np.unique(digits[digits >= 0]).tolist()
+    }
+
+
 def scumble_instances(y: Any) -> Floats:
     """Measure in every row how frequent and rare labels occur together: SCUMBLE of an instance.
 

@@ -16,8 +16,12 @@ from scipy.sparse import csr_array
 
 from labelance._arrays import column_counts
 from labelance._utils import optional_import
-from labelance._validation import CategoricalFeatures, Labels, validate_labels
-from labelance.exceptions import InputError
+from labelance._validation import (
+    CategoricalFeatures,
+    Labels,
+    check_label_names,
+    validate_labels,
+)
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (
     HasIndices,
@@ -35,6 +39,8 @@ from labelance.imbalance._measures import (
     find_scumble_labels,
     find_tcs,
     mean_where_defined,
+    rarest_first,
+    rarity_bands,
     variation,
 )
 from labelance.neighbors import Metric, Scale, find_neighbors
@@ -50,8 +56,8 @@ LONGEST_NAME = 28
 class ImbalanceProfile:
     """How imbalanced a multi-label dataset is; made by `profile`.
 
-    Print it for a table, or take it on with `to_frame` or `to_dict`. A measure that is not
-    defined is nan.
+    Print it for a table, rarest labels first, or take it on with `to_text`, `to_frame` or
+    `to_dict`. A measure that is not defined is nan.
 
     Attributes
     ----------
@@ -175,8 +181,19 @@ class ImbalanceProfile:
         ]
         return result
 
+    def to_text(self, *, top: int = LONGEST_TABLE) -> str:
+        """Return the measures, and a table of labels with the rarest first.
+
+        Parameters
+        ----------
+        top : int, default=20
+            The number of labels in the table. If there are more, a quarter of it are the most
+            frequent ones, and means over labels of like rarity follow.
+        """
+        return draw_text(self, top)
+
     def __repr__(self) -> str:
-        return draw_text(self)
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return draw_html(self)
@@ -238,8 +255,8 @@ def profile(
     minority cells, k=2: 0 safe (0%), 1 borderline (20%), 0 rare (0%), 4 outlier (80%)
     <BLANKLINE>
     label  count  IRLbl    ImR  SCUMBLE  minority  SF  BD  RR  OT
-    0          3  1.000  1.000    0.013         1   0   1   0   2
     1          2  1.500  2.000    0.020         1   0   0   0   2
+    0          3  1.000  1.000    0.013         1   0   1   0   2
     2          0      -      -        -         1   0   0   0   0
     <BLANKLINE>
     1 constant label: 2
@@ -267,13 +284,7 @@ def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
     q = labels.Y.shape[1]
     if given is None:
         return labels.names or tuple(range(q))
-    if len(given) != q:
-        raise InputError(
-            "profile needs one name for every label",
-            f"label_names has {len(given)} and y has {q} columns",
-            "Pass a name for each column of y, in its order",
-        )
-    return tuple(given)
+    return check_label_names(given, q, who="profile")
 
 
 def _assemble(
@@ -319,16 +330,18 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, int | float) else str(value)
 
 
-def draw_text(profile: ImbalanceProfile) -> str:
+def draw_text(profile: ImbalanceProfile, top: int) -> str:
     """Return the profile as lines of text: overall measures, types, table of labels."""
-    parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile)]
+    parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile, top)]
+    if profile.n_labels > top:
+        parts.append("\n".join(_aligned(_band_rows(profile))))
     parts.append(_constant(profile))
     return "\n\n".join(part for part in parts if part)
 
 
 def draw_html(profile: ImbalanceProfile) -> str:
     """Return the same with the labels in an HTML table; their names are escaped."""
-    header, *rows = _rows(profile)
+    header, *rows = _rows(profile, LONGEST_TABLE)
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         f"<tr><th>{escape(row[0])}</th>" + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
@@ -384,14 +397,15 @@ def _types(profile: ImbalanceProfile) -> str:
     return f"minority cells, k={profile.k}: {', '.join(listed)}"
 
 
-def _text_table(profile: ImbalanceProfile) -> str:
-    return "\n".join(_aligned(_rows(profile)))
+def _text_table(profile: ImbalanceProfile, top: int) -> str:
+    return "\n".join(_aligned(_rows(profile, top)))
 
 
-def _rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
+def _rows(profile: ImbalanceProfile, top: int) -> list[tuple[str, ...]]:
     """Return the header and the shown labels' cells as text, with the gap marked."""
     columns = profile.columns
-    shown, gap = _shortened(profile.n_labels)
+    order = rarest_first(profile.label_counts).tolist()
+    shown, gap = _shortened(order, top)
     rows = [
         (_name(profile.label_names[j]), *(_number(values[j]) for values in columns.values()))
         for j in shown
@@ -402,13 +416,23 @@ def _rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
     return [("label", *columns), *rows]
 
 
-def _shortened(n_labels: int) -> tuple[list[int], int]:
+def _shortened(order: list[int], top: int) -> tuple[list[int], int]:
     """Return the labels to show, and how many of them stand before the gap (0: no gap)."""
-    if n_labels <= LONGEST_TABLE:
-        return list(range(n_labels)), 0
-    tail = LONGEST_TABLE // 4
-    head = LONGEST_TABLE - tail
-    return [*range(head), *range(n_labels - tail, n_labels)], head
+    if len(order) <= top:
+        return order, 0
+    tail = top // 4
+    head = top - tail
+    return [*order[:head], *order[len(order) - tail :]], head
+
+
+def _band_rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
+    """Return a header, and means over the labels of like rarity as text."""
+    measures = {"IRLbl": profile.irlbl, "ImR": profile.imr, "SCUMBLE": profile.scumble_labels}
+    rows = []
+    for band, labels in rarity_bands(profile.label_counts).items():
+        means = (mean_where_defined(values[labels]) for values in measures.values())
+        rows.append((band, str(len(labels)), *map(_number, means)))
+    return [("means of labels in", "labels", *measures), *rows]
 
 
 def _constant(profile: ImbalanceProfile) -> str:

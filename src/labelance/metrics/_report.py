@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from labelance._arrays import column_counts
 from labelance._utils import optional_import
-from labelance._validation import validate_labels, validate_predictions
+from labelance._validation import check_label_names, validate_labels, validate_predictions
 from labelance.exceptions import InputError
-from labelance.imbalance import find_irlbl
+from labelance.imbalance import find_irlbl, rarest_first, rarity_bands
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -69,16 +69,49 @@ class ImbalanceReport:
         pandas = optional_import("pandas", extra="data", purpose="ImbalanceReport.to_frame")
         return pandas.DataFrame.from_dict(self.to_dict(), orient="index", columns=list(HEADS))
 
-    def to_text(self, *, digits: int = 2) -> str:
-        """Return the table as text, numbers with ``digits`` decimals, "-" for undefined."""
+    @property
+    def bands(self) -> dict[str, dict[str, float]]:
+        """Means over the labels in 1-9 rows, in 10-99 and so on, undefined values left out."""
+        of_labels = {name: getattr(self, name) for name in (*RATES, "irlbl")}
+        return {
+            f"{band} avg": {
+                **{name: _mean(v[labels], np.ones(len(labels))) for name, v in of_labels.items()},
+                "support": int(self.support[labels].sum()),
+            }
+            for band, labels in rarity_bands(self.support).items()
+        }
+
+    def to_text(self, *, digits: int = 2, top: int = 20) -> str:
+        """Return the table as text, rarest labels first.
+
+        Parameters
+        ----------
+        digits : int, default=2
+            Decimals of numbers; "-" stands for undefined ones.
+        top : int, default=20
+            The most labels that are listed. Means over labels of like rarity follow where these
+            differ.
+        """
         table = self.to_dict()
-        width = max(map(len, table))
+        order = rarest_first(self.support).tolist()
+        shown = {self.label_names[j]: table[self.label_names[j]] for j in order[:top]}
+        bands = self.bands if len(self.bands) > 1 else {}
+        averages = {name: table[name] for name in list(table)[len(order) :]}
+        more = f"… {len(order) - top} more labels" if len(order) > top else ""
+        width = max(map(len, (*shown, *bands, *averages, more)))
         lines = [_line("", HEADS.values(), width), ""]
-        for name, row in table.items():
-            if name == "macro avg":
-                lines.append("")
-            lines.append(_line(name, [_cell(row[column], digits) for column in HEADS], width))
+        lines += self._lines(shown, digits, width)
+        if more:
+            lines.append(f"{more:>{width}}")
+        for part in filter(None, (bands, averages)):
+            lines += ["", *self._lines(part, digits, width)]
         return "\n".join(lines) + "\n"
+
+    def _lines(self, rows: dict[str, dict[str, float]], digits: int, width: int) -> list[str]:
+        return [
+            _line(name, [_cell(row[column], digits) for column in HEADS], width)
+            for name, row in rows.items()
+        ]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -144,8 +177,8 @@ def imbalance_report(
     >>> imbalance_report(y_true, y_pred, label_names=["rock", "polka"])
                     pre     rec     spe     geo      f1   IRLbl     sup
     <BLANKLINE>
-            rock   1.00    0.67    1.00    0.82    0.80    1.00       3
            polka   0.00    0.00    0.67    0.00    0.00    3.00       1
+            rock   1.00    0.67    1.00    0.82    0.80    1.00       3
     <BLANKLINE>
        macro avg   0.50    0.33    0.83    0.41    0.40    2.00       4
     weighted avg   0.75    0.50    0.92    0.61    0.60    1.50       4
@@ -207,13 +240,7 @@ def _open_train(y_train: Any, n_labels: int, who: str) -> Any:
 def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[str, ...]:
     if names is None:
         return tuple(map(str, range(n_labels)))
-    if len(names) == n_labels and len(set(map(str, names))) == n_labels:
-        return tuple(map(str, names))
-    raise InputError(
-        f"{who} needs {n_labels} different label names",
-        f"{len(names)} came, {len(set(map(str, names)))} of them different",
-        "Pass one name for each column of y_true",
-    )
+    return tuple(map(str, check_label_names(names, n_labels, who=who)))
 
 
 def _line(name: str, cells: Any, width: int) -> str:

@@ -12,7 +12,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from labelance._arrays import stack_rows
 from labelance._utils import optional_import, replace_when_done
-from labelance._validation import refuse_device, validate_data
+from labelance._validation import check_label_names, refuse_device, validate_data
 
 # Colors that people with color-blindness can tell apart.
 ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
@@ -63,7 +63,9 @@ def plot_before_after(
     refuse_device(X, who="plot_before_after")
     before = validate_data(X, y, who="plot_before_after", missing="refuse")
     after = validate_data(X_resampled, y_resampled, who="plot_before_after", missing="refuse")
-    names = list(label_names or before.labels.names or range(before.Y.shape[1]))
+    n_labels = before.Y.shape[1]
+    names = label_names or before.labels.names or range(n_labels)
+    names = check_label_names(names, n_labels, who="plot_before_after")
     chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
     points, points_after = _flatten(before.X, after.X)
     figure = figures.Figure(figsize=(3.4 * len(chosen) + 0.6, 7.0), layout="constrained")

@@ -10,7 +10,7 @@ from labelance.sampling._base import (
 )
 from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
-from labelance.sampling._explain import Explanation
+from labelance.sampling._explain import MEAN_IR_ROSE, Explanation
 from labelance.sampling._labelset_random import LPROS, LPRUS, labelset_bags, share_out
 from labelance.sampling._loss_weights import (
     FocalParameters,

@@ -27,10 +27,11 @@ from labelance._validation import (
     CategoricalFeatures,
     Data,
     MissingPolicy,
+    name_columns,
     validate_data,
     validate_labels,
 )
-from labelance.exceptions import ConstantLabelWarning, InputError
+from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import (
     FeatureMetric,
@@ -381,6 +382,11 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         return tags
 
 
+# Beside a column so many times as wide as all others, these change no distance.
+_FAR_WIDER = 1000
+_ROWS_TO_LOOK_AT = 10_000
+
+
 class RowSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     """Base of samplers that look at labels alone: they copy or delete rows of any kind."""
 
@@ -410,6 +416,32 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _validation_options(self) -> dict[str, Any]:
         return {"categorical_features": self.categorical_features, "missing": self.missing}
+
+    def _open(self, X: Any, y: Any) -> Data:
+        data = super()._open(X, y)
+        self._warn_of_one_wide_column(data)
+        return data
+
+    def _warn_of_one_wide_column(self, data: Data) -> None:
+        """Warn where distances are those of one column, such as an income beside shares."""
+        searches = self.scale is None and self.metric == "euclidean"
+        numeric = np.flatnonzero(~data.categorical)
+        if not searches or not isinstance(data.X, np.ndarray) or len(numeric) < 2:
+            return
+        some = data.X[:: max(1, data.n_samples // _ROWS_TO_LOOK_AT), numeric]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # columns without any known value
+            widths = np.nan_to_num(np.nanstd(some, axis=0))
+        second, first = np.sort(widths)[-2:]
+        if second > 0 and first > _FAR_WIDER * second:
+            name = name_columns([numeric[widths.argmax()]], data.features.names)
+            warnings.warn(
+                f"Column {name} of X varies {first / second:.3g} times as much as any other, so "
+                f"it alone decides which rows {type(self).__name__} takes for neighbors. Scale X "
+                "first (sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
+                FeatureScaleWarning,
+                stacklevel=6,
+            )
 
     def _distance_options(self) -> dict[str, Any]:
         return {**self._validation_options(), "scale": self.scale, "metric": self.metric}

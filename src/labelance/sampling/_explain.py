@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import column_counts
-from labelance._utils import optional_import
-from labelance.imbalance import ImbalanceProfile
+from labelance._utils import did_you_mean, optional_import
+from labelance.exceptions import InputError
+from labelance.imbalance import ImbalanceProfile, rarest_first
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MEAN_IR_ROSE = (
+    "MeanIR went up: it compares every label with the most frequent one, and the added rows have "
+    "frequent labels, too. MLSOL makes rows where labels are hard to tell from their neighborhood, "
+    "not where they are rare over all; judge it by a model's scores."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +57,12 @@ class Explanation:
         """
         if self.seeds is None:
             return {}
+        if label not in self.before.label_names:
+            raise InputError(
+                "through names the seeds of one label",
+                f"there is no label {label!r}",
+                f"{did_you_mean(label, self.before.label_names)}Pass its name or column number",
+            )
         j = self.before.label_names.index(label)
         start, stop = self.seeds.indptr[j : j + 2]
         rows, counts = self.seeds.indices[start:stop], self.seeds.data[start:stop]
@@ -81,7 +95,14 @@ class Explanation:
             "lost": self.lost.tolist(),
         }
 
-    def __str__(self) -> str:
+    def to_text(self, *, top: int = 20) -> str:
+        """Return what changed over all, a table of labels with the rarest first, and notes.
+
+        Parameters
+        ----------
+        top : int, default=20
+            The most labels that are listed.
+        """
         head = [
             f"rows     {self.before.n_samples} -> {self.after.n_samples}",
             f"MeanIR   {self.before.mean_ir:.3f} -> {self.after.mean_ir:.3f}",
@@ -89,21 +110,41 @@ class Explanation:
         ]
         if self.before.type_counts is not None and self.after.type_counts is not None:
             head.append(f"types    {_types(self.before)} -> {_types(self.after)}")
-        return "\n".join([*head, "", *self._label_lines()])
+        notes = "".join(f"\n\n{note}" for note in self._notes())
+        return "\n".join([*head, "", *self._label_lines(top)]) + notes
 
-    def _label_lines(self, most: int = 20) -> list[str]:
-        names = [str(name) for name in self.before.label_names]
-        width = max(5, *(len(name) for name in names[:most]))
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _label_lines(self, top: int) -> list[str]:
+        order = rarest_first(self.before.label_counts).tolist()
+        names = {j: str(self.before.label_names[j]) for j in order[:top]}
+        width = max(5, *map(len, names.values()))
+        seeds = None if self.seeds is None else np.diff(self.seeds.indptr)
         lines = [f"{'label':<{width}}  before  gained    lost   after  seeds"]
-        for j in range(min(most, len(names))):
-            used = "" if self.seeds is None else str(np.diff(self.seeds.indptr)[j])
+        for j, name in names.items():
+            used = "" if seeds is None else str(seeds[j])
             lines.append(
-                f"{names[j]:<{width}}  {self.before.label_counts[j]:6d}  {self.gained[j]:6d}  "
+                f"{name:<{width}}  {self.before.label_counts[j]:6d}  {self.gained[j]:6d}  "
                 f"{self.lost[j]:6d}  {self.after.label_counts[j]:6d}  {used:>5}"
             )
-        if len(names) > most:
-            lines.append(f"… and {len(names) - most} more labels; see to_frame()")
+        if len(order) > top:
+            lines.append(f"… and {len(order) - top} more labels; see to_frame()")
         return lines
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what a reader may not expect."""
+        rare = self.before.irlbl > self.before.mean_ir
+        without = np.flatnonzero(rare & (self.gained == 0))
+        if self.gained.any() and len(without):
+            names = [str(self.before.label_names[j]) for j in without]
+            listed = ", ".join(names[:5]) + f" and {len(names) - 5} more" * (len(names) > 5)
+            yield (
+                f"No added row has these rare labels: {listed}. Rows are made between neighbors, "
+                "and theirs have few or none with the label; MLROS clones such rows."
+            )
+        if self.after.mean_ir > self.before.mean_ir and self.gained.any():
+            yield MEAN_IR_ROSE
 
 
 def _types(measured: ImbalanceProfile) -> str:

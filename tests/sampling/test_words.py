@@ -1,0 +1,116 @@
+"""What samplers, profiles and reports say first: the rarest labels, and what one may not expect."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from labelance.ensemble import EMLSOL
+from labelance.exceptions import FeatureScaleWarning, InputError
+from labelance.imbalance import profile, rarity_bands
+from labelance.metrics import imbalance_report
+from labelance.report import plot_before_after
+from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLTL
+
+rng = np.random.default_rng(0)
+X = rng.random((400, 2))
+COUNTS = np.concatenate([[120, 40, 5], np.arange(12, 36), [0]])
+Y = np.zeros((400, len(COUNTS)), dtype=int)
+for j, count in enumerate(COUNTS):
+    Y[rng.permutation(400)[:count], j] = 1
+NAMES = [f"label{j}" for j in range(len(COUNTS))]
+
+
+def labels_in(text):
+    return [word for word in text.split() if word in NAMES]
+
+
+def print_all(y, top):
+    frame = pd.DataFrame(y, columns=NAMES)
+    return {
+        "profile": profile(None, y, label_names=NAMES).to_text(top=top),
+        "explain": MLROS(random_state=0).explain(X, frame, k=None).to_text(top=top),
+        "report": imbalance_report(y, y, label_names=NAMES).to_text(top=top),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+@pytest.mark.parametrize("what", ["profile", "explain", "report"])
+def test_the_rarest_labels_come_first(what):
+    rarest = [NAMES[j] for j in np.argsort(COUNTS, kind="stable") if COUNTS[j]]
+    assert labels_in(print_all(Y, 8)[what])[:6] == rarest[:6]
+    in_all = list(dict.fromkeys(labels_in(print_all(Y, len(NAMES))[what])))
+    assert in_all == [*rarest, NAMES[-1]]
+
+
+def test_long_tables_end_with_means_by_rarity():
+    assert {band: len(labels) for band, labels in rarity_bands(COUNTS).items()} == {
+        "1-9 rows": 1,
+        "10-99 rows": 25,
+        "100-999 rows": 1,
+    }
+    assert "10-99 rows" in str(profile(None, Y))
+    assert "10-99 rows" not in str(profile(None, Y[:, :5]))
+    report = imbalance_report(Y, Y)
+    assert report.bands["1-9 rows avg"]["support"] == 5
+    assert "10-99 rows avg" in str(report)
+
+
+@pytest.mark.parametrize("names", [["a"] * 3, ["a", "b"], [1, "1", 2]])
+@pytest.mark.parametrize("what", [profile, imbalance_report, plot_before_after])
+def test_names_are_one_for_each_label(what, names):
+    y = Y[:, :3]
+    data = {profile: (None, y), imbalance_report: (y, y), plot_before_after: (X, y, X, y)}[what]
+    with pytest.raises(InputError, match="needs 3 different label names"):
+        what(*data, label_names=names)
+
+
+def test_an_ensemble_without_an_estimator_is_called_by_its_name():
+    with pytest.raises(TypeError, match=r"^EMLSOL.__init__\(\) missing"):
+        EMLSOL()
+
+
+def test_explain_says_which_rare_labels_gained_nothing():
+    y = Y[:, :3].copy()
+    y[:, 2] = 0
+    y[0, 2] = 1  # an outlier: no neighbor has the label
+    said = str(MLSOL(random_state=0).explain(X, pd.DataFrame(y, columns=["a", "b", "rare"])))
+    assert "No added row has these rare labels: rare." in said
+
+
+def test_a_mean_ir_that_rises_is_explained():
+    y = Y[:, :2]
+    worse = MLROS(random_state=0, sampling_strategy={0: 0.9}).explain(X, y, k=None)
+    better = MLROS(random_state=0).explain(X, y, k=None)
+    assert worse.after.mean_ir > worse.before.mean_ir
+    assert "MeanIR went up" in str(worse)
+    assert better.after.mean_ir < better.before.mean_ir
+    assert "went up" not in str(better)
+
+
+def test_an_unknown_label_is_asked_for():
+    frame = pd.DataFrame(Y[:, :2], columns=["jazz", "rock"])
+    with pytest.raises(InputError, match="Did you mean 'rock'"):
+        MLROS(random_state=0).explain(X, frame, k=None).through("rocks")
+
+
+@pytest.mark.parametrize("kind", [MLSOL, MLSMOTE, MLTL])
+def test_a_column_that_decides_alone_is_warned_of(kind):
+    def resample(table, **options):
+        sampler = kind(**options)
+        if "random_state" in sampler.get_params():
+            sampler.set_params(random_state=0)
+        return sampler.fit_resample(table, Y[:, :3])[0]
+
+    wide = pd.DataFrame(X * [1, 1e5], columns=["share", "income"])
+    with pytest.warns(FeatureScaleWarning, match=r"Column 'income'.*StandardScaler") as caught:
+        warned = resample(wide)
+    assert len(caught) == 1
+    resample(wide, scale="standard")  # here a warning is an error
+    resample(X * [1, 50])
+    resample(X * [1, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_array_equal(warned, resample(wide))
