@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from labelance.imbalance import profile as profile
     from labelance.sampling import LPROS as LPROS
     from labelance.sampling import LPRUS as LPRUS
+    from labelance.sampling import LSDMLO as LSDMLO
     from labelance.sampling import MLBOTE as MLBOTE
     from labelance.sampling import MLROS as MLROS
     from labelance.sampling import MLRUS as MLRUS
@@ -75,6 +76,7 @@ _SAMPLERS = (
     "FunctionSampler",
     "LPROS",
     "LPRUS",
+    "LSDMLO",
     "MLBOTE",
     "MLROS",
     "MLRUS",

@@ -5,6 +5,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance.sampling import (
     LPROS,
     LPRUS,
+    LSDMLO,
     MLBOTE,
     MLROS,
     MLRUS,
@@ -30,6 +31,8 @@ SAMPLERS = [
     MLSOL(metric="manhattan", k_neighbors=3),
     MLRkNNOS(),
     MLRkNNOS(k_neighbors=3, labeller=DecisionTreeClassifier(), scale="range"),
+    LSDMLO(),
+    LSDMLO(correlation=0, sparsity=2, k_neighbors=3, scale="standard"),
     MLBOTE(borderline_ratio=1),
     MLBOTE(borderline_ratio=0.5, cross_threshold=1, k_border=2, k_neighbors=3, scale="range"),
     UCLSO(),

@@ -18,6 +18,7 @@ from labelance.sampling._loss_weights import (
     focal_parameters,
     logit_adjustment,
 )
+from labelance.sampling._lsdmlo import LSDMLO, feature_coefficients, nearer_labels, seed_weights
 from labelance.sampling._mlbote import MLBOTE, Distances, find_border, find_noise
 from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
@@ -39,6 +40,7 @@ from labelance.sampling._weights import WeightedIndexSampler, label_weights, sam
 __all__ = [
     "LPROS",
     "LPRUS",
+    "LSDMLO",
     "MLBOTE",
     "MLROS",
     "MLRUS",

@@ -468,7 +468,7 @@ class MLRkNNOS(NeighborSampler):
             bounds=np.concatenate(([0], np.cumsum(n_new))),
         )
         seeds = draw_seeds(rng, q)
-        return _join_columns(
+        return join_columns(
             self._for_each(prediction.column, list(enumerate(seeds))), X_new.shape[0]
         )
 
@@ -480,7 +480,7 @@ class MLRkNNOS(NeighborSampler):
             )(delayed(work)(*task) for task in tasks)
 
 
-def _join_columns(columns: list[np.ndarray], n_rows: int) -> sp.csr_array:
+def join_columns(columns: list[np.ndarray], n_rows: int) -> sp.csr_array:
     """Return labels of which the rows are known, label by label."""
     indptr = np.concatenate(([0], np.cumsum([len(rows) for rows in columns])))
     rows = np.concatenate(columns)
