@@ -269,11 +269,11 @@ def check_works_in_cross_validation(learner: Any) -> None:
 
 
 def check_bad_labels_are_refused(learner: Any) -> None:
-    """One-dimensional Y, label sets, class numbers and NaN are refused, saying what to do."""
+    """One-dimensional Y, words, class numbers and NaN are refused, saying what to do."""
     X, Y = sampler_data()
     strange = Y.astype(float)
     strange[0, 0] = np.nan
-    for bad in (Y[:, 0], Y * 2, strange, [{"a", "b"} for _ in X], [["a"]] * len(X)):
+    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X)):
         assert_refused(partial(learner.fit, X, bad), LabelFormatError)
 
 
