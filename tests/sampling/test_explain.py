@@ -41,7 +41,9 @@ def test_it_prints_and_travels():
     text = str(result)
     assert "MeanIR" in text
     assert "SCUMBLE" in text
-    assert "types" in text
+    before, after = (each.type_counts.sum(axis=0) for each in (result.before, result.after))
+    told = ["SF {}, BD {}, RR {}, OT {}".format(*counts) for counts in (before, after)]
+    assert f"types    {told[0]} -> {told[1]}" in text.splitlines()
     json.dumps(result.to_dict())
     frame = result.to_frame()
     assert list(frame["gained"]) == result.gained.tolist()

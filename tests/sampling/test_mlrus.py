@@ -147,3 +147,13 @@ def test_real_rows_are_deleted_as_the_loop_says(name, data_dir):
     deleted = delete_slowly(data.Y.toarray().astype(int), numbers, "bags")
     kept = np.setdiff1d(np.arange(data.n_samples), deleted)
     assert_array_equal(sampler.sample_indices_, kept)
+
+
+@pytest.mark.parametrize("variant", ["bags", "mulan"])
+def test_a_label_exactly_at_the_mean_is_no_majority(variant):
+    """IRLbl is 1, 1.1 and 1.2, and MeanIR 1.1."""
+    y = np.repeat(np.eye(3, dtype=int), [66, 60, 55], axis=0)
+    y_kept = MLRUS(variant=variant, random_state=0).fit_resample(np.zeros((181, 1)), y)[1]
+    first, *others = y_kept.sum(axis=0)
+    assert others == [60, 55]
+    assert first < 66

@@ -163,6 +163,7 @@ def test_more_rows_than_there_are_cannot_be_drawn_once():
     with pytest.raises(InputError, match="only 2 have a weight"):
         WeightedIndexSampler([1, 0, 2], replacement=False)
     assert len(list(WeightedIndexSampler([1, 0, 2], 2, replacement=False))) == 2
+    assert list(WeightedIndexSampler([0, 1], 1)) == [1]
 
 
 def test_without_torch_the_cure_is_named():

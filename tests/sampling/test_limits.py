@@ -1,0 +1,59 @@
+"""The last value that a parameter takes, and the first that it refuses."""
+
+from contextlib import suppress
+
+import pytest
+from sklearn.utils._param_validation import InvalidParameterError
+
+from labelance.exceptions import LabelanceError
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    MLUL,
+    REMEDIAL,
+    UCLSO,
+    MLeNN,
+    MLRkNNOS,
+    RHwROS,
+)
+from labelance.testing import sampler_data
+
+LIMITS = [
+    (LPROS, "sampling_ratio", 0, -0.01),
+    (LPRUS, "sampling_ratio", 0, -0.01),
+    (LPRUS, "sampling_ratio", 0.99, 1),
+    (MLROS, "sampling_ratio", 0, -0.01),
+    (MLRUS, "sampling_ratio", 0, -0.01),
+    (MLRUS, "sampling_ratio", 0.99, 1),
+    (MLRkNNOS, "k_neighbors", 1, 0),
+    (MLRkNNOS, "max_samples", 0, -1),
+    (MLSMOTE, "k_neighbors", 1, 0),
+    (MLSMOTE, "n_samples", 0, -1),
+    (MLSOL, "k_neighbors", 1, 0),
+    (MLSOL, "n_samples", 0, -1),
+    (MLSOL, "sampling_ratio", 0, -0.01),
+    (MLTL, "threshold", 0, -0.01),
+    (MLUL, "sampling_ratio", 0, -0.01),
+    (MLUL, "sampling_ratio", 0.99, 1),
+    (MLeNN, "threshold", 0, -0.01),
+    (REMEDIAL, "threshold", 0, -0.01),
+    (REMEDIAL, "threshold", 1, 1.01),
+    (RHwROS, "threshold", 0, -0.01),
+    (RHwROS, "threshold", 1, 1.01),
+    (UCLSO, "max_samples", 0, -1),
+    (UCLSO, "n_clusters", 1, 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "last", "first"), LIMITS)
+def test_parameters_end_where_their_meaning_does(kind, name, last, first):
+    X, y = sampler_data(n=60)
+    with suppress(LabelanceError):  # taken as it is, it may ask for too much of these data
+        kind(**{name: last}).fit_resample(X, y)
+    with pytest.raises(InvalidParameterError, match=name):
+        kind(**{name: first}).fit_resample(X, y)
