@@ -319,7 +319,9 @@ def test_extreme_classification_counts_from_zero(tmp_path):
 
 
 def test_options_of_other_formats_are_refused(tmp_path, sparse):
-    with pytest.raises(InputError, match="options of a file of format arff are labels, present"):
+    with pytest.raises(
+        InputError, match="options of a file of format arff are labels, missing_labels, present"
+    ):
         read_multilabel(sparse, separator=";")
     with pytest.raises(InputError, match="formats arff, csv"):
         read_multilabel(tmp_path / "a.doc")
@@ -395,3 +397,66 @@ def test_no_pattern_takes_forever(tmp_path):
     path.write_text("a" * 200 + ",x\n1,0\n")
     with pytest.raises(DataFileError, match="none is"):
         read_multilabel(path, labels="*a" * 14 + "*b")
+
+
+DENSE_UNKNOWN = """@relation r
+@attribute x numeric
+@attribute a {no,yes}
+@attribute b numeric
+@data
+1,yes,?
+2,no,1
+3,?,0
+4,yes,1
+"""
+# What a sparse row leaves out is the first value: here that means present.
+SPARSE_UNKNOWN = """@relation r
+@attribute x numeric
+@attribute a {yes,no}
+@attribute b {0,1}
+@data
+{0 1, 2 ?}
+{0 2, 1 no, 2 1}
+{0 3, 1 ?}
+{0 4, 2 1}
+"""
+CSV_UNKNOWN = "x,a,b\n1,yes,\n2,no,1\n3,?,0\n4,yes,1\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [("arff", DENSE_UNKNOWN), ("arff", SPARSE_UNKNOWN), ("csv", CSV_UNKNOWN)],
+    ids=["dense", "sparse", "csv"],
+)
+def test_missing_labels_are_refused_absent_or_dropped(tmp_path, ending, text):
+    path = tmp_path / f"unknown.{ending}"
+    path.write_text(text)
+    with pytest.raises(DataFileError, match="missing_labels='negative' or 'drop'"):
+        read_multilabel(path, labels=["a", "b"])
+    absent = read_multilabel(path, labels=["a", "b"], missing_labels="negative")
+    assert absent.Y.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1]]
+    known = read_multilabel(path, labels=["a", "b"], missing_labels="drop")
+    assert known.Y.toarray().tolist() == [[0, 1], [1, 1]]
+    X = known.X.toarray() if issparse(known.X) else known.X
+    assert X.ravel().tolist() == [2, 4]
+
+
+def test_a_wrong_label_is_refused_beside_missing_ones_and_its_line_is_named(tmp_path):
+    path = tmp_path / "unknown.csv"
+    path.write_text("x,a\n1,\n2,1\n3,7\n")
+    for policy in ("negative", "drop"):
+        with pytest.raises(DataFileError, match=r"line 4.*it is 7") as error:
+            read_multilabel(path, labels=["a"], missing_labels=policy)
+        assert "missing_labels" not in error.value.fix
+
+
+def test_what_missing_labels_cannot_do(tmp_path):
+    path = tmp_path / "unknown.csv"
+    path.write_text("x,a\n1,\n2,?\n")
+    with pytest.raises(DataFileError, match="every row lacks one"):
+        read_multilabel(path, labels=["a"], missing_labels="drop")
+    with pytest.raises(InputError, match="missing_labels"):
+        read_multilabel(path, labels=["a"], missing_labels="ignore")
+    write_multilabel(([[1.0]], [[1]]), tmp_path / "known.npz")
+    with pytest.raises(InputError, match="options of a file of format npz"):
+        read_multilabel(tmp_path / "known.npz", missing_labels="drop")

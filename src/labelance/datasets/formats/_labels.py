@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import compress, count
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -208,6 +208,7 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
 
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
+MissingLabels = Literal["error", "negative", "drop"]
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (
@@ -218,16 +219,27 @@ _HOW_TO = (
 
 
 def split_labels(
-    table: Table, labels: Labels, present: str | Collection[str] | None
+    table: Table,
+    labels: Labels,
+    present: str | Collection[str] | None,
+    missing_labels: MissingLabels = "error",
 ) -> MultiLabelDataset:
     """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
+    if missing_labels not in get_args(MissingLabels):
+        raise InputError(
+            "missing_labels is 'error', 'negative' or 'drop'",
+            f"{missing_labels!r} came",
+            "Choose one of these",
+        )
     chosen = find_label_columns(table, labels)
     is_label = np.zeros(len(table.names), dtype=bool)
     is_label[list(chosen)] = True
     columns, others = np.flatnonzero(is_label), np.flatnonzero(~is_label)
+    if missing_labels == "drop":
+        table = _drop_unknown(table, columns)
     return MultiLabelDataset(
         X=table.cells[:, others],
-        Y=_indicator(table, columns, present),
+        Y=_indicator(table, columns, present, refuse_missing=missing_labels == "error"),
         feature_names=tuple(compress(table.names, (~is_label).tolist())),
         label_names=tuple(compress(table.names, is_label.tolist())),
         categories=tuple(compress(table.categories, (~is_label).tolist())),
@@ -335,12 +347,35 @@ def _find_by_name(
     return found
 
 
+def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
+    """Return the table without the rows in which a label is missing."""
+    cells = table.cells[:, columns]
+    if is_sparse(cells):
+        missing = np.concatenate(([0], np.cumsum(np.isnan(cells.data))))
+        keep = np.flatnonzero(np.diff(missing[cells.indptr]) == 0)
+    else:
+        keep = np.flatnonzero(~np.isnan(cells).any(axis=1))
+    if not len(keep):
+        raise table.file.error(
+            None,
+            "Some row has all its labels, where missing_labels='drop'",
+            "every row lacks one",
+            "Use missing_labels='negative', or leave columns out of the labels",
+        )
+    lines = None if table.lines is None else table.lines[keep]
+    return replace(table, cells=table.cells[keep], lines=lines)
+
+
 def _indicator(
-    table: Table, columns: NDArray[np.intp], present: str | Collection[str] | None
+    table: Table,
+    columns: NDArray[np.intp],
+    present: str | Collection[str] | None,
+    *,
+    refuse_missing: bool,
 ) -> csr_array:
     """Return Y: one where a label column holds the value that means present."""
     cells = table.cells[:, columns]
-    _check_cells(table, columns, cells)
+    _check_cells(table, columns, cells, refuse_missing)
     codes = np.array([_present_code(table, j, present) for j in columns])
     if not is_sparse(cells):
         return csr_array(cells == codes, dtype=np.int8)
@@ -369,8 +404,8 @@ def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.b
     return csr_array(Y + all_ones - stored)
 
 
-def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any) -> None:
-    """Refuse a missing label, and a number other than 0 and 1."""
+def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any, refuse_missing: bool) -> None:
+    """Refuse a missing label, unless it means absent, and a number other than 0 and 1."""
     values = cells.data if is_sparse(cells) else cells
     numeric = np.array([table.categories[j] is None for j in columns], dtype=bool)
     wrong = np.isnan(values)
@@ -378,6 +413,8 @@ def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any) -> None:
         # For nominal columns every code is a declared value.
         binary = (values == 0) | (values == 1)
         wrong |= ~binary & numeric[cells.indices if is_sparse(cells) else np.arange(numeric.size)]
+    if not refuse_missing:
+        wrong &= ~np.isnan(values)
     if not wrong.any():
         return
     if is_sparse(cells):
@@ -390,11 +427,13 @@ def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any) -> None:
     else:
         row, j = np.argwhere(wrong)[0]
         value = values[row, j]
+    missing = bool(np.isnan(value))
     raise table.file.error(
         table.line(int(row)),
         f"The label {table.names[columns[j]]!r} is 0 or 1",
-        "it is missing" if np.isnan(value) else f"it is {value:g}",
-        "Correct the value, or leave this column out of the labels",
+        "it is missing" if missing else f"it is {value:g}",
+        "Correct the value, or leave this column out of the labels"
+        + (", or say missing_labels='negative' or 'drop'" if missing else ""),
     )
 
 

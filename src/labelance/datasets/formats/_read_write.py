@@ -18,6 +18,7 @@ from labelance.datasets.formats._compression import compress, is_compressed, str
 from labelance.datasets.formats._csv import read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
+    MissingLabels,
     Table,
     label_file_beside,
     label_file_bytes,
@@ -72,7 +73,7 @@ def find_format(path: Path, format: str | None) -> Format:
 
 
 # What reads a format, and the options of `read_multilabel` that it takes.
-_TABLE = frozenset({"labels", "present"})
+_TABLE = frozenset({"labels", "present", "missing_labels"})
 _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
     "arff": (read_arff, _TABLE | {"text"}),
     "csv": (read_csv, _TABLE | {"separator", "categorical"}),
@@ -92,6 +93,7 @@ def read_multilabel(
     labels: Labels = None,
     format: Format | None = None,
     present: str | Collection[str] | None = None,
+    missing_labels: MissingLabels | None = None,
     text: TextPolicy | None = None,
     separator: str | None = None,
     categorical: Sequence[str] | None = None,
@@ -121,6 +123,9 @@ def read_multilabel(
     present : str or collection of str, optional
         The values of label columns that mean that a row has the label; 1, true, yes and the
         like unless given.
+    missing_labels : {"error", "negative", "drop"}, default="error"
+        What to do with missing cells of label columns, as partially labelled data have them: refuse
+        them, take the label for absent, or leave out the rows in which any label is missing.
     text : {"error", "nominal", "drop"}, default="error"
         What to do with string and date attributes of ARFF: refuse them, make every distinct
         text a category, or leave the column out.
@@ -178,6 +183,7 @@ def read_multilabel(
     given = {
         "labels": labels,
         "present": present,
+        "missing_labels": missing_labels,
         "text": text,
         "separator": separator,
         "categorical": categorical,
@@ -192,7 +198,9 @@ def read_multilabel(
     budget = find_budget(Path(path), max_memory)
     file = TextFile(Path(path), encoding=encoding, max_memory=budget)
     found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
-    return found if isinstance(found, MultiLabelDataset) else split_labels(found, labels, present)
+    if isinstance(found, MultiLabelDataset):
+        return found
+    return split_labels(found, labels, present, missing_labels or "error")
 
 
 def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -> None:
