@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from labelance import metrics
-from labelance._arrays import HOST_DEVICES, open_container, stack_rows, take_rows
+from labelance._arrays import HOST_DEVICES, open_container, open_labels, stack_rows, take_rows
 from labelance.exceptions import (
     ContainerError,
     InputError,
@@ -18,6 +18,11 @@ from labelance.exceptions import (
 )
 from labelance.imbalance import irlbl, local_distribution, profile, scumble
 from labelance.learners import MLkNN
+from labelance.model_selection import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedKFold,
+    multilabel_train_test_split,
+)
 from labelance.neighbors import find_neighbors
 from labelance.sampling import (
     LPROS,
@@ -219,3 +224,33 @@ def test_only_labels_that_are_present_leave_the_device(on_device):
     cells = open_container(Y, "Y").cells()
     assert sp.issparse(cells)
     assert (cells.nnz, cells.indptr.tolist()) == (2, [0, 0, 1, 1, 2])
+
+
+@pytest.mark.parametrize("with_groups", [False, True])
+def test_splits_are_those_of_arrays(place, with_groups):
+    X, Y = make_data()
+    groups = np.arange(150) // 3 if with_groups else None
+    kind = IterativeStratifiedGroupKFold if with_groups else IterativeStratifiedKFold
+    splitter = kind(n_splits=2, random_state=0)
+    tensors = torch.from_numpy(X).requires_grad_(True), torch.from_numpy(Y)
+    for ours, theirs in zip(splitter.split(*tensors, groups), splitter.split(X, Y, groups)):
+        for rows, expected in zip(ours, theirs):
+            np.testing.assert_array_equal(rows, expected)
+
+
+def test_parts_of_tensors_are_tensors(place):
+    X, Y = make_data()
+    parts = multilabel_train_test_split(*map(torch.from_numpy, (X, Y)), random_state=0)
+    for part, expected in zip(parts, multilabel_train_test_split(X, Y, random_state=0)):
+        assert torch.equal(part, torch.from_numpy(expected))
+
+
+def test_a_report_takes_tensors(place):
+    _, Y = make_data()
+    y = torch.from_numpy(Y)
+    assert str(metrics.imbalance_report(y, y, y_train=y)) == str(metrics.imbalance_report(Y, Y))
+
+
+def test_labels_in_a_tensor_are_not_copied():
+    y = torch.from_numpy(make_data()[1])
+    assert np.shares_memory(open_labels(y).cells(), y.numpy())

@@ -44,6 +44,13 @@ def test_the_seed_chooses_the_cells(folder):
     assert first == again != other
 
 
+def test_learners_can_be_chosen(folder):
+    checked = verify_results(folder, sample=2, learners=["MLkNN"])
+    assert [one.cell.learner for one in checked.cells] == ["MLkNN"] * 2
+    with pytest.raises(StudyError, match="Did you mean 'MLkNN'"):
+        verify_results(folder, learners=["MLKNN"])
+
+
 @pytest.mark.parametrize(
     ("wrong", "difference"), [("0.123456789", None), ("", float("inf")), (1e-14, 1e-14)]
 )

@@ -273,7 +273,7 @@ def check_bad_labels_are_refused(learner: Any) -> None:
     X, Y = sampler_data()
     strange = Y.astype(float)
     strange[0, 0] = np.nan
-    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X)):
+    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X), [[1]] * (len(X) - 1) + [[2, 3]]):
         assert_refused(partial(learner.fit, X, bad), LabelFormatError)
 
 

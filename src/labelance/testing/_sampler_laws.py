@@ -249,7 +249,8 @@ def check_bad_labels_are_refused(sampler: Any, traits: SamplerTraits) -> None:
     X, Y = sampler_data()
     strange = Y.astype(float)
     strange[0, 0] = np.nan
-    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X)):
+    ragged = [[1]] * (len(X) - 1) + [[2, 3]]
+    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X), ragged):
         assert_refused(partial(sampler.fit_resample, X, bad), LabelFormatError)
 
 
