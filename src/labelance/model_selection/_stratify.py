@@ -11,13 +11,14 @@ Szymański, Kajdanowicz (2017), A network perspective on stratification of multi
 PMLR 74.
 """
 
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance._utils import kernel
+from labelance._utils import ZERO, inlined_kernel, kernel
 
 Order = Literal[1, 2]
 Integers = NDArray[np.integer]
@@ -183,7 +184,6 @@ def _units_by_item(held: csr_array) -> tuple[Integers, Integers]:
     return by_item.indptr, by_item.indices[largest_first]
 
 
-@kernel
 def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float64]) -> Integers:
     """Return the fold of every unit.
 
@@ -196,109 +196,152 @@ def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float
     draws : ndarray of float64, shape (n_units,)
         Numbers in [0, 1); every full tie between folds uses up the next one.
     """
+    incidence = _with_last_item(incidence)
     n_units, n_items = len(incidence.sizes), len(incidence.item_indptr) - 1
     left = np.zeros(n_items, dtype=np.int64)
-    for at in range(len(incidence.items)):
-        left[incidence.items[at]] += incidence.times[at]
-    want = left.reshape(-1, 1) * weights
-    want_rows = incidence.sizes.sum() * weights
-    fold = np.full(n_units, -1, dtype=np.int64)
-    ties = 0
-    for phase in range(len(incidence.phases) - 1):
-        start, stop = incidence.phases[phase], incidence.phases[phase + 1]
+    np.add.at(left, incidence.items, incidence.times)
+    want, want_rows = np.outer(left, weights), incidence.sizes.sum() * weights
+    fold = np.full(n_units, -1)
+    ties = ZERO
+    for start, stop in pairwise(incidence.phases):
         # Sorted by count, then by number: already a heap.
-        heap = start + np.argsort(left[start:stop], kind="mergesort")
-        place = np.full(n_items, -1, dtype=np.int64)
+        heap = start + np.argsort(left[start:stop], kind="stable")
+        place = np.full(n_items, -1)
         place[heap] = np.arange(len(heap))
-        size = len(heap)
-        while size > 0:
-            rarest = heap[0]
-            for at in range(incidence.item_indptr[rarest], incidence.item_indptr[rarest + 1]):
-                i = incidence.units[at]
-                if fold[i] < 0:
-                    fold[i], ties = _neediest(want[rarest], want_rows, draws, ties)
-                    _give(incidence, i, fold[i], weights.sum(), want, want_rows)
-                    _take_off(incidence, i, left, heap, place)
-            size = _drop_first(left, heap, place, size)
-    for i in range(n_units):
-        if fold[i] < 0:
-            fold[i], ties = _neediest(want_rows, want_rows, draws, ties)
-            want_rows[fold[i]] -= incidence.sizes[i] * weights.sum()
+        ties = _assign_phase(
+            incidence, weights.sum(), Wants(want, want_rows), RarityHeap(left, heap, place),
+            fold, draws, ties,
+        )  # fmt: skip
     return fold
 
 
+def _with_last_item(incidence: LabelIncidence) -> LabelIncidence:
+    """Return the incidence with one more item, after all phases, that no fold wants any of.
+
+    All units stand under it, so that those that hold nothing get their fold too: the one that
+    wants most rows.
+    """
+    n_units, end = len(incidence.sizes), incidence.item_indptr[-1]
+    last = incidence.phases[-1]
+    return incidence._replace(
+        item_indptr=np.append(incidence.item_indptr, end + n_units),
+        units=np.append(incidence.units, np.arange(n_units)),
+        phases=np.append(incidence.phases, last + 1),
+    )
+
+
+class Wants(NamedTuple):
+    """How many copies of every item, and how many rows, every fold still wants (times the scale)."""
+
+    items: Integers
+    rows: Integers
+
+
+class RarityHeap(NamedTuple):
+    """The items of a phase as a heap, rarest first.
+
+    Attributes
+    ----------
+    left : ndarray of shape (items,)
+        Copies that are not assigned yet.
+    items : ndarray
+        The heap.
+    place : ndarray of shape (items,)
+        Where an item stands in the heap; -1 where it does not.
+    """
+
+    left: Integers
+    items: Integers
+    place: Integers
+
+
 @kernel
-def _neediest(
-    want: Integers, want_rows: Integers, draws: NDArray[np.float64], ties: int
-) -> tuple[int, int]:
-    # The largest want of the label, then of rows, then by lot.
-    best, tied = 0, 1
-    for f in range(1, len(want)):
-        if want[f] > want[best] or (want[f] == want[best] and want_rows[f] > want_rows[best]):
-            best, tied = f, 1
-        elif want[f] == want[best] and want_rows[f] == want_rows[best]:
+def _assign_phase(
+    incidence: LabelIncidence,
+    scale: int,
+    want: Wants,
+    heap: RarityHeap,
+    fold: Integers,
+    draws: NDArray[np.float64],
+    ties: int,
+) -> int:
+    """Give a fold to every unit that holds an item of the heap; return how many ties there were."""
+    size = len(heap.items)
+    while size > 0:
+        rarest = heap.items[0]
+        for at in range(incidence.item_indptr[rarest], incidence.item_indptr[rarest + 1]):
+            i = incidence.units[at]
+            if fold[i] < 0:
+                f, ties = _neediest(want, rarest, draws, ties)
+                fold[i] = f
+                want.rows[f] -= scale * incidence.sizes[i]
+                for held in range(incidence.indptr[i], incidence.indptr[i + 1]):
+                    item, times = incidence.items[held], incidence.times[held]
+                    want.items[item, f] -= scale * times
+                    heap.left[item] -= times
+                    _move_up(heap, item)
+        size -= 1
+        _drop_first(heap, size)
+    return ties
+
+
+@inlined_kernel
+def _neediest(want: Wants, item: int, draws: NDArray[np.float64], ties: int) -> tuple[int, int]:
+    # The largest want of the item, then of rows, then by lot.
+    most, most_rows, tied = want.items[item, 0], want.rows[0], 1
+    best = 0
+    for f in range(1, len(want.rows)):
+        wanted, rows = want.items[item, f], want.rows[f]
+        if wanted > most or (wanted == most and rows > most_rows):
+            best, most, most_rows, tied = f, wanted, rows, 1
+        elif wanted == most and rows == most_rows:
             tied += 1
-    if tied == 1:
-        return best, ties
-    skip = int(draws[ties] * tied)
-    chosen = best
-    while skip > 0:
-        chosen += 1
-        if want[chosen] == want[best] and want_rows[chosen] == want_rows[best]:
-            skip -= 1
-    return chosen, ties + 1
+    if tied > 1:
+        skip = int(draws[ties] * tied)
+        ties += 1
+        while skip > 0:
+            best += 1
+            if want.items[item, best] == most and want.rows[best] == most_rows:
+                skip -= 1
+    return best, ties
 
 
-@kernel
-def _give(
-    incidence: LabelIncidence, i: int, f: int, scale: int, want: Integers, want_rows: Integers
-) -> None:
-    for at in range(incidence.indptr[i], incidence.indptr[i + 1]):
-        want[incidence.items[at], f] -= scale * incidence.times[at]
-    want_rows[f] -= scale * incidence.sizes[i]
-
-
-@kernel
-def _take_off(
-    incidence: LabelIncidence, i: int, left: Integers, heap: Integers, place: Integers
-) -> None:
-    # Counts only fall, so a item can only rise in the heap; a label is not in it (place -1)
+@inlined_kernel
+def _move_up(heap: RarityHeap, item: int) -> None:
+    # Counts only fall, so an item can only rise in the heap; a label is not in it (place -1)
     # while pairs are assigned.
-    for at in range(incidence.indptr[i], incidence.indptr[i + 1]):
-        item = incidence.items[at]
-        left[item] -= incidence.times[at]
-        here = place[item]
-        while here > 0 and _rarer(left, item, heap[(here - 1) // 2]):
-            heap[here] = heap[(here - 1) // 2]
-            place[heap[here]] = here
+    here = heap.place[item]
+    if here >= 0:
+        while here > 0 and _rarer(heap.left, item, heap.items[(here - 1) // 2]):
+            above = heap.items[(here - 1) // 2]
+            heap.items[here] = above
+            heap.place[above] = here
             here = (here - 1) // 2
-        if place[item] >= 0:
-            heap[here] = item
-            place[item] = here
+        heap.items[here] = item
+        heap.place[item] = here
 
 
-@kernel
-def _drop_first(left: Integers, heap: Integers, place: Integers, size: int) -> int:
-    size -= 1
-    place[heap[0]] = -1
-    if size == 0:
-        return size
-    last, here = heap[size], 0
-    while 2 * here + 1 < size:
-        child = 2 * here + 1
-        if child + 1 < size and _rarer(left, heap[child + 1], heap[child]):
-            child += 1
-        if not _rarer(left, heap[child], last):
-            break
-        heap[here] = heap[child]
-        place[heap[here]] = here
-        here = child
-    heap[here] = last
-    place[last] = here
-    return size
+@inlined_kernel
+def _drop_first(heap: RarityHeap, size: int) -> None:
+    # ``size`` items are left; the last one fills the hole where the first one was.
+    heap.place[heap.items[0]] = -1
+    if size > 0:
+        last, here = heap.items[size], 0
+        while 2 * here + 1 < size:
+            child = 2 * here + 1
+            if child + 1 < size and _rarer(heap.left, heap.items[child + 1], heap.items[child]):
+                child += 1
+            below = heap.items[child]
+            if not _rarer(heap.left, below, last):
+                break
+            heap.items[here] = below
+            heap.place[below] = here
+            here = child
+        heap.items[here] = last
+        heap.place[last] = here
 
 
-@kernel
+@inlined_kernel
 def _rarer(left: Integers, one: int, other: int) -> bool:
     # Fewer copies left to assign; ties go to the lower number.
     return bool(left[one] < left[other] or (left[one] == left[other] and one < other))
