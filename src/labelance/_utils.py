@@ -150,7 +150,7 @@ def inner_kernel(function: Kernel) -> Kernel:
 def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
-    options = {"nogil": True, "error_model": "numpy"}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         compiled: Kernel = njit(cache=True, **options)(function)
     except RuntimeError:

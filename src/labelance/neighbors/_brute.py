@@ -86,12 +86,10 @@ def search_pairwise(search: Search) -> TopK:
 @kernel
 def _select_top_k(distances: np.ndarray, own: np.ndarray, nearest: TopK) -> None:
     """Fill ``nearest`` from a table of distances; the lower row wins a tie."""
-    last = nearest.values.shape[1] - 1
     for i in range(distances.shape[0]):
-        rows, values = nearest.rows[i], nearest.values[i]
         for row in range(distances.shape[1]):
-            if distances[i, row] < values[last] and row != own[i]:
-                insert(row, distances[i, row], rows, values)
+            if distances[i, row] < nearest.values[i, -1] and row != own[i]:
+                insert(row, distances[i, row], nearest, i)
 
 
 def thread_count(n_jobs: int | None) -> int:

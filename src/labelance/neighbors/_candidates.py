@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._utils import kernel
+from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import Search
 from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 
@@ -128,56 +128,53 @@ def _new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:
 
 
 @kernel
-def _any_below(scores: np.ndarray, low: np.ndarray, limit: float) -> bool:
-    found = False
-    for t in range(_STRIDE):
-        found = found | (scores[t] + low[t] < limit)
-    return found
-
-
-@kernel
-def scan_row(
-    scores: np.ndarray, start: int, own: int, i: int, query: int, bounds: Bounds, scan: Scan
-) -> None:
-    """Scan the rows ``start``, ``start + 1``, … for query ``i`` of the block."""
-    candidates, best = scan.candidates, scan.best.values[i]
-    keep, count = candidates.rows.shape[1] > 0, candidates.counts[i]
-    low, margin, limit = bounds.low[start : start + scores.size], bounds.margin[query], best[-1]
-    for first in range(0, scores.size, _STRIDE):
-        last = min(first + _STRIDE, scores.size)
-        if last - first == _STRIDE and not _any_below(scores[first:last], low[first:last], limit):
-            continue
-        for t in range(first, last):
-            bound, row = scores[t] + low[t], start + t
-            if bound < limit and row != own:
-                if keep:
-                    candidates.rows[i, count], scan.low[i, count] = row, bound
-                    count += 1
-                upper = scores[t] + bounds.high[row] + margin
-                if upper < limit:
-                    insert(row, upper, scan.best.rows[i], best)
-                    limit = best[-1]
-    candidates.counts[i] = _drop_ruled_out(i, count, limit, scan)
-
-
-@kernel
-def _drop_ruled_out(i: int, count: int, limit: float, scan: Scan) -> int:
-    """Drop candidates that the falling limit has ruled out; return how many are left."""
-    rows, low, left = scan.candidates.rows, scan.low, 0
-    for c in range(count):
-        if low[i, c] <= limit:
-            rows[i, left], low[i, left] = rows[i, c], low[i, c]
-            left += 1
-    return left
-
-
-@kernel
 def scan_block(
     scores: np.ndarray, start: int, own: np.ndarray, first: int, bounds: Bounds, scan: Scan
 ) -> None:
     """Scan rows for the queries ``first``, ``first + 1``, …, one line of scores each."""
     for i in range(scores.shape[0]):
         scan_row(scores[i], start, own[i], i, first + i, bounds, scan)
+
+
+@inlined_kernel
+def scan_row(
+    scores: np.ndarray, start: int, own: int, i: int, query: int, bounds: Bounds, scan: Scan
+) -> None:
+    """Scan the rows ``start``, ``start + 1``, … for query ``i`` of the block."""
+    best, (rows, counts), kept_low = scan
+    low, margin = bounds.low[start : start + scores.size], bounds.margin[query]
+    keep, count, limit = rows.shape[1] > 0, counts[i], best.values[i, -1]
+    for first in range(0, scores.size, _STRIDE):
+        last = first + _STRIDE
+        if last > scores.size:
+            last = scores.size
+        elif not _any_below(scores[first:last], low[first:last], limit):
+            continue
+        for t in range(first, last):
+            bound, row = scores[t] + low[t], start + t
+            if bound < limit and row != own:
+                if keep:
+                    rows[i, count], kept_low[i, count] = row, bound
+                    count += 1
+                upper = scores[t] + bounds.high[row] + margin
+                if upper < limit:
+                    insert(row, upper, best, i)
+                    limit = best.values[i, -1]
+    # The limit has fallen, and rules out some that came early.
+    left = 0
+    for c in range(count):
+        if kept_low[i, c] <= limit:
+            rows[i, left], kept_low[i, left] = rows[i, c], kept_low[i, c]
+            left += 1
+    counts[i] = left
+
+
+@inlined_kernel
+def _any_below(scores: np.ndarray, low: np.ndarray, limit: float) -> bool:
+    found = False
+    for t in range(_STRIDE):
+        found = found | (scores[t] + low[t] < limit)
+    return found
 
 
 def bounds_of(

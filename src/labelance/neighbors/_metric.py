@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
 from labelance._arrays import SparseRows, narrow_indices, on_device, sparse_rows
-from labelance._utils import kernel
+from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 
@@ -352,16 +352,17 @@ def _learn_params(metric: Metric, X: np.ndarray) -> Params:
 # --- our own distances, compiled -----------------------------------------------------------------
 
 
-@kernel
+@inlined_kernel
 def _missing_gap(x: float, z: float, low: float, high: float) -> float:
     """Return the largest difference that the missing value, or values, could make."""
     if x != x and z != z:
         return high - low
     known = z if x != x else x
-    return max(high - known, known - low)
+    above, below = high - known, known - low
+    return below if below > above else above
 
 
-@kernel
+@inlined_kernel
 def _squared_gap(x: float, z: float, nominal: bool, width: float, low: float, high: float) -> float:
     if nominal:
         return 1.0 if x != z else 0.0  # NaN differs from everything, itself included
@@ -371,33 +372,36 @@ def _squared_gap(x: float, z: float, nominal: bool, width: float, low: float, hi
     return gap * gap
 
 
-@kernel
+@inlined_kernel
 def _cosine(xz: float, xx: float, zz: float) -> float:
     if xx == 0.0 or zz == 0.0:
         return 1.0
-    return max(0.0, 1.0 - xz / (np.sqrt(xx) * np.sqrt(zz)))
+    distance = 1.0 - xz / (np.sqrt(xx) * np.sqrt(zz))
+    return distance if distance > 0.0 else 0.0
 
 
-@kernel
-def _dense_pair(x: np.ndarray, z: np.ndarray, metric: CompiledMetric, limit: float) -> float:
+@inlined_kernel
+def _dense_pair(
+    Q: np.ndarray, q: int, X: np.ndarray, row: int, metric: CompiledMetric, limit: float
+) -> float:
     """Return the distance; where it is not below the limit, any number that is not either."""
     width, low, high, nominal, cosine = metric
     xz = xx = zz = total = 0.0
     if cosine:
-        for f in range(x.size):
-            a, b = np.float64(x[f]) / width[f], np.float64(z[f]) / width[f]
-            xz, xx, zz = xz + a * b, xx + a * a, zz + b * b
+        for f in range(width.size):
+            x, z = np.float64(Q[q, f]) / width[f], np.float64(X[row, f]) / width[f]
+            xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
         return _cosine(xz, xx, zz)
     enough = limit * limit * _UP
-    for f in range(x.size):
-        a, b = np.float64(x[f]), np.float64(z[f])
-        total += _squared_gap(a, b, nominal[f], width[f], low[f], high[f])
+    for f in range(width.size):
+        x, z = np.float64(Q[q, f]), np.float64(X[row, f])
+        total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f])
         if total >= enough:  # the sum never falls
             break
     return np.sqrt(total)
 
 
-@kernel
+@inlined_kernel
 def _sparse_pair(
     A: SparseRows, i: int, B: SparseRows, j: int, metric: CompiledMetric, limit: float
 ) -> float:
@@ -424,17 +428,19 @@ def _sparse_pair(
     return _cosine(xz, xx, zz) if cosine else np.sqrt(total)
 
 
-@kernel
-def insert(row: int, value: Any, rows: np.ndarray, values: np.ndarray) -> None:
-    """Insert ``row`` among the k nearest, behind all that are as near; the last one falls out.
+@inlined_kernel
+def insert(row: int, value: Any, nearest: TopK, i: int) -> None:
+    """Insert ``row`` among the k nearest of query i, behind all that are as near.
 
-    Here ties between neighbors are broken: rows come in increasing order, so the lower number wins.
+    The last one falls out. Here ties between neighbors are broken: rows come in increasing
+    order, so the lower number wins.
     """
-    p = values.size - 1
-    while p > 0 and values[p - 1] > value:
-        values[p], rows[p] = values[p - 1], rows[p - 1]
+    rows, values = nearest
+    p = values.shape[1] - 1
+    while p > 0 and values[i, p - 1] > value:
+        values[i, p], rows[i, p] = values[i, p - 1], rows[i, p - 1]
         p -= 1
-    values[p], rows[p] = value, row
+    values[i, p], rows[i, p] = value, row
 
 
 @kernel
@@ -452,18 +458,19 @@ def _rank_dense(
     Candidates are in ascending order, or in the order of an earlier ranking followed by higher
     rows; so who comes later in the list loses a tie.
     """
-    last = nearest.values.shape[1] - 1
+    rows, counts = candidates
     for i in range(queries.size):
-        line = min(i, candidates.rows.shape[0] - 1)
-        rows, distances = nearest.rows[i], nearest.values[i]
-        for c in range(candidates.counts[line]):
-            row, limit = candidates.rows[line, c], distances[last]
-            if limit == 0.0:
-                break
+        line = i if rows.shape[0] > 1 else 0
+        limit = np.inf
+        for c in range(counts[line]):
+            row = rows[line, c]
             if row != own[i]:
-                distance = _dense_pair(Q[queries[i]], X[row], metric, limit)
+                distance = _dense_pair(Q, queries[i], X, row, metric, limit)
                 if distance < limit:
-                    insert(row, distance, rows, distances)
+                    insert(row, distance, nearest, i)
+                    limit = nearest.values[i, -1]
+                    if limit == 0.0:
+                        break
 
 
 @kernel
@@ -477,15 +484,16 @@ def _rank_sparse(
     nearest: TopK,
 ) -> None:
     """Do the same for CSR rows."""
-    last = nearest.values.shape[1] - 1
+    rows, counts = candidates
     for i in range(queries.size):
-        line = min(i, candidates.rows.shape[0] - 1)
-        rows, distances = nearest.rows[i], nearest.values[i]
-        for c in range(candidates.counts[line]):
-            row, limit = candidates.rows[line, c], distances[last]
-            if limit == 0.0:
-                break
+        line = i if rows.shape[0] > 1 else 0
+        limit = np.inf
+        for c in range(counts[line]):
+            row = rows[line, c]
             if row != own[i]:
                 distance = _sparse_pair(Q, queries[i], X, row, metric, limit)
                 if distance < limit:
-                    insert(row, distance, rows, distances)
+                    insert(row, distance, nearest, i)
+                    limit = nearest.values[i, -1]
+                    if limit == 0.0:
+                        break

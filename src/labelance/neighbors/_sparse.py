@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, sparse_rows
-from labelance._utils import kernel
+from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import Search, block_cells, search_brute
 from labelance.neighbors._candidates import (
     Bounds,
@@ -192,7 +192,7 @@ def _scan_index(
         scan_row(scores, first, own[i], i, start + i, bounds, scan)
 
 
-@kernel
+@inlined_kernel
 def _score(query: SparseRows, i: int, index: InvertedIndex, scores: np.ndarray) -> None:
     """Fill ``scores`` with -2 x·z for row i of the queries and every row z of the segment."""
     values, rows, starts, strips, strip_of, many, category_scores = index
