@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
 from labelance._arrays._torch import interpolate_tensor
-from labelance._utils import kernel
+from labelance._utils import inlined_kernel, kernel
 
-# Rows are made in blocks of about this many random numbers. The stream of a Generator does
-# not depend on how it is cut, so neither does the result.
-_NUMBERS_PER_BLOCK = 4_000_000
+# Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
+# stream of a Generator does not depend on how it is cut, so neither does the result.
+_CELLS_PER_BLOCK = 1 << 16
 _NO_COLUMN = np.int64(2**62)
 
 
@@ -71,15 +71,49 @@ def interpolate_rows(
 
 
 def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
-    n_new, d = len(pairs.seeds), X.shape[1]
-    out = np.empty((n_new, d), dtype=X.dtype)
-    step = max(1, _NUMBERS_PER_BLOCK // max(1, d))
-    for start in range(0, n_new, step):
+    seeds, references, nominal, line = pairs
+    out = np.empty((len(seeds), X.shape[1]), dtype=X.dtype)
+    step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
+    for start in range(0, len(seeds), step):
         block = slice(start, start + step)
-        part = pairs._replace(seeds=pairs.seeds[block], references=pairs.references[block])
-        offsets = _count_dense(X, part)
-        _fill_dense(X, part, rng.random(offsets[-1]), offsets, out[block])
+        A, B = X[seeds[block]], X[references[block]]
+        out[block] = _between_dense(A, B, nominal, line, rng)
     return out
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _between_dense(
+    A: np.ndarray, B: np.ndarray, nominal: np.ndarray, line: bool, rng: np.random.Generator
+) -> np.ndarray:
+    """Return values between those of A and B (one of the two if nominal), in float64."""
+    A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    missing = np.isnan(A) | np.isnan(B)
+    wants_number = (A != B) & ~missing
+    if line:
+        wants_number[:, ~nominal] = False
+    u = _draw_positions(wants_number, line, rng)
+    between = A + u * (B - A)
+    # Rounding may step over an end by the last digit.
+    np.clip(between, np.minimum(A, B), np.maximum(A, B), out=between)
+    np.copyto(between, A, where=A == B)  # also the sign of a zero
+    if nominal.any():
+        takes_b = np.where(missing, np.isnan(A), u >= 0.5)
+        np.copyto(between, np.where(takes_b, B, A), where=nominal)
+    return between
+
+
+def _draw_positions(wants: np.ndarray, line: bool, rng: np.random.Generator) -> np.ndarray:
+    """Draw a number for each cell that wants one, row after row.
+
+    With ``line`` a row begins with a number for all the cells that want none of their own.
+    """
+    if line:
+        wants = np.column_stack([np.ones(len(wants), dtype=bool), wants])
+    positions = np.zeros(wants.shape)
+    positions[wants] = rng.random(np.count_nonzero(wants))
+    if line:
+        return np.where(wants[:, 1:], positions[:, 1:], positions[:, :1])
+    return positions
 
 
 def _interpolate_sparse(X: sp.csr_array, pairs: Pairs, rng: np.random.Generator) -> sp.csr_array:
@@ -98,13 +132,13 @@ def _interpolate_sparse(X: sp.csr_array, pairs: Pairs, rng: np.random.Generator)
     return out
 
 
-@kernel
+@inlined_kernel
 def _wants_number(a: float, b: float, nominal: bool, line: bool) -> bool:
     known = not (np.isnan(a) or np.isnan(b))
     return known and a != b and (nominal or not line)
 
 
-@kernel
+@inlined_kernel
 def _between(a: float, b: float, u: float, nominal: bool) -> float:
     """Return the value at position u between a and b (a coin if nominal)."""
     if np.isnan(a) or np.isnan(b):
@@ -117,42 +151,8 @@ def _between(a: float, b: float, u: float, nominal: bool) -> float:
         return np.float64(a if u < 0.5 else b)
     value = a + u * (np.float64(b) - np.float64(a))
     # Rounding may step over an end by the last digit.
-    return min(max(value, min(a, b)), max(a, b))
-
-
-@kernel
-def _count_dense(X: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Return where each row's random numbers begin; the last entry is their total."""
-    seeds, references, categorical, line = pairs
-    offsets = np.zeros(len(seeds) + 1, dtype=np.int64)
-    for t in range(len(seeds)):
-        a, b = X[seeds[t]], X[references[t]]
-        needed = 1 if line else 0
-        for f in range(X.shape[1]):
-            if _wants_number(a[f], b[f], categorical[f], line):
-                needed += 1
-        offsets[t + 1] = offsets[t] + needed
-    return offsets
-
-
-@kernel
-def _fill_dense(
-    X: np.ndarray, pairs: Pairs, numbers: np.ndarray, offsets: np.ndarray, out: np.ndarray
-) -> None:
-    seeds, references, categorical, line = pairs
-    for t in range(len(seeds)):
-        a, b = X[seeds[t]], X[references[t]]
-        position = offsets[t]
-        along = 0.0
-        if line:
-            along = numbers[position]
-            position += 1
-        for f in range(X.shape[1]):
-            u = along
-            if _wants_number(a[f], b[f], categorical[f], line):
-                u = numbers[position]
-                position += 1
-            out[t, f] = _between(a[f], b[f], u, categorical[f])
+    low, high = (a, b) if a < b else (b, a)
+    return low if value < low else high if value > high else value
 
 
 @kernel

@@ -40,96 +40,88 @@ def minority_matrix(Y: csr_array, values: NDArray[np.int8]) -> csr_array:
     flipped = np.flatnonzero(values == 0)
     if not flipped.size:
         return csr_array((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), shape=Y.shape)
-    is_flipped = np.zeros(Y.shape[1], dtype=np.int64)
-    is_flipped[flipped] = 1
-    shared = np.concatenate(([0], np.cumsum(is_flipped[Y.indices])))[Y.indptr]
-    sizes = np.diff(Y.indptr) + flipped.size - 2 * np.diff(shared)
-    indptr = np.concatenate(([0], np.cumsum(sizes))).astype(Y.indptr.dtype)
-    indices = _symmetric_difference(Y.indptr, Y.indices, flipped.astype(Y.indices.dtype), indptr)
-    return csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=Y.shape)
+    place = np.full(Y.shape[1], -1)
+    place[flipped] = np.arange(flipped.size)
+    stays = place[Y.indices] < 0
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    # More than half of these cells are ones of Y: the mask is small beside Y.
+    missing = np.ones((Y.shape[0], flipped.size), dtype=bool)
+    missing[rows[~stays], place[Y.indices[~stays]]] = False
+    M = _ones_at(rows[stays], Y.indices[stays], Y) + _ones_at(
+        np.nonzero(missing)[0], flipped[np.nonzero(missing)[1]], Y
+    )
+    return csr_array(
+        (
+            M.data,
+            M.indices.astype(Y.indices.dtype, copy=False),
+            M.indptr.astype(Y.indptr.dtype, copy=False),
+        ),
+        shape=Y.shape,
+    )
 
 
-@kernel
-def _symmetric_difference(
-    indptr: Integers, indices: Integers, flipped: Integers, new_indptr: Integers
-) -> Integers:
-    """Merge each sorted row with the sorted flipped labels, keeping what only one has."""
-    merged = np.empty(new_indptr[-1], dtype=indices.dtype)
-    out = 0
-    for row in range(len(indptr) - 1):
-        here, end = indptr[row], indptr[row + 1]
-        for label in flipped:
-            while here < end and indices[here] < label:
-                merged[out] = indices[here]
-                here, out = here + 1, out + 1
-            if here < end and indices[here] == label:
-                here += 1
-            else:
-                merged[out] = label
-                out += 1
-        while here < end:
-            merged[out] = indices[here]
-            here, out = here + 1, out + 1
-    return merged
+def _ones_at(rows: Integers, columns: Integers, like: csr_array) -> csr_array:
+    """Return ones at cells that come in the order of rows and columns."""
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=like.shape[0]))))
+    cells = (
+        np.ones(len(rows), np.int8),
+        columns.astype(like.indices.dtype),
+        indptr.astype(like.indptr.dtype),
+    )
+    return csr_array(cells, shape=like.shape)
 
 
-@kernel
-def count_same_class(
-    indptr: Integers, indices: Integers, neighbors: Integers, n_labels: int
-) -> NDArray[np.int32]:
+def count_same_class(M: csr_array, neighbors: Integers) -> NDArray[np.int32]:
     """Count, for every cell, the neighbors of its row that have a cell of the same label."""
-    same = np.zeros(len(indices), dtype=np.int32)
-    # Where the current row has its cell of a label. What earlier rows left behind lies
-    # before `start`, so there is nothing to wipe between two rows.
-    cell_of = np.full(n_labels, -1, dtype=np.int64)
-    for row in range(len(indptr) - 1):
-        start, end = indptr[row], indptr[row + 1]
-        if start == end:
-            continue
-        for cell in range(start, end):
-            cell_of[indices[cell]] = cell
-        for place in range(neighbors.shape[1]):
-            neighbor = neighbors[row, place]
-            for other in range(indptr[neighbor], indptr[neighbor + 1]):
-                cell = cell_of[indices[other]]
-                if cell >= start:
-                    same[cell] += 1
-    return same
+    count = np.zeros(M.nnz, dtype=np.int64)
+    cell_of = np.full(M.shape[1], -1)
+    _visit_same_class(M.indptr, M.indices, neighbors, cell_of, count, np.empty(0, dtype=np.int64))
+    return count.astype(np.int32)
+
+
+def list_same_class(
+    M: csr_array, neighbors: Integers, cells: NDArray[np.intp], same: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """List the cells that `count_same_class` counted for ``cells``, those of one after another."""
+    place = np.full(M.nnz, -1)
+    place[cells] = np.cumsum(same) - same
+    listed = np.empty(same.sum(), dtype=np.int64)
+    cell_of = np.full(M.shape[1], -1)
+    _visit_same_class(M.indptr, M.indices, neighbors, cell_of, place, listed)
+    return listed
 
 
 @kernel
-def list_same_class(
+def _visit_same_class(
     indptr: Integers,
     indices: Integers,
     neighbors: Integers,
-    n_labels: int,
-    first_place: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """List what `count_same_class` counted, for the cells with a place in the list.
+    cell_of: NDArray[np.int64],
+    place: NDArray[np.int64],
+    listed: NDArray[np.int64],
+) -> None:
+    """List the cells of its label that every cell finds among its row's neighbors.
 
-    The cells that cell p finds among its row's neighbors go to the list from
-    ``first_place[p]`` on; a negative place leaves the cell out. The last entry of
-    ``first_place`` is the length of the list.
+    Those of cell p go to the list from ``place[p]`` on, which moves on by one for each; a
+    negative place leaves the cell out. What has no room in the list is only counted.
     """
-    found = np.empty(first_place[-1], dtype=np.int64)
-    free = first_place.copy()
-    cell_of = np.full(n_labels, -1, dtype=np.int64)
+    # Where the current row has its cell of a label. What earlier rows left behind lies
+    # before `start`, so there is nothing to wipe between two rows.
     for row in range(len(indptr) - 1):
         start, wanted = indptr[row], False
         for cell in range(start, indptr[row + 1]):
-            if first_place[cell] >= 0:
+            if place[cell] >= 0:
                 cell_of[indices[cell]] = cell
                 wanted = True
-        if not wanted:
-            continue
-        for place in range(neighbors.shape[1]):
-            neighbor = neighbors[row, place]
-            for other in range(indptr[neighbor], indptr[neighbor + 1]):
-                cell = cell_of[indices[other]]
-                if cell >= start:
-                    found[free[cell]] = other
-                    free[cell] += 1
-    return found
+        if wanted:
+            for t in range(neighbors.shape[1]):
+                neighbor = neighbors[row, t]
+                for other in range(indptr[neighbor], indptr[neighbor + 1]):
+                    cell = cell_of[indices[other]]
+                    if cell >= start:
+                        if place[cell] < len(listed):
+                            listed[place[cell]] = other
+                        place[cell] += 1
 
 
 Variant = Literal["paper", "mulan"]
@@ -172,7 +164,8 @@ def type_cells(
     k = neighbors.shape[1]
     types = types_by_count(k)[opposite]
     rare = np.flatnonzero(types == LabelType.RARE)
-    cell, partner = _minority_neighbors(M, rare, k - opposite[rare], neighbors)
+    same = k - opposite[rare]
+    cell, partner = np.repeat(rare, same), list_same_class(M, neighbors, rare, same)
     if variant == "mulan":
         # The authors' program looks for safe neighbors only, so that no chain can form.
         types[cell[types[partner] == LabelType.SAFE]] = LabelType.BORDERLINE
@@ -189,17 +182,6 @@ def types_by_count(k: int) -> NDArray[np.int8]:
         [LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE],
         LabelType.OUTLIER,
     ).astype(np.int8)
-
-
-def _minority_neighbors(
-    M: csr_array, cells: NDArray[np.intp], same: NDArray[np.int32], neighbors: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair each of ``cells`` with each of its ``same`` minority neighbors of its label."""
-    first_place = np.full(M.nnz + 1, -1, dtype=np.int64)
-    first_place[cells] = np.cumsum(same) - same
-    first_place[-1] = same.sum()
-    partner = list_same_class(M.indptr, M.indices, neighbors, M.shape[1], first_place)
-    return np.repeat(cells, same), partner
 
 
 def _reached(
@@ -388,8 +370,7 @@ def find_local_distribution(
 
 
 def _count_opposite(M: csr_array, neighbors: NDArray[np.int64]) -> NDArray[np.int32]:
-    same = count_same_class(M.indptr, M.indices, neighbors, M.shape[1])
-    return np.int32(neighbors.shape[1]) - same
+    return np.int32(neighbors.shape[1]) - count_same_class(M, neighbors)
 
 
 def _shares(opposite: csr_array, k: int) -> csr_array:

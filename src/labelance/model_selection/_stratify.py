@@ -231,7 +231,7 @@ def _with_last_item(incidence: LabelIncidence) -> LabelIncidence:
 
 
 class Wants(NamedTuple):
-    """How many copies of every item, and how many rows, every fold still wants (times the scale)."""
+    """How many copies of every item and how many rows every fold still wants, times the scale."""
 
     items: Integers
     rows: Integers

@@ -155,7 +155,8 @@ def vote_labels(
     starts = np.cumsum(capacity) - capacity
     columns = np.empty(capacity.sum(), dtype=Y.indices.dtype)
     votes = np.zeros(Y.shape[1], dtype=np.int64)
-    ends = _gather_labels(Y.indptr, Y.indices, voters, needed, votes, starts, columns)
+    ends = starts.copy()
+    _gather_labels(Y.indptr, Y.indices, voters, needed, votes, ends, columns)
     filled, indptr = squeeze_runs(starts, ends)
     ones = np.ones(len(filled), dtype=np.int8)
     out = sp.csr_array((ones, columns[filled], indptr), shape=(len(neighborhoods), Y.shape[1]))
@@ -202,14 +203,11 @@ def vote_values(
     return voted
 
 
-@kernel
 def _count_stored(indptr: np.ndarray, voters: Voters) -> np.ndarray:
     """Return how many entries the rows of each neighborhood store together, from ``first`` on."""
-    stored = np.zeros(len(voters.rows), dtype=np.int64)
-    for t in range(len(voters.rows)):
-        for row in voters.rows[t, voters.first : voters.sizes[t]]:
-            stored[t] += indptr[row + 1] - indptr[row]
-    return stored
+    place = np.arange(voters.rows.shape[1])
+    votes = (place >= voters.first) & (place < voters.sizes[:, np.newaxis])
+    return np.where(votes, np.diff(indptr)[voters.rows], 0).sum(axis=1, dtype=np.int64)
 
 
 @kernel
@@ -219,11 +217,10 @@ def _gather_labels(
     voters: Voters,
     needed: np.ndarray,
     votes: np.ndarray,
-    starts: np.ndarray,
+    ends: np.ndarray,
     columns: np.ndarray,
-) -> np.ndarray:
-    """Fill ``columns`` with the labels of each new row; return where they end."""
-    ends = starts.copy()
+) -> None:
+    """Fill ``columns`` with the labels of each new row, and move ``ends`` to where they end."""
     for t in range(len(voters.rows)):
         for row in voters.rows[t, voters.first : voters.sizes[t]]:
             for cell in range(indptr[row], indptr[row + 1]):
@@ -234,7 +231,6 @@ def _gather_labels(
         for row in voters.rows[t, voters.first : voters.sizes[t]]:
             for cell in range(indptr[row], indptr[row + 1]):
                 votes[indices[cell]] = 0
-    return ends
 
 
 @kernel

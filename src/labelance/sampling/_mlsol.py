@@ -57,15 +57,13 @@ def assign_labels(
         Position of the synthetic row: 0 at the seed, 1 at the reference.
     """
     M = local.minority
-    starts, ends, columns = _merge_cells(
-        M.indptr,
-        M.indices,
-        local.types.data,
-        THETA,
-        seeds.astype(np.int64),
-        references.astype(np.int64),
-        cd,
-    )
+    sizes = np.diff(M.indptr)
+    capacity = sizes[seeds] + sizes[references]
+    starts = np.cumsum(capacity, dtype=np.int64) - capacity
+    ends = starts.copy()
+    columns = np.empty(capacity.sum(), dtype=M.indices.dtype)
+    parents = seeds.astype(np.int64), references.astype(np.int64)
+    _merge_cells(M.indptr, M.indices, local.types.data, THETA, *parents, cd, ends, columns)
     filled, indptr = squeeze_runs(starts, ends)
     cells = np.ones(len(filled), dtype=np.int8)
     minority = sp.csr_array((cells, columns[filled], indptr), shape=(len(seeds), M.shape[1]))
@@ -84,20 +82,14 @@ def _merge_cells(
     seeds: np.ndarray,
     references: np.ndarray,
     cd: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Merge the minority cells of both parents, in label order; return each row's run."""
-    starts = np.empty(len(seeds), dtype=np.int64)
-    ends = np.empty(len(seeds), dtype=np.int64)
-    capacity = 0
-    for t in range(len(seeds)):
-        starts[t] = capacity
-        capacity += indptr[seeds[t] + 1] - indptr[seeds[t]]
-        capacity += indptr[references[t] + 1] - indptr[references[t]]
-    columns = np.empty(capacity, dtype=indices.dtype)
+    ends: np.ndarray,
+    columns: np.ndarray,
+) -> None:
+    """Merge the minority cells of both parents, in label order, and move each row's end."""
     for t in range(len(seeds)):
         s, s_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        end = starts[t]
+        end = ends[t]
         while s < s_end or r < r_end:
             in_seed = s < s_end and (r == r_end or indices[s] <= indices[r])
             in_reference = r < r_end and (s == s_end or indices[r] <= indices[s])
@@ -113,7 +105,6 @@ def _merge_cells(
             s += in_seed
             r += in_reference
         ends[t] = end
-    return starts, ends, columns
 
 
 @dataclass(frozen=True, eq=False)
