@@ -152,7 +152,9 @@ def main() -> int:
             for root in roots:
                 print(f"{name}, {root}\n{first_call(name, root, options.compiled)}", flush=True)
         return 0
-    print(f"{'first call, CPU s':<18}" + "".join(f" {root.name[:9]:>9}" for root in roots) + "  aim")
+    print(
+        f"{'first call, CPU s':<18}" + "".join(f" {root.name[:9]:>9}" for root in roots) + "  aim"
+    )
     missed = False
     for name in options.only:
         rounds = [

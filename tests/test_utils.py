@@ -1,6 +1,11 @@
 """The tools that every package uses."""
 
+import gc
+import os
+import subprocess
+import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,3 +55,45 @@ def test_kernels_overflow_without_a_word_also_as_python(disabled, monkeypatch):
         warnings.simplefilter("error")
         assert widest(np.array([1e308])) == np.inf
     assert hasattr(widest, "py_func") is not disabled
+
+
+@pytest.mark.parametrize(("module", "collects"), [("labelance.kernels", False), ("others", True)])
+def test_garbage_waits_while_a_kernel_of_ours_is_compiled(module, collects):
+    event = pytest.importorskip("numba.core.event")
+    kernel(draw_seeds)  # from now on somebody looks after compilations
+    compiled = {"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))}
+    with event.trigger_event("numba:compile", compiled):
+        with event.trigger_event("numba:compile", compiled):
+            assert gc.isenabled() == collects
+        assert gc.isenabled() == collects
+    assert gc.isenabled()
+
+
+COMPILE_TWICE = """
+import numpy as np
+from labelance import _utils
+from labelance.metrics import ranking_loss
+from labelance.model_selection import IterativeStratifiedKFold
+_utils._PATIENCE = 0.01
+y = np.random.default_rng(0).integers(2, size=(50, 3))
+ranking_loss(y, y + 0.5)
+list(IterativeStratifiedKFold(2).split(y, y))
+"""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_person_at_a_terminal_reads_once_that_kernels_are_compiled(terminal, tmp_path):
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty() if terminal else os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", COMPILE_TWICE],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        stderr=slave,
+    ) as program:
+        program.wait()
+    os.write(slave, b"the end")
+    told = os.read(master, 10_000).decode()
+    os.close(master)
+    os.close(slave)
+    assert told.count("labelance compiles") == int(terminal)
+    assert program.returncode == 0, told

@@ -7,6 +7,7 @@ readers of small files need neither.
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -14,8 +15,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
+from multiprocessing import current_process
 from pathlib import Path
+from threading import Timer
+from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -35,6 +39,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 # A kernel is compiled once more for every constant that it is called with, unless the constant
 # has a type.
 ZERO, ONE = np.int64(0), np.int64(1)
+
+_PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
 
 # Asking for the mask means setting it, for all threads: once, before there are any.
 _UMASK = os.umask(0o022)
@@ -150,6 +156,7 @@ def inner_kernel(function: Kernel) -> Kernel:
 def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
+    _watch_compilation()
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         compiled: Kernel = njit(cache=True, **options)(function)
@@ -158,6 +165,60 @@ def _compile(function: Kernel) -> Kernel:
         # one): compile anew in every process rather than not at all.
         compiled = njit(**options)(function)
     return compiled
+
+
+@cache
+def _watch_compilation() -> None:
+    """Look after the compilation of our kernels, from now on."""
+    from numba.core import event
+
+    class Watch(event.Listener):
+        """No garbage collection while a kernel of ours is compiled, and a line if it takes long.
+
+        Nearly all objects of a compilation live until its end; going through them again and
+        again takes a fifth of its time. numba compiles one kernel at a time, whatever the threads,
+        and tells of those that it needs inside another.
+        """
+
+        def __init__(self) -> None:
+            self.depth = 0
+            self.spent = 0.0
+            self.began: float | None = None
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            module = event.data["dispatcher"].py_func.__module__
+            if self.depth == 1 and module.partition(".")[0] == "labelance":
+                self.began, self.collects = perf_counter(), gc.isenabled()
+                gc.disable()
+                self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
+                if self.spent < _PATIENCE and _somebody_watches():
+                    self.notice.daemon = True
+                    self.notice.start()
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0 and self.began is not None:
+                self.spent, self.began = self.spent + perf_counter() - self.began, None
+                self.notice.cancel()
+                if self.collects:
+                    gc.enable()
+
+    event.register("numba:compile", Watch())
+
+
+def _somebody_watches() -> bool:
+    return (
+        sys.stderr is not None and sys.stderr.isatty() and current_process().name == "MainProcess"
+    )
+
+
+def _say_that_it_compiles() -> None:
+    print(
+        "labelance compiles what is used for the first time, and keeps it for later "
+        "(`labelance warmup` compiles everything beforehand).",
+        file=sys.stderr,
+    )
 
 
 def _let_overflow(function: Kernel) -> Kernel:
@@ -180,6 +241,14 @@ def inlined_kernel(function: Kernel) -> Kernel:
 
     compiled: Kernel = njit(inline="always", nogil=True, error_model="numpy")(function)
     return compiled
+
+
+def kernel_folder() -> str | None:
+    """Return the folder that keeps compiled kernels; None if there is nowhere to keep them."""
+    from numba import config
+
+    probe: Any = _compile(draw_seeds)
+    return config.CACHE_DIR or probe.stats.cache_path
 
 
 def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:

@@ -1,6 +1,7 @@
 """The command line, as a person or a program meets it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ from labelance.ensemble import EMLSOL
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
-TREE = ["demo", "describe", "resample", "methods", "split", "convert", "datasets"]
+TREE = ["demo", "describe", "resample", "methods", "split", "convert", "warmup", "datasets"]
 METHODS = ["no sampling", "MLSMOTE", "MLSOL", "EMLSMOTE", "EMLSOL"]
 LEARNERS = ["BR of C4.5", "MLkNN"]
 
@@ -291,3 +292,31 @@ def test_a_name_too_long_for_a_file_is_no_file(call, command):
     assert code in (1, 2)
     assert "Traceback" not in err
     assert "OSError" not in err
+
+
+def test_warmup_keeps_what_it_compiles(tmp_path):
+    code = (
+        "from labelance.cli import _warmup, main; _warmup.PARTS = ('splits and metrics',); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "warmup", "--json"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["folder"] == str(tmp_path)
+    assert list(told["parts"]) == ["splits and metrics"]
+    assert {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbi")} >= {
+        "_stratify._assign_phase",
+        "_rank_counts._count_around",
+    }
+
+
+def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
+    monkeypatch.setattr("labelance.cli._warmup.kernel_folder", lambda: None)
+    code, _, err = call("warmup")
+    assert code == 1
+    assert "NUMBA_CACHE_DIR" in err

@@ -15,6 +15,7 @@ from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
 from labelance.cli._resample import methods, resample
+from labelance.cli._warmup import warmup
 from labelance.exceptions import LabelanceError
 
 _EXIT_CODES = (
@@ -48,6 +49,7 @@ app.command(
     "-o train.npz,valid.npz,test.npz",
 )(split)
 app.command("convert", epilog="Example: labelance convert yeast.arff.gz yeast.npz")(convert)
+app.command("warmup", epilog="Example: labelance warmup --jobs 4")(warmup)
 app.add_typer(_datasets.app, name="datasets")
 app.add_typer(_study.app, name="study")
 

@@ -202,7 +202,7 @@ def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float
     np.add.at(left, incidence.items, incidence.times)
     want, want_rows = np.outer(left, weights), incidence.sizes.sum() * weights
     fold = np.full(n_units, -1)
-    ties = ZERO
+    ties: Any = ZERO
     for start, stop in pairwise(incidence.phases):
         # Sorted by count, then by number: already a heap.
         heap = start + np.argsort(left[start:stop], kind="stable")

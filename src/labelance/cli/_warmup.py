@@ -1,0 +1,103 @@
+"""``labelance warmup``: compile all kernels beforehand, for images of containers and for CI."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from labelance._utils import kernel_folder
+from labelance.cli._console import fail, print_json, print_table, progress, say
+from labelance.exceptions import LabelanceWarning
+
+# The parts share few kernels, so that processes that compile them hardly repeat each other's
+# work; those that take longest come first.
+PARTS = (
+    "learners, dense",
+    "learners, sparse",
+    "samplers, dense",
+    "samplers, sparse",
+    "splits and metrics",
+)
+
+
+def warmup(
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many processes; as many as cores by default.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Compile the kernels of all samplers, learners, splits and metrics, and keep them on disk.
+
+    What is compiled is kept beside the installed package, or in the folder that the variable
+    NUMBA_CACHE_DIR names, for the processor that it was compiled on.
+    """
+    if kernel_folder() is None:
+        fail(
+            "warmup keeps what it compiles, but the folder of the package cannot be written to. "
+            "Name one that can: NUMBA_CACHE_DIR=FOLDER labelance warmup"
+        )
+    started = perf_counter()
+    seconds = {}
+    with (
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+        progress("Compiling", len(PARTS), quiet=json) as bar,
+    ):
+        running = {pool.submit(compile_part, part): part for part in PARTS}
+        for done in as_completed(running):
+            seconds[running[done]] = done.result()
+            bar.advance(bar.task_ids[0])
+    total = perf_counter() - started
+    if json:
+        print_json({"folder": kernel_folder(), "parts": seconds, "seconds": total})
+        return
+    rows = [(part, f"{seconds[part]:.1f}") for part in PARTS]
+    print_table("Compiled, or found compiled", ("part", "seconds"), rows)
+    say(f"Done in {total:.1f} s.")
+
+
+def compile_part(part: str) -> float:
+    """Call everything of one part once on small data; return the seconds that took."""
+    started = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelanceWarning)
+        for call in _calls(part):
+            call()
+    return perf_counter() - started
+
+
+def _calls(part: str) -> Iterator[Any]:
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 10))
+    # The last label has more ones than zeros.
+    y = (rng.random((300, 5)) < [0.1, 0.2, 0.3, 0.4, 0.6]).astype(np.int64)
+    X = csr_array(np.where(X < 0.5, 0.0, X)) if part.endswith("sparse") else X
+    kind = part.partition(",")[0]
+    if kind == "learners":
+        from labelance.learners import all_learners
+
+        for learner in all_learners().values():
+            yield lambda learner=learner: learner().fit(X, y).predict(X)
+    elif kind == "samplers":
+        from labelance import profile
+        from labelance.sampling import all_samplers
+
+        yield lambda: profile(X, y)
+        for sampler in all_samplers().values():
+            yield lambda sampler=sampler: sampler().fit_resample(X, y)
+    else:
+        from labelance.metrics import label_areas, ranking_loss
+        from labelance.model_selection import IterativeStratifiedKFold
+
+        yield lambda: label_areas(y, rng.random(y.shape))
+        yield lambda: ranking_loss(y, rng.random(y.shape))
+        for order in (1, 2):
+            yield lambda order=order: list(IterativeStratifiedKFold(order=order).split(X, y))
