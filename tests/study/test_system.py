@@ -116,19 +116,25 @@ def test_a_serial_run_with_a_time_limit_works_in_one_other_process(small, tmp_pa
 
 
 def test_a_sampler_with_nothing_to_do_does_nothing(small, tmp_path):
-    """No label of these has an IRLbl above the mean, as MLSMOTE wants it."""
-    rows = "".join(f"{i},{i % 7},{i % 2},{1 - i % 2}\n" for i in range(40))
-    (tmp_path / "even.csv").write_text("a,b,x,y\n" + rows)
-    methods = (Method("Default"), Method("MLSMOTE", Component("MLSMOTE")))
+    """All neighbors of a row have its labels, so that MLSOL finds no cell to start from."""
+    rows = "".join(f"{1000 * (i % 2) + i},{i % 2},{1 - i % 2}\n" for i in range(40))
+    (tmp_path / "apart.csv").write_text("a,x,y\n" + rows)
+    mlsol = Component("MLSOL")
     study = replace(
         small,
-        datasets=(DataSource("even", path=str(tmp_path / "even.csv"), labels=("x", "y")),),
-        methods=(*methods, Method("Bags", Component("MLSMOTE"), n_estimators=2, bootstrap=True)),
+        datasets=(DataSource("apart", path=str(tmp_path / "apart.csv"), labels=("x", "y")),),
+        methods=(
+            Method("Default"),
+            Method("MLSOL", mlsol),
+            Method("Bags", n_estimators=2, bootstrap=True),
+            Method("MLSOL on bags", mlsol, n_estimators=2, bootstrap=True),
+        ),
     )
     outcome = run_study(study, tmp_path / "s.db", executor="serial")
-    assert (outcome.done, outcome.failed) == (6, 0)
-    table = read_results(study, tmp_path / "s.db").set_index(["method", "fold"])["macro_f1"]
-    assert table["MLSMOTE"].tolist() == table["Default"].tolist()
+    assert (outcome.done, outcome.failed) == (8, 0)
+    table = read_results(study, tmp_path / "s.db").set_index(["method", "fold"])["n_resampled"]
+    assert table["MLSOL"].tolist() == table["Default"].tolist()
+    assert table["MLSOL on bags"].tolist() == table["Bags"].tolist()
 
 
 # Stores
