@@ -52,9 +52,12 @@ def make_rows(kind: str, n: int, d: int) -> torch.Tensor:
     return X
 
 
-def measured(call: Callable[[], Any], repeats: int = 2) -> tuple[Any, float, float]:
+def measured(
+    call: Callable[[], Any], repeats: int = 2, *, compiled: bool = False
+) -> tuple[Any, float, float]:
     """Return what the call returns, its best time in seconds, and its peak in GiB."""
-    call()
+    if not compiled:
+        call()
     times = []
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
@@ -79,43 +82,45 @@ def with_cdist(X: torch.Tensor, queries: int, block: int = 2048) -> float:
     return measured(search, 1)[1] * len(X) / queries
 
 
-def exact_share(X: torch.Tensor, found: Any, rows: int = 5000) -> float:
+def exact_share(X: torch.Tensor, found: Any, k: int = K, rows: int = 5000) -> float:
     """Return the share of some rows whose neighbors are those by float64 distances to all rows."""
     chosen = torch.randperm(len(X), device="cuda")[:rows]
-    same = []
-    for part in chosen.split(500):
-        near = torch.cdist(X[part].double(), X.double(), compute_mode="use_mm_for_euclid_dist")
+    everybody, same = X.double(), []
+    for part in chosen.split(max(1, 500_000_000 // len(X))):
+        near = torch.cdist(everybody[part], everybody, compute_mode="use_mm_for_euclid_dist")
         near[torch.arange(len(part)), part] = torch.inf
-        candidates = near.topk(4 * K, largest=False).indices.sort().values
-        gaps = X[part].double()[:, None] - X[candidates].double()
-        squares = gaps.square().sum(dim=2)
-        order = squares.argsort(dim=1, stable=True)[:, :K]
+        candidates = near.topk(4 * k, largest=False).indices.sort().values
+        squares = (everybody[part][:, None] - everybody[candidates]).square().sum(dim=2)
+        order = squares.argsort(dim=1, stable=True)[:, :k]
         nearest = candidates.gather(1, order).cpu().numpy()
         same.append((nearest == found.indices[part.cpu().numpy()]).all(axis=1))
     return float(np.concatenate(same).mean())
 
 
-def count_left(X: torch.Tensor) -> int:
-    """Return how many rows were left to the engine for any device."""
-    asked = []
+def describe_search(X: torch.Tensor, k: int, **options: Any) -> str:
+    """Search, and tell how long it took, in how much memory, and how right it is.
+
+    Rows that the engine for all pairs leaves are searched in blocks, and counted there.
+    """
+    left = []
     blocks = engine._search_blocks
-    engine._search_blocks = lambda search: asked.append(len(search.Q)) or blocks(search)
-    find_neighbors(X, K)
+    engine._search_blocks = lambda search: left.append(len(search.Q)) or blocks(search)
+    found, seconds, peak = measured(lambda: left.clear() or find_neighbors(X, k), **options)
     engine._search_blocks = blocks
-    return sum(asked)
+    share = sum(left) / len(X)
+    return f"{seconds:7.3f} s {peak:5.2f} GiB, {share:.4%} left, exact {exact_share(X, found, k)}"
 
 
 def compare_searches(n: int, d: int, sketch: Any) -> None:
-    print(f"{n} x {d}, k = {K}: seconds, GiB, rows searched in blocks, exact share of 5,000")
+    print(f"{n} x {d}, k = {K}; rows left to be searched in blocks; exact share of 5,000")
     for kind in KINDS:
         X = make_rows(kind, n, d)
-        found, seconds, peak = measured(lambda X=X: find_neighbors(X, K))
-        line = f"  {kind:14} ours {seconds:6.3f} {peak:5.2f}"
-        line += f" {count_left(X):8d} {exact_share(X, found):.4f}"
+        line = f"  {kind:14} {describe_search(X, K)}"
         if kind == "normal":
-            line += f" | cdist + topk {with_cdist(X, 20_000):6.2f}"
-        if sketch is not None and not kind.startswith("heavy"):
-            line += f" | sketch {measured(lambda X=X: sketch(X))[1]:6.3f}"
+            line += f" | cdist + topk {with_cdist(X, 20_000):6.2f} s"
+        if sketch is not None:
+            room = 512 if kind == "clusters 0.05" else 128
+            line += f" | sketch {measured(lambda X=X, room=room: sketch(X, room))[1]:6.3f} s"
         print(line, flush=True)
 
 
@@ -126,14 +131,14 @@ def load_sketch(folder: str | None) -> Any:
     import knn
 
     program = knn.build()
-    return lambda X: knn.knn(program, X, K)
+    return lambda X, room: knn.knn(program, X, K, cap=room)
 
 
 def other_sizes(sizes: list[tuple[int, int, int]]) -> None:
     for rows, d, k in sizes:
         X = make_rows("normal", rows, d)
-        _, seconds, peak = measured(lambda X=X, k=k: find_neighbors(X, k), 1)
-        print(f"  {rows} x {d}, k = {k}: {seconds:.3f} s, {peak:.2f} GiB", flush=True)
+        told = describe_search(X, k, repeats=1, compiled=rows > 5_000_000)
+        print(f"  {rows} x {d}, k = {k}: {told}", flush=True)
         del X
 
 
@@ -151,7 +156,7 @@ def whole_samplers(n: int, d: int, q: int) -> None:
         "profile": lambda: profile(X, y),
     }
     for name, call in work.items():
-        _, seconds, peak = measured(call, 1)
+        _, seconds, peak = measured(call)
         print(f"  {name:20} {seconds:6.2f} s {peak:6.2f} GiB", flush=True)
 
 

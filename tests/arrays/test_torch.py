@@ -7,6 +7,7 @@ the CPU that are said to be out of numpy's reach; it does nothing that only a GP
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
 
 from labelance import metrics
 from labelance._arrays import HOST_DEVICES, open_container, open_labels, stack_rows, take_rows
@@ -17,7 +18,7 @@ from labelance.exceptions import (
     MissingValuesError,
 )
 from labelance.imbalance import irlbl, local_distribution, profile, scumble
-from labelance.learners import MLkNN
+from labelance.learners import BinaryRelevance, MLkNN
 from labelance.model_selection import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -157,6 +158,44 @@ def test_metrics_are_those_of_arrays(place):
     assert metrics.ndcg_at_k(true, scored, k=3) == metrics.ndcg_at_k(Y, scores, k=3)
 
 
+def test_mlknn_gives_back_what_arrays_give(place):
+    X, Y = make_data()
+    known = MLkNN(n_neighbors=5).fit(X[:100], Y[:100])
+    learner = MLkNN(n_neighbors=5).fit(torch.from_numpy(X[:100]), torch.from_numpy(Y[:100]))
+    rows = torch.from_numpy(X[100:])
+    scores, labels = learner.predict_proba(rows), learner.predict(rows)
+    assert isinstance(scores, torch.Tensor) == (place == "device")
+    np.testing.assert_array_equal(np.asarray(scores), known.predict_proba(X[100:]))
+    np.testing.assert_array_equal(np.asarray(labels), known.predict(X[100:]))
+
+
+def test_mlknn_searches_new_rows_where_the_others_are(on_device):
+    X, Y = make_data()
+    learner = MLkNN(n_neighbors=5).fit(torch.from_numpy(X), torch.from_numpy(Y))
+    with pytest.raises(ContainerError, match="the new rows is a ndarray"):
+        learner.predict(X)
+    with pytest.raises(MissingValuesError, match="MLkNN"):
+        learner.predict(torch.full((1, 6), torch.nan))
+
+
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+@pytest.mark.parametrize("weighting", ["paper", "sum"])
+def test_the_local_distribution_is_that_of_arrays(variant, weighting, on_device):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 2)).astype(np.float32)
+    # Many labels, over more than one word of bits, and some with more ones than zeros.
+    Y = (rng.random((300, 70)) < np.linspace(0.02, 0.9, 70)).astype(np.int64)
+    around = find_neighbors(X, 7)
+    options = {"variant": variant, "weighting": weighting}
+    found = local_distribution(torch.from_numpy(Y), around, **options)
+    known = local_distribution(Y, around, **options)
+    np.testing.assert_array_equal(found.weights, known.weights)
+    for name in ("opposite", "types"):
+        ours, theirs = getattr(found, name), getattr(known, name)
+        np.testing.assert_array_equal(ours.data, theirs.data)
+        np.testing.assert_array_equal(ours.indices, theirs.indices)
+
+
 def test_explain_takes_tensors(place):
     X, Y = make_data()
     told = MLSOL(random_state=0).explain(torch.from_numpy(X), torch.from_numpy(Y))
@@ -209,10 +248,10 @@ def test_what_a_device_does_not_do_is_said(on_device):
         MLSOL(categorical_features=[5]).fit_resample(X, Y)
     with pytest.raises(ContainerError, match="manhattan"):
         MLSOL(metric="manhattan").fit_resample(X, Y)
-    with pytest.raises(MissingValuesError, match="not on a GPU"):
+    with pytest.raises(MissingValuesError, match="MLSOL needs known values"):
         MLSOL(missing="distance").fit_resample(X.masked_fill(X > 1, torch.nan), Y)
     with pytest.raises(ContainerError, match="own memory"):
-        MLkNN().fit(X, Y)
+        BinaryRelevance(DummyClassifier()).fit(X, Y)
     for sampler in (MLRkNNOS(), MLSMOTE(variant="mulan")):
         with pytest.raises(ContainerError, match="own memory"):
             sampler.fit_resample(X, Y)

@@ -320,3 +320,14 @@ def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
     code, _, err = call("warmup")
     assert code == 1
     assert "NUMBA_CACHE_DIR" in err
+
+
+def test_resample_says_where_there_is_no_such_device(call, songs, tmp_path):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is such a device")
+    out = tmp_path / "more.npz"
+    code, _, err = call("resample", songs, "--labels", "-3", "-o", out, "--device", "cuda")
+    assert code == 1
+    assert "--device names a device that torch can use" in " ".join(err.split())
+    assert not out.exists()

@@ -1,40 +1,29 @@
-"""The engine for NVIDIA GPUs, in Triton's interpreter: on data made to break its bounds.
+"""The engine for NVIDIA GPUs, on data made to break its bounds.
 
-The interpreter runs every program of a kernel after the other, in numpy. So these tests need
-Triton and no GPU, and tell what a kernel computes, not how a GPU runs it.
+They need a GPU: Triton's interpreter takes minutes for a few hundred rows.
 """
-
-import os
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from labelance._arrays import HOST_DEVICES
 from labelance.neighbors import _tensor_metric, find_neighbors
 from labelance.neighbors import _torch as engine
 
 torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported, by us or by torch
 pytest.importorskip("triton")
-PLACE = "cuda" if torch.cuda.is_available() else "cpu"
+if not torch.cuda.is_available():
+    pytest.skip("there is no GPU", allow_module_level=True)
 
 
 @pytest.fixture
 def kernels(monkeypatch):
-    """Let the engine for NVIDIA GPUs search tensors on the CPU, and few of them."""
+    """Let the engine for NVIDIA GPUs search few rows too."""
     from labelance.neighbors import _cuda
 
-    if PLACE == "cpu":
-        HOST_DEVICES.remove("cpu")
-        monkeypatch.setattr(engine, "has_triton", lambda X: True)
-        monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
     monkeypatch.setattr(engine, "_MANY", 256)
     monkeypatch.setattr(_cuda, "_SAMPLE", 256)
     monkeypatch.setattr(_cuda, "_FIRST", 8)
-    yield _cuda
-    HOST_DEVICES.add("cpu")
+    return _cuda
 
 
 def make_rows(kind, n=600, d=20):
@@ -72,7 +61,7 @@ KINDS = [
 
 
 def assert_same(X, k, **options):
-    found = find_neighbors(torch.from_numpy(X).to(PLACE), k, **options)
+    found = find_neighbors(torch.from_numpy(X).cuda(), k, **options)
     expected = find_neighbors(X, k, **options)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.distances, expected.distances)

@@ -83,8 +83,8 @@ def _words(numbers: list[int], device: Any) -> Any:
     return torch.from_numpy(np.array(halves, dtype=np.uint64).view(np.int64)).to(device)
 
 
-@triton.jit(do_not_specialize=["d"])
-def _count_kernel(X, SEEDS, REFERENCES, DRAWN, d, BLOCK: tl.constexpr):
+@triton.jit
+def _count_kernel(X, SEEDS, REFERENCES, DRAWN, d: tl.constexpr, BLOCK: tl.constexpr):
     """Count the features in which the rows of a pair differ."""
     pair = tl.program_id(0).to(tl.int64)
     a_at, b_at = X + tl.load(SEEDS + pair) * d, X + tl.load(REFERENCES + pair) * d
@@ -107,7 +107,7 @@ def _leap(high, low, A_high, A_low, C_high, C_low):
     return out_high, out_low
 
 
-@triton.jit(do_not_specialize=["d"])
+@triton.jit
 def _fill_kernel(
     X,
     SEEDS,
@@ -117,7 +117,7 @@ def _fill_kernel(
     JUMPS,
     STEPS,
     OUT,
-    d,
+    d: tl.constexpr,
     BITS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):

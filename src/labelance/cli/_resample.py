@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 import labelance
-from labelance._utils import did_you_mean
+from labelance._utils import did_you_mean, optional_import
 from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
 from labelance.cli._data import (
     STREAM,
@@ -54,6 +54,9 @@ def resample(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    device: Annotated[
+        str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")
+    ] = "cpu",
     to: ToOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -62,11 +65,12 @@ def resample(
     check_free(output, force)
     format = choose_format(source, output, to)
     sampler = _make_sampler(method, set_ or [], seed)
+    _check_device(device)
     with telling_what_is_kept(output):
         dataset = source.load()
         whole = _whole_columns(dataset, source.find_format())
         with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
-            result = _resample(sampler, dataset, whole)
+            result = _resample(sampler, dataset, whole, device)
         written = write(result, output, format=format, force=force)
         _report(dataset, result, written, as_json=json, aside=str(output) == STREAM)
 
@@ -107,7 +111,47 @@ def _parse_value(text: str) -> Any:
         return text
 
 
-def _resample(sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any]) -> MultiLabelDataset:
+def _check_device(device: str) -> None:
+    """Raise where torch does not know the device, or this computer has none like it."""
+    if device == "cpu":
+        return
+    torch = optional_import("torch", extra="gpu", purpose="--device")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as problem:
+        raise InputError(
+            "--device names a device that torch can use, such as cuda or cuda:1",
+            f"{device!r} is none here ({str(problem).partition(chr(10))[0]})",
+            "Leave --device out to compute on the CPU, or install a torch that is made for the GPU",
+        ) from problem
+
+
+def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple[Any, Any]:
+    """Copy the rows to a device, resample there, and copy the result back."""
+    if device == "cpu":
+        return sampler.fit_resample(dataset.X, dataset.Y)
+    import scipy.sparse as sp
+
+    from labelance._arrays import open_container, to_host
+
+    if sp.issparse(dataset.X):
+        raise InputError(
+            "--device takes dense features",
+            "the features of this file are sparse",
+            "Leave --device out to compute on the CPU",
+        )
+    torch = optional_import("torch", extra="gpu", purpose="--device")
+    Y = sp.coo_array(dataset.Y)
+    y = torch.zeros(Y.shape, dtype=torch.bool, device=device)
+    y[tuple(torch.as_tensor(at, device=device).long() for at in Y.coords)] = True
+    X, y = sampler.fit_resample(torch.as_tensor(np.asarray(dataset.X), device=device), y)
+    cells = open_container(y, "y").cells()
+    return to_host(X), sp.csr_array(cells).astype(dataset.Y.dtype)
+
+
+def _resample(
+    sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
+) -> MultiLabelDataset:
     """Resample; new values in ``whole`` columns are rounded to whole numbers."""
     _set_nominal_features(sampler, dataset)
     _number_labels(sampler, dataset)
@@ -115,7 +159,7 @@ def _resample(sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any]) -> 
     names = sampler.get_params().keys() - {"random_state", "n_samples"}
     flags = {name: f"--set {name}" for name in names}
     with errors_in_flags(flags), errors_with_names(dataset.feature_names):
-        X, Y = sampler.fit_resample(dataset.X, dataset.Y)
+        X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, X=X, Y=Y)

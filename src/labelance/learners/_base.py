@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import take_rows
+from labelance._arrays import on_device, take_rows, to_device
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -44,6 +44,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
@@ -71,7 +72,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _validate(self, X: Any, y: Any) -> Data:
         """Return clean training rows."""
-        refuse_device(X, who=type(self).__name__)
+        self._refuse_device(X)
         return validate_data(
             X,
             y,
@@ -89,7 +90,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Return a score in [0, 1] for every row and label.
 
         Parameters
@@ -100,10 +101,10 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         Returns
         -------
         scores : ndarray of shape (n, q)
-            Larger means more likely to be present.
+            Larger means more likely to be present. A tensor, if X is one on a GPU.
         """
         clean = self._open(X)
-        return self._scores(clean, X)
+        return _where_it_was(self._scores(clean, X), X)
 
     def predict(self, X: Any) -> Any:
         """Return the labels, 0 or 1, by the learner's own rule.
@@ -120,7 +121,9 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         """
         clean = self._open(X)
         present = self._predict(clean, X)
-        return sp.csr_array(present, dtype=np.int64) if self._sparse_labels else present
+        if self._sparse_labels:
+            return sp.csr_array(present, dtype=np.int64)
+        return _where_it_was(present, X)
 
     @abstractmethod
     def _fit(self, data: Data, X: Any) -> None:
@@ -136,10 +139,14 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
-        refuse_device(X, who=type(self).__name__)
+        self._refuse_device(X)
         clean = validate_like(X, self._schema, who=type(self).__name__)
         sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
+
+    def _refuse_device(self, X: Any) -> None:
+        if not self._works_on_device:
+            refuse_device(X, who=type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,6 +157,11 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _where_it_was(result: np.ndarray, X: Any) -> Any:
+    """Return a result as a tensor on the device of X, if X is on one."""
+    return to_device(result, X) if on_device(X) else result
 
 
 class WeightedClassifier(BaseMultiLabelClassifier):

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._validation import CategoricalFeatures, Data, validate_features
+from labelance._arrays import on_device
+from labelance._validation import (
+    CategoricalFeatures,
+    Data,
+    refuse_other_places,
+    validate_features,
+)
 from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.neighbors import (
     FeatureMetric,
@@ -91,6 +97,7 @@ class MLkNN(BaseMultiLabelClassifier):
            [0.2222]])
     """
 
+    _works_on_device: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
@@ -181,6 +188,7 @@ class MLkNN(BaseMultiLabelClassifier):
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         self._refuse_missing(clean, X)
         rows, queries = self._rows, clean
+        refuse_other_places(rows, queries, "the new rows", who="MLkNN")
         if sp.issparse(rows) != sp.issparse(queries):
             rows, queries = sp.csr_array(rows), sp.csr_array(queries)
         around = search_neighbors(
@@ -197,6 +205,9 @@ class MLkNN(BaseMultiLabelClassifier):
 
         Categories that the training rows lack are NaN in clean rows only, and simply differ.
         """
+        if on_device(clean):
+            validate_features(X, who="MLkNN", missing=self.missing)
+            return
         stored = clean.data if sp.issparse(clean) else clean
         if self.missing == "error" and np.isnan(stored).any():
             validate_features(X, who="MLkNN", missing="error")  # says which columns have them

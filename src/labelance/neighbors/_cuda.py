@@ -373,7 +373,7 @@ def _append(LISTS, BOUNDS, COUNTS, row, group, bound, listed, ROOM: tl.constexpr
     tl.store(BOUNDS + at, bound, mask=listed)
 
 
-@triton.jit(do_not_specialize=["n", "k"])
+@triton.jit(do_not_specialize=["n"])
 def _prune_kernel(
     LISTS,
     BOUNDS,
@@ -385,7 +385,7 @@ def _prune_kernel(
     SLACK,
     GROUP_SLACK,
     n,
-    k,
+    k: tl.constexpr,
     FUZZ: tl.constexpr,
     ROUND: tl.constexpr,
     ROOM: tl.constexpr,
@@ -497,9 +497,9 @@ def _open_kernel(
     tl.store(FOUND + at, found)
 
 
-@triton.jit(do_not_specialize=["m", "d"])
+@triton.jit(do_not_specialize=["m"])
 def _measure_kernel(
-    A, B, ROWS_A, ROWS_B, WIDTH, OUT, m, d, SCALED: tl.constexpr, BLOCK: tl.constexpr
+    A, B, ROWS_A, ROWS_B, WIDTH, OUT, m, d: tl.constexpr, SCALED: tl.constexpr, BLOCK: tl.constexpr
 ):
     """Write the squared distance of each pair of rows, summed in float64 in column order."""
     pair = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
