@@ -18,7 +18,7 @@ from labelance._utils import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
 # stream of a Generator does not depend on how it is cut, so neither does the result.
-_CELLS_PER_BLOCK = 1 << 16
+_CELLS_PER_BLOCK = 1 << 14
 _NO_COLUMN = np.int64(2**62)
 
 
@@ -87,15 +87,19 @@ def _between_dense(
 ) -> np.ndarray:
     """Return values between those of A and B (one of the two if nominal), in float64."""
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-    missing = np.isnan(A) | np.isnan(B)
-    wants_number = (A != B) & ~missing
+    between = B - A
+    missing = np.isnan(between)
+    wants_number = (between != 0) & ~missing
     if line:
         wants_number[:, ~nominal] = False
     u = _draw_positions(wants_number, line, rng)
-    between = A + u * (B - A)
+    between *= u
+    between += A
     # Rounding may step over an end by the last digit.
-    np.clip(between, np.minimum(A, B), np.maximum(A, B), out=between)
-    np.copyto(between, A, where=A == B)  # also the sign of a zero
+    np.maximum(between, np.minimum(A, B), out=between)
+    np.minimum(between, np.maximum(A, B), out=between)
+    if not wants_number.all():
+        np.copyto(between, A, where=A == B)  # also the sign of a zero
     if nominal.any():
         takes_b = np.where(missing, np.isnan(A), u >= 0.5)
         np.copyto(between, np.where(takes_b, B, A), where=nominal)
@@ -109,8 +113,11 @@ def _draw_positions(wants: np.ndarray, line: bool, rng: np.random.Generator) -> 
     """
     if line:
         wants = np.column_stack([np.ones(len(wants), dtype=bool), wants])
-    positions = np.zeros(wants.shape)
-    positions[wants] = rng.random(np.count_nonzero(wants))
+    if wants.all():
+        positions = rng.random(wants.shape)
+    else:
+        positions = np.zeros(wants.shape)
+        positions[wants] = rng.random(np.count_nonzero(wants))
     if line:
         return np.where(wants[:, 1:], positions[:, 1:], positions[:, :1])
     return positions
