@@ -331,3 +331,14 @@ def test_resample_says_where_there_is_no_such_device(call, songs, tmp_path):
     assert code == 1
     assert "--device names a device that torch can use" in " ".join(err.split())
     assert not out.exists()
+
+
+def test_resample_through_tensors_writes_the_same_file(call, songs, tmp_path):
+    pytest.importorskip("torch")
+    written = []
+    for device in ("cpu", "cpu:0"):  # the second is torch's name, so rows become tensors
+        out = tmp_path / f"more{len(written)}.csv"
+        code, _, err = call("resample", songs, "--labels", "-3", "-o", out, "--device", device)
+        assert code == 0, err
+        written.append(out.read_text())
+    assert written[0] == written[1]
