@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class IRUS(LearnerWithEstimator):
-    """Inverse random under-sampling (IRUS): imbalance turned around, in many members.
+    """Inverse random under-sampling (a reconstruction): imbalance turned around, in many members.
 
     For every label many classifiers learn, each from all minority rows and from a few majority
     rows: fewer than the minority has. So each of them leans towards the minority, and their mean
@@ -72,11 +72,12 @@ class IRUS(LearnerWithEstimator):
     The score of a label is the mean probability that its members give, and it is predicted from
     0.5 on; :class:`labelance.ensemble.LabelThresholds` finds other thresholds.
 
-    From the paper: all minority rows in every set, fewer majority rows than those, a great number
-    of sets, a classifier for each, and their outputs combined; for many labels, label by label.
-    Ours are: 50 members, half as many majority as minority rows, and the mean as the
-    combination; and majority rows are dealt out, so that all of them are used once before one is
-    used again. The minority class of a label may be its absence.
+    A reconstruction: of the paper we know its summary, and how others describe it. From there: all
+    minority rows in every set, fewer majority rows than those, a great number of sets, a classifier
+    for each, and their outputs combined; for many labels, label by label. Ours are: 50 members,
+    half as many majority as minority rows, and the mean as the combination; and majority rows are
+    dealt out, so that all of them are used once before one is used again. The minority class of a
+    label may be its absence.
 
     Cost: labels times members fits, each on 1.5 times the minority rows.
 

@@ -32,7 +32,7 @@ class Member(NamedTuple):
 
 
 class MCE(LearnerWithEstimator):
-    """Meta-confidence ensemble (MCE): labels learn from what members before thought of all labels.
+    """Meta-confidence ensemble (a reconstruction): labels learn from earlier members' confidences.
 
     Members are fitted one after the other, each to a part of the rows. What a member thinks of the
     rows that it left out is added up, and these confidences of all labels are features for the
@@ -94,7 +94,8 @@ class MCE(LearnerWithEstimator):
     Scores are calibrated: the mean s of the members becomes (s / t) / (s / t + (1 - s) / (1 - t))
     with the label's threshold t, so that 0.5 is where a label is predicted.
 
-    From the paper's summary and its authors' program: 0.8 of the rows drawn without replacement;
+    A reconstruction: from the paper's summary and what its authors' program does, not from its
+    text. From there: 0.8 of the rows drawn without replacement;
     confidences that begin at 0.5, as if a member had said so; projected features that blend few
     features each, confidences the more often the later the member, with weights of a normal
     distribution; prediction that walks through the members as training did; G-mean; and the

@@ -252,6 +252,9 @@ class LSDMLO(NeighborSampler):
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
         around = np.empty((len(rare), data.n_samples, k), dtype=np.int64)
         for place, j in enumerate(rare):
+            if place and metrics[j] is metrics[rare[place - 1]]:
+                around[place] = around[place - 1]
+                continue
             around[place] = search_neighbors(data.X, k, metrics[j], n_jobs=self.n_jobs).indices
         weights = seed_weights(data.Y, rare, around)
         if not weights.any():
@@ -268,6 +271,9 @@ class LSDMLO(NeighborSampler):
     def _label_metrics(self, data: Data) -> list[FeatureMetric]:
         """Return the distance of every label: features weighted by the label's coefficients."""
         plain = self._feature_metric(data.X, data.categorical)
+        numeric = np.flatnonzero(~data.categorical)
+        if not len(numeric):  # only numeric features are weighted
+            return [plain] * data.Y.shape[1]
         encoder = NumericEncoder.learn(data.X, data.categorical, plain.compiled.width)
         # One kind of rows for all, so that the coefficients are the same to the last digit.
         numbers = sp.csr_array(encoder.transform(data.X), dtype=np.float64)
@@ -281,9 +287,6 @@ class LSDMLO(NeighborSampler):
                 "some are too large for that",
                 'Use scale="range", or scale very large numbers down',
             )
-        numeric = np.flatnonzero(~data.categorical)
-        if not len(numeric):
-            return [plain] * data.Y.shape[1]
         weight = softmax(np.abs(W[encoder.first[numeric]]), axis=0) * len(numeric)
         return [self._weighted(plain, numeric, column) for column in weight.T]
 
