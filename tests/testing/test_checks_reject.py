@@ -48,6 +48,16 @@ class NotQuiteClones(MLSOL):
     traits = SamplerTraits(adds=True, clones=True)
 
 
+class MadeForAnyLabel(Broken):
+    traits = SamplerTraits(adds=True, label_specific=True)
+
+    def spoil(self, X, Y, X_new, Y_new):
+        n_new = len(Y_new) - len(Y)
+        self.label_indices_ = np.zeros(n_new, dtype=int)
+        Y_new[len(Y) :, 0] = np.arange(n_new) % 2
+        return X_new, Y_new
+
+
 class OneRowShort(Broken):
     def spoil(self, X, Y, X_new, Y_new):
         return X_new[:-1], Y_new[:-1]
@@ -206,6 +216,7 @@ REJECTED_BY = {
     "sample_indices": UnsortedIndices,
     "new_rows_lie_between_parents": BeyondTheNeighbor,
     "new_rows_are_clones": NotQuiteClones,
+    "new_rows_are_made_for_a_label": MadeForAnyLabel,
     "budget_is_met": OneRowShort,
     "labels_stay_zero_or_one": Halves,
     "label_order_does_not_matter": LooksAtTheFirstLabel,
