@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
+from labelance.exceptions import ConstantLabelWarning, LabelFormatError
 from labelance.imbalance import mean_ir, profile
 from labelance.learners import BinaryRelevance
 from labelance.metrics import macro_auc_roc, macro_f1
@@ -58,6 +59,50 @@ def test_rows_that_are_kept_stay_as_they_were():
     X_less, less = LPRUS(random_state=0).fit_resample(pd.DataFrame(X, index=series.index), series)
     assert less.equals(series[less.index])
     assert list(less.index) == list(X_less.index)
+
+
+def test_rows_that_are_arrays_hold_words_of_any_length():
+    rows = np.empty(60, dtype=object)
+    rows[:] = [np.array(row) for row in ROWS]  # as short as the words of the row
+    for first in (np.array([]), np.array(["a"])):
+        rows[0] = first
+        _, after = MLSOL(sampling_ratio=2.0, random_state=0).fit_resample(X, rows)
+        assert set(np.concatenate(after[60:])) == {*NAMES, *first.tolist()} - {"a"}
+
+
+def test_result_shares_no_list_with_the_labels():
+    rows = [list(row) for row in ROWS]
+    _, more = MLROS(random_state=0).fit_resample(X, rows)
+    for row in more:
+        row.append("classical")
+    assert rows == ROWS
+    assert all(row.count("classical") == 1 for row in more)
+
+
+def test_lists_of_arrow_come_back_as_such():
+    pa = pytest.importorskip("pyarrow")
+    dtype = pd.ArrowDtype(pa.list_(pa.string()))
+    _, more = MLROS(random_state=0).fit_resample(X, pd.Series(ROWS, dtype=dtype))
+    assert more.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        (["jazz", None], "None or NaN"),
+        (["jazz", np.nan], "None or NaN"),
+        (["jazz", pd.NA], "None or NaN"),
+        (["jazz", ["rock"]], "a list is among"),
+        ("jazz", "row 2 has 'jazz'"),
+        (None, "row 2 has None"),
+    ],
+    ids=str,
+)
+def test_label_sets_with_a_hole_are_refused(row, named):
+    rows = [*ROWS[:2], row, *ROWS[3:]]
+    for y in (rows, pd.Series(rows)):
+        with pytest.raises(LabelFormatError, match=named):
+            MLROS().fit_resample(X, y)
 
 
 @every_kind
@@ -126,6 +171,23 @@ def test_words_for_yes_and_no_are_labels_and_come_back(y):
         assert list(y_words.dtypes) == list(y.dtypes)
     assert_array_equal(np.asarray(y_words)[:60], np.asarray(y))
     assert mean_ir(y_words) == mean_ir(Y_table)
+
+
+def test_numbers_among_words_count_as_what_they_say():
+    words = np.full(Y.shape, "0", dtype=object)
+    words[Y == 1] = 1
+    words[0] = "0"  # a word is what tells a table of words
+    expected = Y.copy()
+    expected[0] = 0
+    assert mean_ir(words) == mean_ir(expected)
+
+
+def test_an_opposite_that_is_longer_than_all_words_is_whole():
+    words = np.full((60, 4), "on")
+    words[:, 1:] = np.where(Y == 1, "y", "n")
+    with pytest.warns(ConstantLabelWarning):
+        _, after = REMEDIAL().fit_resample(X, words)
+    assert set(after[:, 0]) == {"on", "off"}
 
 
 def test_a_label_without_one_of_its_words_gets_the_opposite():

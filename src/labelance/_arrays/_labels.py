@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from copy import copy
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -72,12 +74,15 @@ def find_label_sets(y: Any) -> list[Any] | None:
         rows = y.to_list()  # polars
     else:
         return None
-    first = next((row for row in rows if not isinstance(row, _SETS) or len(row)), None)
-    if not isinstance(first, _SETS) or not all(isinstance(row, _SETS) for row in rows):
+    are_sets = [isinstance(row, _SETS) for row in rows]
+    if not any(are_sets):
         return None
+    if not all(are_sets):
+        raise _no_list(are_sets.index(False), rows)
+    first = next((row for row in rows if len(row)), None)
     if isinstance(first, (set, frozenset)):
         return rows
-    if np.ndim(first) != 1:
+    if first is None or np.ndim(first[0]):
         return None
     if isinstance(first[0], str):
         return None if _is_table(rows, PRESENT | ABSENT) else rows
@@ -89,7 +94,19 @@ def _is_table(rows: list[Any], values: Set[str]) -> bool:
     """Tell whether rows have one length, and no cells but those of a table of labels."""
     if len(set(map(len, rows))) > 1:
         return False
-    return {str(cell).strip().lower() for cell in set(chain.from_iterable(rows))} <= values
+    try:
+        cells = set(chain.from_iterable(rows))
+    except TypeError:  # a list inside a list
+        return False
+    return {str(cell).strip().lower() for cell in cells} <= values
+
+
+def _no_list(row: int, rows: list[Any]) -> LabelFormatError:
+    return LabelFormatError(
+        "y has a list of labels for every row",
+        f"row {row} has {rows[row]!r:.50}",
+        "Put a single label in a list of its own, and give a row without labels an empty one",
+    )
 
 
 class LabelSets:
@@ -98,7 +115,7 @@ class LabelSets:
     def __init__(self, native: Any, rows: list[Any], vocabulary: Iterable[Any]) -> None:
         self.native, self.rows = native, rows
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        self.names: tuple[Any, ...] = _sorted({*chain.from_iterable(rows), *vocabulary})
+        self.names: tuple[Any, ...] = _sorted(_find_names(rows) | {*vocabulary})
         place = {name: j for j, name in enumerate(self.names)}
         columns = map(place.__getitem__, chain.from_iterable(rows))
         self.Y = sp.csr_array(
@@ -140,7 +157,7 @@ class LabelSets:
         sources = np.arange(len(self.rows)) if rows is None else np.asarray(rows)
         changed = np.diff(abs(Y[: len(sources)] - self.Y[sources]).tocsr().indptr) > 0
         kept = [
-            self._make_set(Y, place) if differs else self.rows[source]
+            self._make_set(Y, place) if differs else copy(self.rows[source])
             for place, (source, differs) in enumerate(zip(sources.tolist(), changed.tolist()))
         ]
         new = [self._make_set(Y, place) for place in range(len(sources), Y.shape[0])]
@@ -149,7 +166,12 @@ class LabelSets:
     def _make_set(self, Y: sp.csr_array, row: int) -> Any:
         names = [self.names[j] for j in np.sort(Y.indices[Y.indptr[row] : Y.indptr[row + 1]])]
         kind = type(self.rows[0])
-        return np.array(names, dtype=self.rows[0].dtype) if kind is np.ndarray else kind(names)
+        return np.array(names, dtype=self._dtype) if kind is np.ndarray else kind(names)
+
+    @cached_property
+    def _dtype(self) -> np.dtype:
+        """The type that holds the longest word of all rows, where these are arrays."""
+        return np.result_type(*{row.dtype for row in map(np.asarray, self.rows) if len(row)})
 
     def _close(self, sets: list[Any], sources: np.ndarray, *, renumber: bool) -> Any:
         if isinstance(self.native, (list, tuple)):
@@ -162,7 +184,31 @@ class LabelSets:
             return type(self.native)(self.native.name, sets, dtype=self.native.dtype)
         repeated = len(np.unique(sources)) < len(sources)
         index = None if renumber or repeated else self.native.index[sources]
-        return type(self.native)(out, index=index, name=self.native.name)
+        return type(self.native)(out, index=index, name=self.native.name, dtype=self.native.dtype)
+
+
+def _find_names(rows: list[Any]) -> set[Any]:
+    """Return the names of all labels; raise where one is missing or a list itself."""
+    try:
+        names = set(chain.from_iterable(rows))
+    except TypeError:
+        raise LabelFormatError(
+            "Every row of y has one list of labels",
+            "a list is among the labels of a row",
+            "Make one list of it",
+        ) from None
+    if any(map(_is_missing, names)):
+        raise LabelFormatError(
+            "Every label in the lists of y has a name",
+            "some are missing (None or NaN)",
+            "Leave them out of the lists; a list may be empty",
+        )
+    return names
+
+
+def _is_missing(name: Any) -> bool:
+    is_nan = isinstance(name, (float, np.floating)) and name != name
+    return name is None or is_nan or type(name).__name__ in ("NAType", "NaTType")
 
 
 def _sorted(names: set[Any]) -> tuple[Any, ...]:
@@ -179,7 +225,8 @@ class WordArray(DenseContainer):
         numbers = np.zeros(words.shape, dtype=np.int8)
         self.pairs = []
         for j, column in enumerate(words.T):
-            pair = _find_pair(j, np.unique(column.astype(str)).tolist())
+            column = column.astype(str)  # numbers may be among words
+            pair = _find_pair(j, np.unique(column).tolist())
             numbers[:, j] = column == pair[1]
             self.pairs.append(pair)
         super().__init__(numbers, as_list=as_list)
@@ -189,7 +236,9 @@ class WordArray(DenseContainer):
         """Return the words for 0 and 1, label by label."""
         cells = Y.toarray().astype(bool)  # dense because Y came dense
         absent, present = np.array(self.pairs, dtype=object).T
-        return self._close(np.where(cells, present, absent).astype(self.dtype))
+        table = np.where(cells, present, absent)
+        longer = table.astype(str).dtype if self.dtype.kind == "U" else self.dtype
+        return self._close(table.astype(np.result_type(self.dtype, longer)))
 
 
 class WordFrame(FrameContainer):
