@@ -384,7 +384,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
 
 # Beside a column so many times as wide as all others, these change no distance.
 _FAR_WIDER = 1000
-_ROWS_TO_LOOK_AT = 10_000
+_ROWS_TO_LOOK_AT = 1_000
 
 
 class RowSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
@@ -428,15 +428,14 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         numeric = np.flatnonzero(~data.categorical)
         if not searches or not isinstance(data.X, np.ndarray) or len(numeric) < 2:
             return
-        some = data.X[:: max(1, data.n_samples // _ROWS_TO_LOOK_AT), numeric]
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # columns without any known value
-            widths = np.nan_to_num(np.nanstd(some, axis=0))
+        some = data.X[:: max(1, data.n_samples // _ROWS_TO_LOOK_AT)][:, numeric]
+        with np.errstate(all="ignore"):
+            widths = np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
         second, first = np.sort(widths)[-2:]
-        if second > 0 and first > _FAR_WIDER * second:
+        if 0 < second < first / _FAR_WIDER:
             name = name_columns([numeric[widths.argmax()]], data.features.names)
             warnings.warn(
-                f"Column {name} of X varies {first / second:.3g} times as much as any other, so "
+                f"Column {name} of X is over {_FAR_WIDER} times as wide as any other, so "
                 f"it alone decides which rows {type(self).__name__} takes for neighbors. Scale X "
                 "first (sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
                 FeatureScaleWarning,
