@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from labelance.exceptions import ConstantLabelWarning, LabelFormatError
+from labelance.exceptions import ConstantLabelWarning, InputError, LabelFormatError
 from labelance.imbalance import mean_ir, profile
 from labelance.learners import BinaryRelevance
-from labelance.metrics import macro_auc_roc, macro_f1
+from labelance.metrics import imbalance_report, macro_auc_roc, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold, multilabel_train_test_split
+from labelance.report import plot_before_after
 from labelance.sampling import LPRUS, MLROS, MLSOL, REMEDIAL, label_weights
 
 NAMES = np.array(["blues", "jazz", "rock"])
@@ -129,6 +130,27 @@ def test_metrics_compare_label_sets(y):
 
 def test_metrics_take_labels_that_only_one_side_has():
     assert macro_f1([["a"], ["b"]], [["a"], ["c"]]) == pytest.approx(1 / 3)
+
+
+def test_predictions_without_any_label_are_compared():
+    assert macro_f1([["jazz"], ["rock"]], [[], []]) == 0
+
+
+def test_labels_of_training_rows_are_told_apart_by_name():
+    test, train = [["blues"], ["jazz"]], [["jazz"], ["jazz"]]
+    assert_array_equal(imbalance_report(test, test, y_train=train).irlbl, [np.nan, 1])
+    with pytest.raises(InputError, match="y_train 3"):
+        imbalance_report(test, test, y_train=[["jazz"], ["rock"]])
+
+
+def test_a_picture_finds_labels_again_that_rows_have_lost():
+    pytest.importorskip("matplotlib")
+    y = [["blues"], ["jazz"], ["rock"]]
+    picture = plot_before_after(X[:3], y, X[1:3], y[1:])
+    titles = [axes.get_title() for axes in picture.axes]
+    assert titles[3:] == ["0 of 2", "1 of 2", "1 of 2"]
+    with pytest.raises(InputError, match="y_resampled 2"):
+        plot_before_after(X, Y, X, Y[:, :2])
 
 
 def test_learners_say_which_column_is_which_label():

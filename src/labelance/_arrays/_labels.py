@@ -80,9 +80,9 @@ def find_label_sets(y: Any) -> list[Any] | None:
     if not all(are_sets):
         raise _no_list(are_sets.index(False), rows)
     first = next((row for row in rows if len(row)), None)
-    if isinstance(first, (set, frozenset)):
+    if first is None or isinstance(first, (set, frozenset)):
         return rows
-    if first is None or np.ndim(first[0]):
+    if np.ndim(first[0]):
         return None
     if isinstance(first[0], str):
         return None if _is_table(rows, PRESENT | ABSENT) else rows

@@ -181,6 +181,7 @@ def validate_data(
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
+    vocabulary: Iterable[Any] = (),
 ) -> Data:
     """Check and clean X and y together.
 
@@ -194,6 +195,8 @@ def validate_data(
         Who asks; begins the error messages.
     categorical_features, missing, only_rows
         As in :func:`validate_features`.
+    vocabulary
+        As in :func:`validate_labels`.
     """
     refuse_other_places(X, y, "y", who=who)
     features = validate_features(
@@ -203,7 +206,7 @@ def validate_data(
         missing=missing,
         only_rows=only_rows,
     )
-    labels = validate_labels(y, who=who)
+    labels = validate_labels(y, who=who, vocabulary=vocabulary)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(

@@ -187,7 +187,7 @@ def imbalance_report(
     """
     who = "imbalance_report"
     Y, Y_pred, names = validate_predictions(y_true, y_pred, who=who)
-    seen = Y if y_train is None else _open_train(y_train, Y.shape[1], who)
+    seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], who)
     confusion = count_confusion(Y, Y_pred)
     ratio = find_irlbl(column_counts(seen))
     report = ImbalanceReport(
@@ -226,15 +226,15 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
     return float(np.average(values[defined], weights=weights[defined])) if defined.any() else np.nan
 
 
-def _open_train(y_train: Any, n_labels: int, who: str) -> Any:
-    seen = validate_labels(y_train, who=who).Y
-    if seen.shape[1] == n_labels:
-        return seen
-    raise InputError(
-        f"{who} takes IRLbl from y_train, label by label",
-        f"y_true has {n_labels} labels and y_train {seen.shape[1]}",
-        "Pass the same labels in the same order",
-    )
+def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who: str) -> Any:
+    seen = validate_labels(y_train, who=who, vocabulary=names or ())
+    if seen.Y.shape[1] != n_labels:
+        raise InputError(
+            f"{who} takes IRLbl from y_train, label by label",
+            f"y_true has {n_labels} labels and y_train {seen.Y.shape[1]}",
+            "Pass the same labels in the same order",
+        )
+    return seen.Y
 
 
 def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from labelance._arrays import stack_rows
 from labelance._utils import optional_import, replace_when_done
 from labelance._validation import check_label_names, refuse_device, validate_data
+from labelance.exceptions import InputError
 
 # Colors that people with color-blindness can tell apart.
 ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
@@ -62,8 +63,20 @@ def plot_before_after(
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
     refuse_device(X, who="plot_before_after")
     before = validate_data(X, y, who="plot_before_after", missing="refuse")
-    after = validate_data(X_resampled, y_resampled, who="plot_before_after", missing="refuse")
     n_labels = before.Y.shape[1]
+    after = validate_data(
+        X_resampled,
+        y_resampled,
+        who="plot_before_after",
+        missing="refuse",
+        vocabulary=before.labels.names or (),
+    )
+    if after.Y.shape[1] != n_labels:
+        raise InputError(
+            "plot_before_after compares the same labels before and after",
+            f"y has {n_labels} and y_resampled {after.Y.shape[1]}",
+            "Pass what went into a sampler and what came out",
+        )
     names = label_names or before.labels.names or range(n_labels)
     names = check_label_names(names, n_labels, who="plot_before_after")
     chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
