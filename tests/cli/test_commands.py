@@ -189,6 +189,10 @@ def test_methods_lists_mlsol(call):
     row = next(row for row in json.loads(out) if row["method"] == "MLSOL")
     assert (code, row["rows"]) == (0, "adds")
     assert "k_neighbors" in row["parameters"]
+    code, out, _ = call("methods", "mlsol", "--json")
+    one = json.loads(out)
+    assert "Parameters" in one.pop("doc")
+    assert one == row
 
 
 def test_datasets_are_listed_and_described(call):

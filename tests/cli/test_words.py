@@ -15,7 +15,10 @@ from labelance.exceptions import InputError
 from labelance.metrics import get_label_scorer
 from labelance.study import load_study
 
-READING = ("--labels", "--format", "--encoding", "--categorical", "--max-memory")
+READING = (
+    "--labels", "--format", "--encoding", "--categorical", "--present", "--missing-labels",
+    "--max-memory",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -73,6 +76,22 @@ def test_errors_of_files_name_flags(call, songs, words, said):
     assert code == 1
     assert said in err
     assert not any(python in err for python in ("labels=", "encoding=", "format=", "memory="))
+
+
+def test_labels_that_are_missing_or_in_other_words_ask_for_their_flags(call, tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("tempo,happy,sad\n90,ja,nein\n120,,ja\n60,nein,ja\n")
+    read = ("convert", path, "-", "--labels", "-2")
+    _, _, err = call(*read)
+    assert "--missing-labels negative" in err
+    assert "missing_labels=" not in err
+    _, _, err = call(*read, "--missing-labels", "drop")
+    assert "--present" in err
+    assert "present=" not in err
+    _, out, _ = call(*read, "--present", "ja", "--missing-labels", "negative")
+    assert out.split() == ["tempo,happy,sad", "90,1,0", "120,0,1", "60,0,1"]
+    _, out, _ = call(*read, "--present", "ja,yes", "--missing-labels", "drop")
+    assert out.split() == ["tempo,happy,sad", "90,1,0", "60,0,1"]
 
 
 def test_a_wrong_encoding_asks_for_the_flag_that_mends_it(call, tmp_path):

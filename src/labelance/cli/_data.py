@@ -31,6 +31,7 @@ STREAM = "-"  # standard input or output in place of a file
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
+MissingLabels = Literal["error", "negative", "drop"]
 
 DataArgument = Annotated[
     str,
@@ -72,6 +73,24 @@ CategoricalOption = Annotated[
         show_default=False,
     ),
 ]
+PresentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--present",
+        help="The values of label columns that mean that a row has the label, separated by "
+        "commas; 1, true, yes and the like by default.",
+        show_default=False,
+    ),
+]
+MissingLabelsOption = Annotated[
+    MissingLabels | None,
+    typer.Option(
+        "--missing-labels",
+        help="What to do with missing cells of label columns: take them for absent (negative) or "
+        "leave their rows out (drop); an error by default.",
+        show_default=False,
+    ),
+]
 ProtocolOption = Annotated[
     Protocol,
     typer.Option(
@@ -108,6 +127,8 @@ class Source:
     format: FormatOption = None
     encoding: EncodingOption = None
     categorical: CategoricalOption = None
+    present: PresentOption = None
+    missing_labels: MissingLabelsOption = None
     protocol: ProtocolOption = None
     max_memory: MaxMemoryOption = None
 
@@ -118,7 +139,15 @@ class Source:
         catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
         if self.data.lower() not in catalogue:
             raise self._unknown(catalogue)
-        self._refuse("labels", "format", "encoding", "categorical", "max_memory")
+        self._refuse(
+            "labels",
+            "format",
+            "encoding",
+            "categorical",
+            "present",
+            "missing_labels",
+            "max_memory",
+        )
         return labelance.datasets.load_dataset(catalogue[self.data.lower()], protocol=self.protocol)
 
     def find_format(self) -> Format:
@@ -144,6 +173,8 @@ class Source:
             "labels": _parse_labels(self.labels),
             "format": self.format,
             "categorical": split_names(self.categorical),
+            "present": split_names(self.present),
+            "missing_labels": self.missing_labels,
             "max_memory": self.max_memory,
         }
         if self.encoding is not None:

@@ -238,7 +238,7 @@ def methods(
 ) -> None:
     """List the samplers and what each does to the rows; or show all about one of them."""
     if name is not None:
-        _print_one(name)
+        _print_one(name, as_json=json)
         return
     rows = [_row(name, kind) for name, kind in sorted(labelance.sampling.all_samplers().items())]
     if json:
@@ -252,7 +252,7 @@ def methods(
     )
 
 
-def _print_one(name: str) -> None:
+def _print_one(name: str, *, as_json: bool) -> None:
     known = {key.lower(): kind for key, kind in labelance.sampling.all_samplers().items()}
     if name.lower() not in known:
         raise InputError(
@@ -260,7 +260,12 @@ def _print_one(name: str) -> None:
             f"there is none called {name!r}",
             f"{did_you_mean(name, known)}Choose from: {', '.join(sorted(known))}",
         )
-    print(getdoc(known[name.lower()]))
+    kind = known[name.lower()]
+    doc = getdoc(kind)
+    if as_json:
+        print_json({**_row(kind.__name__, kind), "doc": doc})
+    else:
+        print(doc)
 
 
 def _row(name: str, kind: Any) -> dict[str, Any]:
