@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.neighbors import NearestNeighbors
 
 from labelance.ensemble import EMLSOL
 from labelance.exceptions import FeatureScaleWarning, InputError
@@ -114,3 +115,8 @@ def test_a_column_that_decides_alone_is_warned_of(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_array_equal(warned, resample(wide))
+
+
+def test_distances_of_a_search_of_ones_own_are_not_warned_of():
+    search = NearestNeighbors(n_neighbors=5, metric="cosine")
+    MLSOL(k_neighbors=search, random_state=0).fit_resample(X * [1, 1e5], Y[:, :3])

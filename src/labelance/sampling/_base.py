@@ -424,7 +424,12 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _warn_of_one_wide_column(self, data: Data) -> None:
         """Warn where distances are those of one column, such as an income beside shares."""
-        searches = self.scale is None and self.metric == "euclidean"
+        # Whoever brings a search of their own has distances of their own.
+        searches = (
+            self.scale is None
+            and self.metric == "euclidean"
+            and isinstance(self.k_neighbors, Integral)
+        )
         numeric = np.flatnonzero(~data.categorical)
         if not searches or not isinstance(data.X, np.ndarray) or len(numeric) < 2:
             return

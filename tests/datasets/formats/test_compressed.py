@@ -45,7 +45,7 @@ def test_blocks_may_be_cut_anywhere_and_members_follow_each_other(tmp_path, kind
     parts = [content[:101], content[101:300], content[300:]]
     packed = tmp_path / f"a.csv.{kind}"
     packed.write_bytes(b"".join(map(PACK[kind], parts)))
-    for size in (7, 64):
+    for size in (11, 64):  # the first 10 bytes tell what it is
         monkeypatch.setattr("labelance.datasets.formats._text_file.READ_SIZE", size)
         monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", size)
         assert read_multilabel(packed).same_as(small())
@@ -99,3 +99,16 @@ def test_other_arrays_are_refused_with_the_cure(tmp_path, arrays, message):
     np.savez(path, **arrays)
     with pytest.raises(DataFileError, match=message):
         read_multilabel(path)
+
+
+def test_text_may_begin_with_the_letters_of_bzip2(tmp_path):
+    path = tmp_path / "hours.csv"
+    path.write_text("BZh1,late\n1,0\n2,1\n")
+    assert read_multilabel(path, labels=-1).feature_names == ("BZh1",)
+
+
+def test_an_empty_bzip2_file_is_one(tmp_path):
+    path = tmp_path / "nothing.csv.bz2"
+    path.write_bytes(bz2.compress(b""))
+    with pytest.raises(DataFileError, match="Add a header"):
+        read_multilabel(path, labels=-1)

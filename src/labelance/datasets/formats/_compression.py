@@ -75,15 +75,19 @@ class _Codec(NamedTuple):
     """How a kind of compressed file is called, begins and ends its name."""
 
     name: str
-    magic: bytes
+    magics: tuple[bytes, ...]
     suffix: str
 
 
+# The first letters of bzip2 may be those of a text; a level, and a block or the end, follow them.
+_BZIP2 = tuple(
+    b"BZh%d" % level + block for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")
+)
 _CODECS = (
-    _Codec("gzip", b"\x1f\x8b", ".gz"),
-    _Codec("bzip2", b"BZh", ".bz2"),
-    _Codec("xz", b"\xfd7zXZ\x00", ".xz"),
-    _Codec("Zstandard", b"\x28\xb5\x2f\xfd", ".zst"),
+    _Codec("gzip", (b"\x1f\x8b",), ".gz"),
+    _Codec("bzip2", _BZIP2, ".bz2"),
+    _Codec("xz", (b"\xfd7zXZ\x00",), ".xz"),
+    _Codec("Zstandard", (b"\x28\xb5\x2f\xfd",), ".zst"),
 )
 _SUFFIXES = {codec.suffix: codec.name for codec in _CODECS}
 
@@ -100,7 +104,7 @@ def strip_suffix(path: Path) -> Path:
 
 def find_codec(head: bytes) -> str | None:
     """Return what a file that begins with these bytes is compressed with, if it is."""
-    return next((codec.name for codec in _CODECS if head.startswith(codec.magic)), None)
+    return next((codec.name for codec in _CODECS if head.startswith(codec.magics)), None)
 
 
 def unpack(
