@@ -77,3 +77,10 @@ def test_it_leans_towards_the_minority():
         for ratio in (0.3, 1.0, 3.0)
     ]
     assert shares[0] > shares[1] > shares[2]
+
+
+def test_parameters_set_after_fit_change_no_score():
+    X, y = sampler_data()
+    learner = IRUS(GaussianNB(), n_estimators=4, random_state=0).fit(X, y)
+    scores = learner.predict_proba(X)
+    np.testing.assert_array_equal(learner.set_params(n_estimators=8).predict_proba(X), scores)

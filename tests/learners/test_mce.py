@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import recall_score
 from sklearn.naive_bayes import GaussianNB
 
 from labelance.exceptions import InputError
-from labelance.learners import MCE
+from labelance.learners import MCE, best_thresholds
 from labelance.testing import sampler_data
 
 # Predicts the share of ones among the rows that it learned from.
@@ -117,3 +118,23 @@ def test_numbers_too_large_to_add_up_are_refused():
     X, y = sampler_data()
     with pytest.raises(InputError, match="too large"):
         MCE(random_state=0).fit(np.sign(X) * np.finfo(float).max, y)
+
+
+def test_parameters_set_after_fit_change_no_score():
+    X, y = sampler_data()
+    learner = MCE(GaussianNB(), n_estimators=4, random_state=0).fit(X, y)
+    scores = learner.predict_proba(X)
+    np.testing.assert_array_equal(learner.set_params(n_estimators=8).predict_proba(X), scores)
+
+
+def test_thresholds_count_weights_that_the_estimator_does_not_ask_for():
+    X, y = sampler_data(n=150)
+    weight = np.random.default_rng(0).exponential(size=150) ** 3 + 0.01
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = GaussianNB().set_fit_request(sample_weight=False)
+        learner = MCE(inner, random_state=0).set_fit_request(sample_weight=True)
+        learner.fit(X, y, sample_weight=weight)
+    heard = ~np.isnan(learner.oob_scores_).any(axis=1)
+    labels, scores = sp.csr_array(y[heard]), learner.oob_scores_[heard]
+    expected = best_thresholds(labels, scores, objective="gmean", weight=weight[heard])
+    np.testing.assert_allclose(learner.thresholds_, expected, atol=1e-8)

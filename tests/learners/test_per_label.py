@@ -73,8 +73,9 @@ def test_labels_that_the_sampler_refuses_learn_from_the_rows_as_they_are():
     y[:3, 0] = 1
     y[:, 1] = 0
     learner = PerLabel(SMOTE(k_neighbors=3), SHARE, random_state=0)
-    with pytest.warns(UnsampledLabelWarning, match="SMOTE refused 1 of 5 labels"):
+    with pytest.warns(UnsampledLabelWarning, match="SMOTE refused 1 of 5 labels") as told:
         learner.fit(X, y)
+    assert told[0].filename == __file__  # where the user called fit
     assert learner.unsampled_labels_.tolist() == [0, 1]  # 1 is in no row
     np.testing.assert_allclose(learner.predict_proba(X)[0], [3 / 60, 0, 1 / 2, 1 / 2, 1 / 2])
 

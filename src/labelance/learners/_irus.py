@@ -129,8 +129,9 @@ class IRUS(LearnerWithEstimator):
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
+        n_members = len(self.estimators_) // self.n_labels_
         # A sum of probabilities may exceed the number of members by its last digit.
-        return np.minimum(total / self.n_estimators, 1.0)
+        return np.minimum(total / n_members, 1.0)
 
 
 def split_inversely(

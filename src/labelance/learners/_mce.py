@@ -162,7 +162,6 @@ class MCE(LearnerWithEstimator):
         self._encoder = NumericEncoder.learn(known, data.categorical, metric.compiled.width)
         features, self._dense = self._encode(data.X), not sp.issparse(data.X)
         n, q = data.Y.shape
-        weight = self._weights_of_estimator(weight)
         confidence, said = np.full((n, q), 0.5), np.ones(n)
         self.estimators_ = []
         for stream in as_generator(self.random_state).spawn(self.n_estimators):
@@ -183,7 +182,7 @@ class MCE(LearnerWithEstimator):
     ) -> Models:
         numeric = np.zeros(rows.shape[1], dtype=bool)
         schema = Schema(rows.shape[1], numeric, None, {}, {})
-        weight = None if weight is None else weight[learn]
+        weight = self._weights_of_estimator(None if weight is None else weight[learn])
         trainer = make_trainer(self.estimator, Rows(rows, rows), schema, weight)
         return trainer.fit(split_labels(Y).problems, n_jobs=self.n_jobs, rng=rng)
 
@@ -244,7 +243,7 @@ class MCE(LearnerWithEstimator):
         for m, member in enumerate(self.estimators_):
             rows = self._project(features, (total + 0.5) / (m + 1), member.projection)
             total += self._member_scores(member.models, rows)
-        return np.clip(total / self.n_estimators, 0, 1)
+        return np.clip(total / len(self.estimators_), 0, 1)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         mean, t = self._mean_scores(clean), self.thresholds_

@@ -162,7 +162,7 @@ class PerLabel(BaseMultiLabelClassifier):
             f"{who} refused {len(refused)} of {len(fitted)} labels, which learn from the rows as "
             f'they are; the first with "{first}". See unsampled_labels_.',
             UnsampledLabelWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:

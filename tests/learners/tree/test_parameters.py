@@ -61,7 +61,8 @@ def test_problems_are_made_of_zeros_and_ones():
         label_problems([[0, 2], [1, 1]])
     with pytest.raises(LabelFormatError, match="pair_problems needs"):
         pair_problems([[0, 2], [1, 1]], [0], [1])
-    for first, second in (([0], [2]), ([-1], [0]), ([0, 1], [1]), ([0.5], [1])):
+    wrong = ([0], [2]), ([-1], [0]), ([0, 1], [1]), ([0.5], [1]), (0, 1), ([[0]], [[1]])
+    for first, second in wrong:
         with pytest.raises(InputError, match="number the labels of pairs from 0 to 1"):
             pair_problems([[0, 1], [1, 1]], first, second)
 

@@ -142,7 +142,8 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
     """
     Y = validate_labels(y, who="pair_problems").Y
     pairs = [np.asarray(part) for part in (first, second)]
-    if len(pairs[0]) != len(pairs[1]) or not all(_are_codes(part, Y.shape[1]) for part in pairs):
+    are_lists = pairs[0].ndim == 1 and pairs[0].shape == pairs[1].shape
+    if not are_lists or not all(_are_codes(part, Y.shape[1]) for part in pairs):
         raise InputError(
             f"first and second number the labels of pairs from 0 to {Y.shape[1] - 1}",
             f"they are {first!r} and {second!r}",
