@@ -31,8 +31,9 @@ CANNOT_PASS = {
     "check_sampler_get_feature_names_out_pandas": "its classes have too few rows to be neighbors",
     "check_samplers_multiclass_ova": "demands the same rows for two codings of the target",
 }
+CANNOT_PASS_HERE = dict(CANNOT_PASS)
 if parse_version(sklearn.__version__) < parse_version("1.8"):
-    CANNOT_PASS["check_positive_only_tag_during_fit"] = "subtracts a mean from whole numbers"
+    CANNOT_PASS_HERE["check_positive_only_tag_during_fit"] = "subtracts a mean from whole numbers"
 
 
 class OneColumnPerClass(MLSOL):
@@ -68,7 +69,7 @@ def cases():
 @pytest.mark.parametrize(("estimator", "check"), list(cases()))
 def test_foreign_check(estimator, check):
     name = name_of(check)
-    if name not in CANNOT_PASS:
+    if name not in CANNOT_PASS_HERE:
         check(estimator)
         return
     if name == "check_array_api_input" and os.environ.get("SCIPY_ARRAY_API"):

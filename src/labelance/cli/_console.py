@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -141,6 +141,6 @@ def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[P
         transient=True,
         disable=quiet or not errors.is_terminal,
     )
-    with bar:
-        bar.add_task(description, total=total)
+    bar.add_task(description, total=total)
+    with nullcontext() if bar.disable else bar:  # some versions of rich end a hidden bar's line
         yield bar

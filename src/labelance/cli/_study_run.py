@@ -54,7 +54,8 @@ class Watcher:
 
     def stop(self) -> None:
         """Take the line away."""
-        self.bar.stop()
+        if self.shown:  # some versions of rich end the line of a hidden bar
+            self.bar.stop()
 
     def __call__(self, progress: StudyProgress) -> None:
         """Show how far a study is."""
