@@ -183,7 +183,7 @@ def test_a_labeller_with_chance_in_it_is_seeded():
 
 def test_very_large_numbers_pass_without_a_warning():
     X, Y = sampler_data()
-    X[:, 1] *= 1e20  # beyond what an int64 holds
+    X *= 1e20  # beyond what an int64 holds
     MLRkNNOS(labeller=TREE).fit_resample(X, Y)
 
 

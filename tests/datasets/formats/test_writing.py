@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, ending, before
 
     writers = {ending.removesuffix(".gz"): fill_disk}
     monkeypatch.setattr("labelance.datasets.formats._read_write._WRITERS", writers)
-    with pytest.raises(FileWriteError, match=r"No space left.*Make room") as caught:
+    with pytest.raises(FileWriteError, match=r"No space left.*Free some space") as caught:
         write_multilabel(small(), path, overwrite=True)
     assert ("is as it was" in str(caught.value)) == (before is not None)
     assert [file.name for file in tmp_path.iterdir()] == ([path.name] if before else [])
@@ -156,7 +156,7 @@ except FileWriteError as error:
 """
     command = [sys.executable, "-c", code, tmp_path / f"a.{ending}"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.startswith("Make room"), done.stderr
+    assert done.stdout.startswith("Free some space"), done.stderr
     assert not list(tmp_path.iterdir())
 
 
