@@ -11,7 +11,7 @@ import pytest
 from labelance._utils import did_you_mean
 from labelance.cli import main
 from labelance.datasets import dataset_info, read_multilabel
-from labelance.exceptions import InputError
+from labelance.exceptions import DownloadError, InputError
 from labelance.metrics import get_label_scorer
 from labelance.study import load_study
 
@@ -165,6 +165,23 @@ def test_whole_numbers_of_a_csv_stay_whole(call, songs, tmp_path):
     X = read_multilabel(out).X
     assert (X[:, 0] == np.rint(X[:, 0])).all()
     assert (X[60:, 1] != np.rint(X[60:, 1])).any()
+
+
+def test_short_flags_are_named_as_one_types_them(call, songs):
+    code, _, said = call("describe", songs, "--labels", "happy,sad", "-k", 1000)
+    assert (code, " -k 1000 " in said) == (1, True), said
+
+
+def test_errors_of_other_libraries_kinds_keep_their_three_parts(call, monkeypatch):
+    """DownloadError is an OSError too, whose ``args`` are not the three parts."""
+
+    def refuse(*_, **__):
+        raise DownloadError("bibtex is downloaded", "there is no network", "Check the connection")
+
+    monkeypatch.setattr("labelance.datasets.load_dataset", refuse)
+    code, _, said = call("describe", "bibtex")
+    assert code != 0
+    assert "Check the connection." in said
 
 
 def test_a_folder_is_called_one(call, songs):

@@ -220,7 +220,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         for name, parameter in signature(Source).parameters.items()
     ]
     parameters = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
-    flags = {one.name: f"--{one.name.rstrip('_').replace('_', '-')}" for one in parameters}
+    flags = {one.name: _flag(one.name) for one in parameters}
     flags["overwrite"] = "--force"
 
     @wraps(command)
@@ -231,6 +231,11 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _flag(name: str) -> str:
+    """Return how a parameter of a command is typed."""
+    return f"-{name}" if len(name) == 1 else f"--{name.rstrip('_').replace('_', '-')}"
 
 
 @contextmanager

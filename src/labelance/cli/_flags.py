@@ -50,7 +50,8 @@ def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
     try:
         yield
     except LabelanceError as error:
-        raise type(error)(*map(reword, error.args)) from error
+        parts = (error.asked, error.came, error.fix)  # args of an OSError are its own
+        raise type(error)(*map(reword, parts)) from error
     except InvalidParameterError as error:
         text = _PARAMETER.sub(r"\1=… of \2", str(error))
         raise InvalidParameterError(reword(text)) from error
