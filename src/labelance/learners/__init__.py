@@ -29,6 +29,16 @@ from labelance.learners._reduction import (
     split_powerset,
 )
 from labelance.learners._soshf import SOSHF
+from labelance.learners._soshf_kernels import (
+    Search,
+    best_split,
+    climb,
+    hellinger,
+    label_costs,
+    scan,
+    soft_hellinger,
+    two_classes,
+)
 from labelance.learners._thresholds import (
     CV_FOLDS,
     GRID,

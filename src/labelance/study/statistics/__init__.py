@@ -13,7 +13,15 @@ data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 
 """
 
 from labelance.study.statistics._compare import Comparison, compare
-from labelance.study.statistics._corrections import MOST_METHODS, bergmann_hommel, holm, shaffer
+from labelance.study.statistics._corrections import (
+    MOST_METHODS,
+    bergmann_hommel,
+    exhaustive_sets,
+    holm,
+    partitions,
+    shaffer,
+    true_counts,
+)
 from labelance.study.statistics._pairwise import (
     EffectSizes,
     effect_sizes,
@@ -28,7 +36,7 @@ from labelance.study.statistics._ranks import (
     friedman,
 )
 
-# What is not listed is for our own packages.
+# What is not listed is for our own packages and tests.
 __all__ = [
     "Comparison",
     "EffectSizes",
