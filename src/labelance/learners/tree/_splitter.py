@@ -208,6 +208,8 @@ def cut_between(levels: NDArray, base: int, low: int, high: int) -> int:
     Values of other nodes may lie between; rows that have them come here by raising. The
     feature's values are ``levels[base:]``.
     """
+    if low == high:  # a nominal feature: it has no values, and its levels may lie past the end
+        return low
     middle = (levels[base + low] + levels[base + high]) / 2
     if middle == levels[base + high]:
         high = low
