@@ -159,6 +159,14 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         return tags
 
 
+def with_inputs_of(estimator: Any, tags: Any) -> Any:
+    """Return tags that say which inputs the estimator inside takes; None is C4.5."""
+    inner = get_tags(C45Classifier() if estimator is None else estimator)
+    tags.input_tags.allow_nan = inner.input_tags.allow_nan
+    tags.input_tags.sparse = inner.input_tags.sparse
+    return tags
+
+
 def _where_it_was(result: np.ndarray, X: Any) -> Any:
     """Return a result as a tensor on the device of X, if X is on one."""
     return to_device(result, X) if on_device(X) else result
@@ -235,12 +243,8 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         return False
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
         # A sampler that cannot take what the estimator can says so itself, in fit.
-        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.sparse = inner.input_tags.sparse
-        return tags
+        return with_inputs_of(self.estimator, super().__sklearn_tags__())
 
     def _refuse_estimator_without_weights(self) -> None:
         if isinstance(self.estimator, WeightedClassifier):

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from imblearn.over_sampling import RandomOverSampler
 from sklearn.base import clone
-from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, InvalidParameterError, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -23,9 +22,8 @@ from labelance._validation import (
     validate_like,
 )
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
-from labelance.learners._base import BaseMultiLabelClassifier
+from labelance.learners._base import BaseMultiLabelClassifier, with_inputs_of
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
-from labelance.learners.tree import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
 # Samplers say by these that a label has too few rows for them.
@@ -173,11 +171,7 @@ class PerLabel(BaseMultiLabelClassifier):
         return np.hstack(columns)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(C45Classifier() if self.estimator is None else self.estimator)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.sparse = inner.input_tags.sparse
-        return tags
+        return with_inputs_of(self.estimator, super().__sklearn_tags__())
 
 
 class FittedLabel(NamedTuple):
