@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance.learners._base import LearnerWithEstimator
@@ -118,7 +119,7 @@ class ECCRU(ThresholdClassifier, LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         n, rng = data.n_samples, as_generator(self.random_state)
-        ones = np.bincount(data.Y.indices, minlength=self.n_labels_)
+        ones = column_counts(data.Y)
         wanted = self._wanted_chains(np.minimum(ones, n - ones))
         plans = self._plan_chains(open_labels_by_chain(wanted), n, rng)
         self.chain_counts_ = count_chains([plan.labels for plan in plans], self.n_labels_)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data, Schema
 from labelance.exceptions import InputError
@@ -198,7 +199,7 @@ class MCE(LearnerWithEstimator):
             part = None if weight is None else weight[heard]
             scores = np.clip(self.oob_scores_[heard], 0, 1)
             found = best_thresholds(Y[heard], scores, objective="gmean", weight=part)
-            ones = np.bincount(Y[heard].indices, minlength=Y.shape[1])
+            ones = column_counts(Y[heard])
             varies = (ones > 0) & (ones < len(heard))
             self.thresholds_[varies] = np.clip(found[varies], _EDGE, 1 - _EDGE)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import on_device
+from labelance._arrays import column_counts, on_device
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -247,7 +247,7 @@ def count_rows(Y: sp.csr_array, e: sp.csr_array, k: int) -> tuple[Floats, Floats
         table[:, 0] = totals - table[:, 1:].sum(axis=1)
         return table
 
-    totals = np.bincount(Y.indices, minlength=q)
+    totals = column_counts(Y)
     both = histogram(e, np.full(q, n))
     with_label = histogram(sp.csr_array(e.multiply(Y)), totals)
     return with_label, both - with_label
