@@ -8,7 +8,8 @@ strangers = [name for name in names if not name.startswith(("labelance/", "label
 if strangers:
     raise SystemExit(f"the wheel holds files from outside the package: {strangers}")
 BUNDLED = "labelance/datasets/bundled"
-for needed in ("labelance/py.typed", f"{BUNDLED}/flags.arff.gz", f"{BUNDLED}/LICENSES.md"):
+DATASETS = [f"{name}.{kind}" for name in ("flags", "verbframes") for kind in ("arff.gz", "xml")]
+for needed in ("labelance/py.typed", *(f"{BUNDLED}/{name}" for name in (*DATASETS, "LICENSES.md"))):
     if needed not in names:
         raise SystemExit(f"the wheel lacks {needed}")
 if not any(name.endswith("/LICENSE") for name in names):

@@ -227,6 +227,7 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
 
 
 def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who: str) -> Any:
+    """Return training labels in the order of y_true's, by name where both have names."""
     seen = validate_labels(y_train, who=who, vocabulary=names or ())
     if seen.Y.shape[1] != n_labels:
         raise InputError(
@@ -234,7 +235,16 @@ def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who:
             f"y_true has {n_labels} labels and y_train {seen.Y.shape[1]}",
             "Pass the same labels in the same order",
         )
-    return seen.Y
+    if names is None or seen.names is None or seen.names == names:
+        return seen.Y
+    strange = [name for name in seen.names if name not in names]
+    if strange:
+        raise InputError(
+            f"{who} takes IRLbl from y_train, label by label",
+            f"y_train has the label {strange[0]!r}, which y_true has not",
+            "Pass the same labels, or arrays without names to pair them by position",
+        )
+    return seen.Y[:, [seen.names.index(name) for name in names]]
 
 
 def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from labelance.exceptions import InputError, LabelFormatError
 from labelance.learners import C45Classifier
 from labelance.learners.tree import (
+    Problems,
     class_problems,
     fit_many,
     label_problems,
@@ -54,6 +55,18 @@ OTHER_PROBLEMS = {
 def test_problems_of_another_x_are_refused(problems):
     with pytest.raises(InputError, match="rows of X, and their classes"):
         fit_many(X, problems())
+
+
+@pytest.mark.parametrize("start", [[0, 5], [1, len(X)], [0, len(X), 3, len(X)], [0]])
+def test_a_start_that_does_not_fit_the_rows_is_refused(start):
+    sizes, _, *others = class_problems(y[:, None], 3)
+    with pytest.raises(InputError, match="start says where the rows of every problem begin"):
+        fit_many(X, Problems(sizes, np.array(start), *others))
+
+
+def test_a_pair_has_two_labels():
+    with pytest.raises(InputError, match="pair 1 is label 1 twice"):
+        pair_problems([[0, 1], [1, 1]], [0, 1], [1, 1])
 
 
 def test_problems_are_made_of_zeros_and_ones():

@@ -101,6 +101,13 @@ class _Archive:
 
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)
+        if X.ndim == 0:
+            raise self.file.error(
+                None,
+                f"{name} has rows and columns",
+                "it is a single number",
+                f"Save a table: np.savez(file, X=X, y=y) with {name}.ndim == 2",
+            )
         self._take(BYTES_PER_NAME * X.shape[-1], "the names of the columns")
         return X
 

@@ -149,12 +149,27 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
             f"they are {first!r} and {second!r}",
             "Pass two lists of the same length, such as [0, 0, 1] and [1, 2, 2]",
         )
+    same = np.flatnonzero(pairs[0] == pairs[1])
+    if len(same):
+        raise InputError(
+            "A pair has two labels: its rows are those with exactly one of them",
+            f"pair {same[0]} is label {pairs[0][same[0]]} twice",
+            "Leave such pairs out",
+        )
     return problem_per_pair(Y, *pairs)
 
 
 def check_problems(problems: Problems, n_rows: int) -> None:
     """Raise unless the problems are of an X with so many rows; compiled code does not look."""
-    classes = np.repeat(problems.n_classes, np.diff(problems.start))
+    start, n_entries = problems.start, len(problems.rows)
+    ends = len(start) == len(problems.n_classes) + 1 and start[0] == 0 and start[-1] == n_entries
+    if not (ends and len(problems.targets) == n_entries and (np.diff(start) >= 0).all()):
+        raise InputError(
+            "start says where the rows of every problem begin, and where those of the last end",
+            f"it is {start!r} for {len(problems.n_classes)} problems and {n_entries} rows",
+            "Begin with 0 and add up the numbers of rows; give every row a class",
+        )
+    classes = np.repeat(problems.n_classes, np.diff(start))
     if not (_are_codes(problems.rows, n_rows) and _are_codes(problems.targets, classes)):
         raise InputError(
             "The rows of problems are rows of X, and their classes are numbered from 0",
