@@ -16,7 +16,18 @@ from labelance.ensemble import EMLSOL
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
-TREE = ["demo", "describe", "resample", "methods", "split", "convert", "warmup", "datasets"]
+TREE = [
+    "demo",
+    "describe",
+    "profile",
+    "compare",
+    "resample",
+    "methods",
+    "split",
+    "convert",
+    "warmup",
+    "datasets",
+]
 METHODS = ["no sampling", "MLSMOTE", "MLSOL", "EMLSMOTE", "EMLSOL"]
 LEARNERS = ["BR of C4.5", "MLkNN"]
 
@@ -106,6 +117,31 @@ def test_describe_speaks_json(call, songs):
         code, out, _ = call("describe", songs, "--labels", labels, "--json")
         result = json.loads(out)
         assert (code, result["n_labels"], result["n_samples"]) == (0, 3, 90)
+
+
+def test_profile_writes_a_page(call, songs, tmp_path):
+    page = tmp_path / "songs.html"
+    code, out, _ = call("profile", songs, "--labels", "happy,sad,calm", "-o", page)
+    assert code == 0
+    assert "90 rows, 3 labels" in out
+    text = page.read_text(encoding="utf-8")
+    assert f"<title>{songs}</title>" in text
+    assert '"tempo' in text.replace("'", "")
+    code, _, err = call("profile", songs, "--labels", "-3", "-o", page)
+    assert code == 1
+    assert "--force" in err
+
+
+def test_compare_shows_before_and_after(call, songs, tmp_path):
+    more, page = tmp_path / "more.csv", tmp_path / "both.html"
+    assert call("resample", songs, "--labels", "-3", "-o", more)[0] == 0
+    code, out, _ = call("compare", songs, more, "--labels", "happy,sad,calm", "-o", page)
+    assert code == 0
+    assert "90 -> " in out
+    assert "Rows went from 90 to" in page.read_text(encoding="utf-8")
+    code, _, err = call("compare", songs, tmp_path / "none.csv", "--labels", "-3", "-o", page)
+    assert code == 1
+    assert "exists already" in err
 
 
 def test_an_unknown_file_is_one_line_and_exit_code_one(call):

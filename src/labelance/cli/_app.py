@@ -14,6 +14,7 @@ from labelance.cli import _datasets, _study
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
+from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
 from labelance.exceptions import LabelanceError
@@ -37,11 +38,15 @@ app.command("demo", epilog="Example: labelance demo --picture demo.png")(demo)
 app.command("describe", epilog="Example: labelance describe songs.csv --labels happy,sad,calm")(
     describe
 )
+app.command("profile", epilog="Example: labelance profile songs.csv --labels -3 -o songs.html")(
+    profile
+)
 app.command(
     "resample",
     epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "
     "-o more.arff",
 )(resample)
+app.command("compare", epilog="Example: labelance compare songs.csv more.csv -o both.html")(compare)
 app.command("methods", epilog="Example: labelance methods mlsol")(methods)
 app.command(
     "split",

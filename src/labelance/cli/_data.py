@@ -114,6 +114,11 @@ ToOption = Annotated[
         show_default=False,
     ),
 ]
+KOption = Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")]
+ScaleOption = Annotated[
+    Literal["range", "standard"] | None,
+    typer.Option(help="Divide features by their range or standard deviation first."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

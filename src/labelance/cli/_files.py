@@ -13,6 +13,8 @@ from labelance.cli._data import (
     STREAM,
     ForceOption,
     JsonOption,
+    KOption,
+    ScaleOption,
     Source,
     ToOption,
     check_free,
@@ -27,11 +29,8 @@ from labelance.exceptions import InputError
 @reads_data
 def describe(
     source: Source,
-    k: Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")] = 5,
-    scale: Annotated[
-        Literal["range", "standard"] | None,
-        typer.Option(help="Divide features by their range or standard deviation first."),
-    ] = None,
+    k: KOption = 5,
+    scale: ScaleOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how imbalanced multi-label data are, over all and label by label.

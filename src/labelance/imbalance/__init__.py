@@ -10,6 +10,14 @@ from labelance.imbalance._above_mean import (
     mean_ir_of_counts,
     ratio_against_mean,
 )
+from labelance.imbalance._diagnosis import (
+    choose_rows,
+    count_together,
+    labelset_bands,
+    measure_hubness,
+    neighbor_votes,
+    project,
+)
 from labelance.imbalance._labelsets import Labelsets, find_labelsets, labelsets
 from labelance.imbalance._local import (
     LabelType,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from html import escape
 from itertools import takewhile
 from textwrap import fill
@@ -12,21 +13,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from labelance._arrays import column_counts
-from labelance._utils import optional_import
+from labelance._arrays import column_counts, take_rows
+from labelance._utils import optional_import, replace_when_done
 from labelance._validation import (
     CategoricalFeatures,
     Labels,
     check_label_names,
+    check_positive,
     validate_labels,
 )
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (
     HasIndices,
     LabelType,
-    LocalDistribution,
     Variant,
     local_distribution,
     minority_values,
@@ -43,6 +43,7 @@ from labelance.imbalance._measures import (
     rarity_bands,
     variation,
 )
+from labelance.imbalance._page import ProfiledData, draw_page
 from labelance.neighbors import Metric, Scale, find_neighbors
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class ImbalanceProfile:
         The theoretical complexity score; None without X.
     k : int or None
         The number of neighbors behind ``type_counts``; None without them.
+    n_searched : int or None
+        The number of rows behind ``type_counts``: all, or those of ``subsample``; None without
+        them.
     label_names : tuple
         The names of the labels, or their column numbers.
     label_counts, irlbl, imr, scumble_labels : ndarray of shape (n_labels,)
@@ -105,6 +109,7 @@ class ImbalanceProfile:
     scumble_cv: float
     tcs: float | None
     k: int | None
+    n_searched: int | None
     label_names: tuple[Any, ...]
     label_counts: NDArray[np.int64]
     irlbl: NDArray[np.float64]
@@ -112,6 +117,8 @@ class ImbalanceProfile:
     scumble_labels: NDArray[np.float64]
     minority_value: NDArray[np.int8]
     type_counts: NDArray[np.int64] | None
+    # What the page looks at once more, kept as it came; the numbers above are all a user needs.
+    _data: ProfiledData = field(repr=False)
 
     @property
     def constant_labels(self) -> tuple[Any, ...]:
@@ -192,6 +199,47 @@ class ImbalanceProfile:
         """
         return draw_text(self, top)
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str = "Imbalance profile",
+        after: ImbalanceProfile | None = None,
+    ) -> str:
+        """Return a page about the data, and write it to a file; it opens offline.
+
+        A verdict and the next step, all labels in a table to search and sort, labels that occur
+        together, labelsets, what neighbors know, rows that look mislabelled, folds, a map, and
+        code to copy. What it needs beyond this profile is taken from X and y, of which the
+        profile keeps a reference.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page, one file that needs nothing else.
+        title : str, default="Imbalance profile"
+            The heading.
+        after : ImbalanceProfile, optional
+            The profile of the same data after a sampler: the page shows both, side by side.
+
+        Returns
+        -------
+        page : str
+            The page itself.
+
+        Examples
+        --------
+        >>> from labelance.imbalance import profile
+        >>> page = profile(None, [[1, 0], [1, 1], [1, 0]]).to_html(title="Three rows")
+        >>> page.count("<title>Three rows</title>")
+        1
+        """
+        page = draw_page(self, after, title=title)
+        if path is not None:
+            with replace_when_done(path) as temporary:
+                temporary.write_text(page, encoding="utf-8", newline="\n")
+        return page
+
     def __repr__(self) -> str:
         return self.to_text()
 
@@ -211,6 +259,8 @@ def profile(
     neighborhood: HasIndices | None = None,
     variant: Variant = "paper",
     label_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Any] | None = None,
+    subsample: int | None = None,
     n_jobs: int | None = None,
 ) -> ImbalanceProfile:
     """Take all measures of imbalance of a multi-label dataset.
@@ -233,6 +283,12 @@ def profile(
         The rule for rare cells, the paper's or its authors' program's, as for `local_distribution`.
     label_names : sequence, optional
         Names of the labels; by default the column names of y, or their numbers.
+    feature_names : sequence, optional
+        Names of the features, for the page; by default the column names of X, or their numbers.
+    subsample : int or None, default=None
+        Search neighbors only of so many rows, drawn at random but always the same, and among
+        them; None takes all. The time of a search grows with the square of the rows. It has no
+        effect on neighbors already found.
 
     Returns
     -------
@@ -262,10 +318,13 @@ def profile(
     1 constant label: 2
     """
     labels = validate_labels(y, who="profile")
-    n_features = None if X is None else count_features(X, labels.Y.shape[0], who="profile")
+    n_samples = labels.Y.shape[0]
+    n_features = None if X is None else count_features(X, n_samples, who="profile")
+    rows = None
     if neighborhood is None and X is not None and k is not None:
+        rows = _draw_rows(n_samples, subsample)
         neighborhood = find_neighbors(
-            X,
+            X if rows is None else take_rows(X, rows),
             k,
             metric=metric,
             scale=scale,
@@ -275,8 +334,29 @@ def profile(
         )
     local = None
     if neighborhood is not None:
-        local = local_distribution(labels.Y, neighborhood, variant=variant)
-    return _assemble(labels.Y, _names(label_names, labels), n_features, local)
+        Y = labels.Y if rows is None else labels.Y[rows]
+        local = local_distribution(Y, neighborhood, variant=variant)
+    data = ProfiledData(
+        X=X,
+        Y=labels.Y,
+        categorical_features=categorical_features,
+        feature_names=feature_names,
+        plain_distance=scale is None and metric == "euclidean",
+        rows=rows,
+        neighborhood=neighborhood,
+        local=local,
+    )
+    return _assemble(_names(label_names, labels), n_features, data)
+
+
+def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None:
+    """Return the rows to search among, in order; None means all."""
+    if subsample is None:
+        return None
+    check_positive("subsample", subsample, who="profile")
+    if subsample >= n_samples:
+        return None
+    return np.sort(np.random.default_rng(0).permutation(n_samples)[:subsample])
 
 
 def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
@@ -288,11 +368,9 @@ def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
 
 
 def _assemble(
-    Y: csr_array,
-    names: tuple[Any, ...],
-    n_features: int | None,
-    local: LocalDistribution | None,
+    names: tuple[Any, ...], n_features: int | None, data: ProfiledData
 ) -> ImbalanceProfile:
+    Y, local = data.Y, data.local
     n_samples, n_labels = Y.shape
     counts = column_counts(Y)
     ratios, within = find_irlbl(counts), find_imr(counts, n_samples)
@@ -313,6 +391,7 @@ def _assemble(
         scumble_cv=variation(concurrence),
         tcs=None if n_features is None else find_tcs(n_features, n_labels, len(sets)),
         k=None if local is None else local.k,
+        n_searched=None if local is None else local.types.shape[0],
         label_names=names,
         label_counts=counts,
         irlbl=ratios,
@@ -320,6 +399,7 @@ def _assemble(
         scumble_labels=find_scumble_labels(Y, counts, concurrence),
         minority_value=minority_values(Y),
         type_counts=None if local is None else local.type_counts,
+        _data=data,
     )
 
 
@@ -391,10 +471,12 @@ def _types(profile: ImbalanceProfile) -> str:
     if shares is None or profile.type_counts is None:
         return ""
     counts = profile.type_counts.sum(axis=0)
+    some = profile.n_searched != profile.n_samples
+    among = f" of {profile.n_searched} rows drawn at random" if some else ""
     if not counts.any():
-        return f"minority cells, k={profile.k}: none"
+        return f"minority cells{among}, k={profile.k}: none"
     listed = (f"{n} {kind} ({share:.0%})" for n, (kind, share) in zip(counts, shares.items()))
-    return f"minority cells, k={profile.k}: {', '.join(listed)}"
+    return f"minority cells{among}, k={profile.k}: {', '.join(listed)}"
 
 
 def _text_table(profile: ImbalanceProfile, top: int) -> str:

@@ -8,10 +8,13 @@ from labelance.neighbors._find import check_neighborhood as check_neighborhood
 from labelance.neighbors._find import find_neighbors
 from labelance.neighbors._find import resolve_neighbors as resolve_neighbors
 from labelance.neighbors._find import search_neighbors as search_neighbors
+from labelance.neighbors._metric import FAR_WIDER as FAR_WIDER
 from labelance.neighbors._metric import FeatureMetric as FeatureMetric
 from labelance.neighbors._metric import Metric as Metric
 from labelance.neighbors._metric import Scale as Scale
 from labelance.neighbors._metric import column_range as column_range
+from labelance.neighbors._metric import column_widths as column_widths
+from labelance.neighbors._metric import find_dominant_column as find_dominant_column
 from labelance.neighbors._neighborhood import Neighborhood
 
 # What is not listed here is for the other packages of this library: they have validated their

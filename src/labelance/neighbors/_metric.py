@@ -37,6 +37,8 @@ _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 _PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all their combinations
 _CELLS = 1 << 20  # cells of a dense block looked at together
 _UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
+FAR_WIDER = 1000  # beside a column so many times as wide as all others, these change no distance
+_ROWS_TO_LOOK_AT = 1_000
 _NO_COLUMN = np.iinfo(np.int64).max
 
 
@@ -268,6 +270,27 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
     has_zero = np.diff(by_column.indptr) < n
     low[has_zero], high[has_zero] = np.fmin(low, 0.0)[has_zero], np.fmax(high, 0.0)[has_zero]
     return low, high
+
+
+def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return largest less smallest known value of the columns, over about a thousand rows."""
+    some = X[:: max(1, X.shape[0] // _ROWS_TO_LOOK_AT)][:, columns]
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
+
+
+def find_dominant_column(X: Any, categorical: np.ndarray) -> int | None:
+    """Return the numeric column that alone decides Euclidean distances, if there is one.
+
+    Such as an income beside shares: it is over `FAR_WIDER` times as wide as any other. Sparse
+    rows have none; in text every word is a column, and their widths say little.
+    """
+    numeric = np.flatnonzero(~categorical)
+    if not isinstance(X, np.ndarray) or len(numeric) < 2:
+        return None
+    widths = column_widths(X, numeric)
+    second, first = np.sort(widths)[-2:]
+    return int(numeric[widths.argmax()]) if 0 < second < first / FAR_WIDER else None
 
 
 def column_std(X: Any) -> np.ndarray:

@@ -34,10 +34,12 @@ from labelance._validation import (
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import (
+    FAR_WIDER,
     FeatureMetric,
     Neighborhood,
     Scale,
     check_neighborhood,
+    find_dominant_column,
     resolve_neighbors,
 )
 from labelance.sampling._explain import Explanation, count_changes
@@ -382,11 +384,6 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         return tags
 
 
-# Beside a column so many times as wide as all others, these change no distance.
-_FAR_WIDER = 1000
-_ROWS_TO_LOOK_AT = 1_000
-
-
 class RowSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     """Base of samplers that look at labels alone: they copy or delete rows of any kind."""
 
@@ -430,17 +427,11 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             and self.metric == "euclidean"
             and isinstance(self.k_neighbors, Integral)
         )
-        numeric = np.flatnonzero(~data.categorical)
-        if not searches or not isinstance(data.X, np.ndarray) or len(numeric) < 2:
-            return
-        some = data.X[:: max(1, data.n_samples // _ROWS_TO_LOOK_AT)][:, numeric]
-        with np.errstate(all="ignore"):
-            widths = np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
-        second, first = np.sort(widths)[-2:]
-        if 0 < second < first / _FAR_WIDER:
-            name = name_columns([numeric[widths.argmax()]], data.features.names)
+        column = find_dominant_column(data.X, data.categorical) if searches else None
+        if column is not None:
+            name = name_columns([column], data.features.names)
             warnings.warn(
-                f"Column {name} of X is over {_FAR_WIDER} times as wide as any other, so "
+                f"Column {name} of X is over {FAR_WIDER} times as wide as any other, so "
                 f"it alone decides which rows {type(self).__name__} takes for neighbors. Scale X "
                 "first (sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
                 FeatureScaleWarning,

@@ -1,0 +1,109 @@
+"""``labelance profile`` and ``labelance compare``: data files as a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import labelance
+from labelance.cli._console import errors, say, telling_what_is_kept
+from labelance.cli._data import (
+    ForceOption,
+    KOption,
+    ScaleOption,
+    Source,
+    check_free,
+    reads_data,
+)
+from labelance.cli._flags import errors_with_names
+
+if TYPE_CHECKING:
+    from labelance.imbalance import ImbalanceProfile
+
+PageOption = Annotated[
+    Path,
+    typer.Option(
+        "-o", "--output", help="Where to write the page, an HTML file.", show_default=False
+    ),
+]
+TitleOption = Annotated[
+    str | None, typer.Option(help="The heading; the name of DATA by default.", show_default=False)
+]
+SubsampleOption = Annotated[
+    int,
+    typer.Option(help="Search neighbors among so many rows, drawn at random; 0 takes all.", min=0),
+]
+MOST_ROWS = 50_000
+
+
+@reads_data
+def profile(
+    source: Source,
+    output: PageOption,
+    k: KOption = 5,
+    scale: ScaleOption = None,
+    subsample: SubsampleOption = MOST_ROWS,
+    title: TitleOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a page about multi-label data: how imbalanced it is, and what to do about it.
+
+    One file that opens offline: a verdict, all labels to search and sort, labels that occur
+    together, what neighbors know, rows that look mislabelled, folds, a map, and code to copy.
+    """
+    check_free(output, force)
+    with telling_what_is_kept(output):
+        found = _measure(source, k=k, scale=scale, subsample=subsample)
+        found.to_html(output, title=title or source.data)
+    say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
+
+
+@reads_data
+def compare(
+    source: Source,
+    after: Annotated[
+        str,
+        typer.Argument(
+            metavar="AFTER", help="The same data after a sampler, read alike.", show_default=False
+        ),
+    ],
+    output: PageOption,
+    k: KOption = 5,
+    scale: ScaleOption = None,
+    subsample: SubsampleOption = MOST_ROWS,
+    title: TitleOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a page that shows data before and after a sampler, side by side."""
+    check_free(output, force)
+    options: dict[str, Any] = {"k": k, "scale": scale, "subsample": subsample}
+    with telling_what_is_kept(output):
+        first = _measure(source, **options)
+        second = _measure(replace(source, data=after), **options)
+        first.to_html(output, title=title or f"{source.data} and {after}", after=second)
+    say(
+        f"{output}: {first.n_samples} -> {second.n_samples} rows, "
+        f"MeanIR {first.mean_ir:.3f} -> {second.mean_ir:.3f}"
+    )
+
+
+def _measure(source: Source, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
+    dataset = source.load()
+    with (
+        errors_with_names(dataset.feature_names),
+        errors.status(f"Looking at {dataset.n_samples} rows …"),
+    ):
+        return labelance.profile(
+            dataset.X,
+            dataset.Y,
+            k=k or None,
+            scale=scale,
+            categorical_features=dataset.categorical_features,
+            missing="distance",
+            label_names=dataset.label_names,
+            feature_names=dataset.feature_names,
+            subsample=subsample or None,
+        )

@@ -1,0 +1,351 @@
+"""The profile page: one HTML file with its data as JSON, which a script of our own draws."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance._arrays import stack_rows
+from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
+from labelance.exceptions import ContainerError, InputError
+from labelance.imbalance._diagnosis import (
+    Hubness,
+    NeighborVotes,
+    choose_rows,
+    count_together,
+    labelset_bands,
+    measure_hubness,
+    neighbor_votes,
+    project,
+)
+from labelance.imbalance._labelsets import find_labelsets
+from labelance.imbalance._local import HasIndices, LocalDistribution, minority_matrix
+from labelance.imbalance._measures import mean_where_defined
+from labelance.imbalance._verdict import FOLDS, code_to_copy, judge
+from labelance.neighbors import column_widths, find_dominant_column
+
+if TYPE_CHECKING:
+    from labelance.imbalance._profile import ImbalanceProfile
+
+_LONGEST_NAME = 60
+_MOST_LABELSETS = 10
+_MOST_FEATURES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ProfiledData:
+    """What a profile was made of.
+
+    Attributes
+    ----------
+    X : array, sparse matrix, data frame or None
+        The features as they came.
+    Y : csr_array
+        Clean labels.
+    categorical_features
+        The nominal columns, as the caller named them.
+    feature_names : sequence or None
+        Names of the columns of X, where it has none itself.
+    plain_distance : bool
+        Whether neighbors were searched by the Euclidean distance of features as they are.
+    rows : ndarray or None
+        The rows that neighbors were searched among; None means all.
+    neighborhood : object with ``indices``, or None
+        The neighbors of these rows.
+    local : LocalDistribution or None
+        The types of their minority cells.
+    """
+
+    X: Any
+    Y: csr_array
+    categorical_features: CategoricalFeatures
+    feature_names: Sequence[Any] | None
+    plain_distance: bool
+    rows: NDArray[np.intp] | None
+    neighborhood: HasIndices | None
+    local: LocalDistribution | None
+
+
+class Findings:
+    """What a page says beyond the profile, computed when it is asked for."""
+
+    def __init__(self, data: ProfiledData) -> None:
+        self.data = data
+
+    @cached_property
+    def votes(self) -> NeighborVotes | None:
+        """The votes of neighbors; None without neighbors."""
+        data = self.data
+        if data.neighborhood is None:
+            return None
+        Y = data.Y if data.rows is None else data.Y[data.rows]
+        return neighbor_votes(Y, np.asarray(data.neighborhood.indices))
+
+    @cached_property
+    def mean_auc(self) -> float | None:
+        """The mean over labels of the AUC of the votes; None where there is none."""
+        mean = math.nan if self.votes is None else mean_where_defined(self.votes.auc)
+        return None if math.isnan(mean) else mean
+
+    @cached_property
+    def hubness(self) -> Hubness | None:
+        """How unevenly rows serve as neighbors; None without neighbors."""
+        around = self.data.neighborhood
+        return None if around is None else measure_hubness(np.asarray(around.indices))
+
+    @cached_property
+    def features(self) -> Features | None:
+        """Clean features in the computer's own memory; None where they are no numbers."""
+        data = self.data
+        if data.X is None:
+            return None
+        try:
+            found = validate_features(
+                data.X,
+                who="profile",
+                categorical_features=data.categorical_features,
+                missing="keep",
+            )
+        except (ContainerError, InputError):  # text or dates, which were not searched either
+            return None
+        return found if isinstance(found.X, np.ndarray) or sp.issparse(found.X) else None
+
+    @cached_property
+    def dominant_feature(self) -> str | None:
+        """The name of a column that alone decided which rows are neighbors."""
+        if self.features is None or not self.data.plain_distance:
+            return None
+        column = find_dominant_column(self.features.X, self.features.categorical)
+        return None if column is None else self._name_feature(column)
+
+    def _name_feature(self, column: int) -> str:
+        assert self.features is not None
+        names = self.data.feature_names or self.features.names
+        return name_columns([column], None if names is None else tuple(names))
+
+    def widest_features(self) -> list[tuple[str, float]]:
+        """Return names and widths of the widest numeric columns of dense features."""
+        features = self.features
+        if features is None or sp.issparse(features.X) or features.categorical.all():
+            return []
+        numeric = np.flatnonzero(~features.categorical)
+        widths = column_widths(features.X, numeric)
+        order = np.argsort(-widths, kind="stable")[:_MOST_FEATURES]
+        return [(self._name_feature(int(numeric[j])), float(widths[j])) for j in order]
+
+
+def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, title: str) -> str:
+    """Return the page of a profile, or of two of the same labels."""
+    profiles = [profile] if after is None else [profile, after]
+    _refuse_other_labels(profiles)
+    findings = [Findings(one._data) for one in profiles]
+    verdict = judge(profile, findings[0])
+    sides = [_side(one, found) for one, found in zip(profiles, findings)]
+    for side, points in zip(sides, _maps(profiles, findings)):
+        side["map"] = points
+    content = {
+        "names": [_short(name) for name in profile.label_names],
+        "folds": FOLDS,
+        "sides": sides,
+    }
+    script = _template("profile.js")
+    return _fill(
+        _template("profile.html"),
+        {
+            "title": escape(title),
+            "verdict": escape(_changes(profiles) if after else verdict.sentence),
+            "steps": "".join(f"<li>{escape(step)}</li>" for step in verdict.steps),
+            "hide_steps": "hidden" if after else "",
+            "code": escape(
+                code_to_copy(verdict.sampler, scale=findings[0].dominant_feature is not None)
+            ),
+            "style": _template("profile.css"),
+            "script": script,
+            # No other script may run, whatever a name smuggled in.
+            "script_hash": _hash(script),
+            "data": _to_json(content),
+            "version": escape(_version()),
+        },
+    )
+
+
+def _refuse_other_labels(profiles: list[ImbalanceProfile]) -> None:
+    before, after = profiles[0], profiles[-1]
+    if before.label_names != after.label_names:
+        raise InputError(
+            "A page shows the same labels before and after",
+            f"there are {before.n_labels} before and {after.n_labels} after, or other names",
+            "Pass profiles of what went into a sampler and of what came out",
+        )
+    if before.n_features != after.n_features:
+        raise InputError(
+            "A page shows the same features before and after",
+            f"there are {before.n_features} before and {after.n_features} after",
+            "Pass profiles of what went into a sampler and of what came out",
+        )
+
+
+def _changes(profiles: list[ImbalanceProfile]) -> str:
+    """Say in one sentence what a sampler changed."""
+    before, after = profiles
+    said = [
+        f"Rows went from {before.n_samples:,} to {after.n_samples:,}",
+        f"MeanIR from {before.mean_ir:.2f} to {after.mean_ir:.2f}",
+        f"SCUMBLE from {before.scumble:.3f} to {after.scumble:.3f}",
+    ]
+    if before.type_shares is not None and after.type_shares is not None:
+        safe = [1 - shares["safe"] for shares in (before.type_shares, after.type_shares)]
+        said.append(f"minority cells that are not safe from {safe[0]:.0%} to {safe[1]:.0%}")
+    return f"{', '.join(said[:-1])}, and {said[-1]}."
+
+
+def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
+    """Return what the script draws of one profile."""
+    data = profile._data
+    sets = find_labelsets(data.Y)
+    together = count_together(data.Y, profile.scumble_labels)
+    votes = findings.votes
+    rows = data.rows
+    return {
+        "n": profile.n_samples,
+        "d": profile.n_features,
+        "k": profile.k,
+        "searched": profile.n_searched,
+        "measures": _measures(profile),
+        "count": profile.label_counts,
+        "irlbl": profile.irlbl,
+        "imr": profile.imr,
+        "scumble": profile.scumble_labels,
+        "types": None if profile.type_counts is None else profile.type_counts.T,
+        "auc": None if votes is None else votes.auc,
+        "together": {"labels": together.labels, "rows": together.rows},
+        "labelsets": {
+            "bands": labelset_bands(sets),
+            "top": [
+                [int(times), sets.sets.indices[slice(*sets.sets.indptr[i : i + 2])]]
+                for i, times in enumerate(sets.frequencies[:_MOST_LABELSETS])
+            ],
+        },
+        "mean_auc": findings.mean_auc,
+        "hubness": None if findings.hubness is None else asdict(findings.hubness),
+        "dominant": findings.dominant_feature,
+        "widest": findings.widest_features(),
+        "suspects": []
+        if votes is None
+        else [
+            [cell.row if rows is None else int(rows[cell.row]), cell.label, int(cell.present),
+             cell.votes, cell.times]
+            for cell in votes.suspects()
+        ],
+    }  # fmt: skip
+
+
+def _measures(profile: ImbalanceProfile) -> list[tuple[str, float]]:
+    named = {
+        "cardinality": profile.cardinality,
+        "density": profile.density,
+        "MeanIR": profile.mean_ir,
+        "CVIR": profile.cvir,
+        "MeanImR": profile.mean_imr,
+        "SCUMBLE": profile.scumble,
+        "labelsets": profile.n_labelsets,
+        "TCS": profile.tcs,
+    }
+    return [(name, value) for name, value in named.items() if value is not None]
+
+
+def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[Any]:
+    """Return the points of every profile in one plane; None without features."""
+    features = [found.features for found in findings]
+    if any(one is None for one in features):
+        return [None] * len(profiles)
+    chosen = [choose_rows(one._data.Y) for one in profiles]
+    parts = [one.X[rows] for one, rows in zip(features, chosen) if one is not None]
+    whole = parts[0] if len(parts) == 1 else stack_rows(parts[0], parts[1])
+    assert features[0] is not None
+    points = np.rint(999 * project(whole, features[0].categorical)).astype(int)
+    ends = np.cumsum([len(rows) for rows in chosen])
+    return [
+        {"x": part[:, 0], "y": part[:, 1], "row": rows, "cells": _typed_cells(one, rows)}
+        for one, rows, part in zip(profiles, chosen, np.split(points, ends[:-1]))
+    ]
+
+
+def _typed_cells(profile: ImbalanceProfile, rows: NDArray[np.intp]) -> list[list[int]]:
+    """Return, for every row, 5 (label + 1) + type of its minority cells; type 0 is not known."""
+    data = profile._data
+    M = minority_matrix(data.Y, profile.minority_value)[rows]
+    numbers = 5 * (M.indices.astype(np.int64) + 1)
+    code = csr_array((numbers, M.indices, M.indptr), shape=M.shape)
+    if data.local is not None:
+        code = code + _types_of(rows, data).multiply(M)
+    return [part.tolist() for part in np.split(code.data, code.indptr[1:-1])]
+
+
+def _types_of(rows: NDArray[np.intp], data: ProfiledData) -> csr_array:
+    """Return the types of the cells of some rows; of a row that was not searched there are none."""
+    assert data.local is not None
+    if data.rows is None:
+        return data.local.types[rows]
+    place = np.searchsorted(data.rows, rows).clip(max=len(data.rows) - 1)
+    known = data.rows[place] == rows
+    return csr_array(data.local.types[place].multiply(known[:, None]))
+
+
+def _short(name: Any) -> str:
+    text = " ".join(str(name).split())
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def _to_json(data: Any) -> str:
+    """Return JSON that no HTML parser takes for markup, numbers in four figures."""
+    text = json.dumps(_plain(data), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return [_plain(one) for one in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        short = float(f"{value:.4g}")
+        return int(short) if short.is_integer() else short
+    return value
+
+
+def _template(name: str) -> str:
+    return files("labelance.imbalance").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _fill(template: str, values: dict[str, str]) -> str:
+    """Put the values into their places, in one pass: what they hold is not looked at."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
+
+
+def _hash(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _version() -> str:
+    import labelance
+
+    return labelance.__version__

@@ -1,0 +1,154 @@
+"""What a profile comes to in words: how imbalanced the data are, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from labelance.imbalance._page import Findings
+    from labelance.imbalance._profile import ImbalanceProfile
+
+FOLDS = 5
+# A MeanIR of 1 is balance; few published datasets with one above 10 were ever called easy.
+_HARDLY, _STRONGLY = 1.5, 10.0
+_SCUMBLE_TO_DECOUPLE = 0.1  # Charte et al. (2019) found REMEDIAL to help above it
+_NO_BETTER_THAN_CHANCE = 0.6  # AUC of the neighbors' votes; 0.5 is the prior
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to think of the data and what to do with it.
+
+    Attributes
+    ----------
+    sentence : str
+        How imbalanced they are.
+    steps : tuple of str
+        What to do next, the first thing first.
+    sampler : str or None
+        The sampler that the steps name; None for none.
+    """
+
+    sentence: str
+    steps: tuple[str, ...]
+    sampler: str | None
+
+
+def judge(profile: ImbalanceProfile, findings: Findings) -> Verdict:
+    """Say how imbalanced data are, and what to do next."""
+    sampler, reason = _choose_sampler(profile, findings)
+    steps = (*_first_steps(profile, findings), reason, _evaluation(profile))
+    return Verdict(" ".join(_sentences(profile)), steps, sampler)
+
+
+def _sentences(profile: ImbalanceProfile) -> Iterator[str]:
+    counts = profile.label_counts
+    seen = np.sort(counts[counts > 0])
+    if not len(seen):
+        yield "No row has a label."
+        return
+    level = "Strongly imbalanced" if profile.mean_ir >= _STRONGLY else "Imbalanced"
+    level = "Hardly imbalanced" if profile.mean_ir < _HARDLY else level
+    yield (
+        f"{level} (MeanIR {profile.mean_ir:.1f}): the most frequent label is in {seen[-1]:,} of "
+        f"{profile.n_samples:,} rows, the median one in {int(np.median(seen)):,}, the rarest in "
+        f"{seen[0]:,}."
+    )
+    shares = profile.type_shares
+    if profile.k and shares is not None and not math.isnan(shares["safe"]):
+        least = math.ceil(0.3 * profile.k)  # as `types_by_count` has it
+        yield (
+            f"{1 - shares['safe']:.0%} of minority cells are not safe: at least {least} of their "
+            f"{profile.k} neighbors have the other value ({shares['outlier']:.0%} are outliers, "
+            "without any neighbor alike)."
+        )
+
+
+def _first_steps(profile: ImbalanceProfile, findings: Findings) -> Iterator[str]:
+    constant = len(profile.constant_labels)
+    if constant:
+        yield f"Leave out {_labels(constant)} that never vary: nothing can be learned of them."
+    if findings.dominant_feature is not None:
+        yield (
+            f"Scale X: column {findings.dominant_feature} is so wide that it alone decides which "
+            "rows are neighbors (sklearn.preprocessing.StandardScaler, or scale='standard')."
+        )
+
+
+def _choose_sampler(profile: ImbalanceProfile, findings: Findings) -> tuple[str | None, str]:
+    """Return the name of a sampler, or None, and the step that names it."""
+    shares, auc = profile.type_shares, findings.mean_auc
+    if not profile.mean_ir >= _HARDLY and not profile.mean_imr >= 3:
+        return None, (
+            "Fit without resampling first: the labels are about equally frequent, so that a "
+            "sampler has little to even out."
+        )
+    if auc is not None and auc < _NO_BETTER_THAN_CHANCE:
+        return "MLROS", (
+            f"Neighbors hardly know the labels (AUC {auc:.2f}, chance is 0.50), so that rows made "
+            "between neighbors would be noise: clone rows of rare labels (MLROS), weight them "
+            "(label_weights), or look for better features."
+        )
+    if shares is not None and shares["outlier"] > 0.5:
+        return "MLROS", (
+            "Most minority cells have no neighbor alike, so that there is little to interpolate "
+            "with: clone their rows (MLROS), or weight them (label_weights)."
+        )
+    if profile.scumble > _SCUMBLE_TO_DECOUPLE:
+        return "RHwRSMT", (
+            f"Frequent and rare labels share rows (SCUMBLE {profile.scumble:.2f}), so that more "
+            "rows of the rare ones are more of the frequent ones, too: take them apart first "
+            "(RHwRSMT: REMEDIAL, then MLSMOTE)."
+        )
+    return "MLSOL", (
+        "Add rows where labels are hard to tell from their neighborhood (MLSOL), and compare with "
+        "the same model without it."
+    )
+
+
+def _evaluation(profile: ImbalanceProfile) -> str:
+    rarer = np.minimum(profile.label_counts, profile.n_samples - profile.label_counts)
+    rare = int(np.count_nonzero((rarer > 0) & (rarer < FOLDS)))
+    step = (
+        f"Judge by measures that count rare labels as much as others, in {FOLDS} stratified folds"
+    )
+    if rare:
+        verb = "has" if rare == 1 else "have"
+        step += f"; {_labels(rare)} {verb} too few rows to be in all of them"
+    return step + "."
+
+
+def _labels(count: int) -> str:
+    return f"{count:,} label" if count == 1 else f"{count:,} labels"
+
+
+def code_to_copy(sampler: str | None, *, scale: bool) -> str:
+    """Return Python that fits X and y as the verdict says."""
+    names = [name for name in ("StandardScaler" if scale else None, sampler) if name]
+    lines = ["from imblearn.pipeline import make_pipeline"]
+    lines += ["from sklearn.ensemble import RandomForestClassifier"]
+    lines += ["from sklearn.preprocessing import StandardScaler"] * scale
+    lines += [""]
+    lines += [f"from labelance import {sampler}"] * (sampler is not None)
+    lines += [
+        "from labelance.metrics import imbalance_report",
+        "from labelance.model_selection import multilabel_train_test_split",
+        "",
+        "X_train, X_test, y_train, y_test = multilabel_train_test_split(",
+        "    X, y, test_size=0.25, random_state=0",
+        ")",
+    ]
+    seeded = {"StandardScaler": "StandardScaler()"}
+    steps = [seeded.get(name, f"{name}(random_state=0)") for name in names]
+    steps.append("RandomForestClassifier(random_state=0)")
+    lines += ["model = make_pipeline(", *(f"    {step}," for step in steps), ")"]
+    lines += [
+        "model.fit(X_train, y_train)",
+        "print(imbalance_report(y_test, model.predict(X_test), y_train=y_train))",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,335 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { names, sides } = data;
+  const TYPES = ["safe", "borderline", "rare", "outlier"];
+  const WHEN = sides.length > 1 ? ["before", "after"] : [""];
+  const PAGE = 100;
+
+  // --- small helpers: all text goes through textContent, so that no name can become markup ---
+  const byId = (id) => document.getElementById(id);
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes))
+      if (name === "style") Object.assign(element.style, value);
+      else if (value !== null && value !== false) element.setAttribute(name, value);
+    element.append(...children.filter((child) => child !== null).map((child) => child instanceof Node ? child : String(child)));
+    return element;
+  };
+  const draw = (tag, attributes, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const whole = (value) => value.toLocaleString("en-US");
+  const decimal = (value, digits = 2) => value === null ? "–" : value.toLocaleString("en-US",
+    { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
+  const plural = (count, thing) => `${whole(count)} ${thing}${count === 1 ? "" : "s"}`;
+  const title = (text, when) => when ? `${text}, ${when}` : text;
+  const table = (caption, heads, rows, words = 1) => {
+    const cell = (tag, value, place, scope) => make(tag, { class: place < words ? "word" : null, scope }, value);
+    return make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": caption },
+      make("table", {}, make("caption", {}, caption),
+        make("thead", {}, make("tr", {}, ...heads.map((head, place) => cell("th", head, place, "col")))),
+        make("tbody", {}, ...rows.map((row) => make("tr", {},
+          ...row.map((value, place) => place ? cell("td", value, place, null) : cell("th", value, place, "row")))))));
+  };
+  // A part for every side, with its own heading where there are two.
+  const fill = (id, part) => {
+    const box = document.querySelector(`#${id} .sides`);
+    sides.forEach((side, s) => box.append(make("div", {}, WHEN[s] ? make("h3", {}, WHEN[s][0].toUpperCase() + WHEN[s].slice(1)) : null,
+      ...part(side, WHEN[s], s).filter(Boolean))));
+  };
+  const note = (text) => make("p", { class: "note" }, text);
+  const sampled = (side) => side.searched !== null && side.searched < side.n
+    ? ` Neighbors were searched among ${whole(side.searched)} rows drawn at random.` : "";
+
+  // --- measures ---
+  const drawMeasures = () => {
+    const box = byId("measures");
+    const card = (name, values) => box.append(make("div", {}, make("dt", {}, name), make("dd", {}, values.join(" → "))));
+    const of = (value) => value === null ? "–" : Number.isInteger(value) ? whole(value) : decimal(value, value < 0.1 ? 3 : 2);
+    card("rows", sides.map((side) => whole(side.n)));
+    if (sides[0].d !== null) card("features", [whole(sides[0].d)]);
+    card("labels", [whole(names.length)]);
+    sides[0].measures.forEach(([name], m) => card(name, sides.map((side) => of(side.measures[m][1]))));
+  };
+
+  const drawContents = () => {
+    for (const section of document.querySelectorAll("main > section:not([hidden])"))
+      byId("contents").append(make("li", {}, make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
+  };
+
+  // --- labels: a curve of all, and a table of those that are found ---
+  const rarer = (side, j) => Math.min(side.count[j], side.n - side.count[j]);
+  const tooRare = (j) => sides.some((side) => rarer(side, j) < Number(byId("folds").value));
+
+  const drawFrequency = () => {
+    const W = 720, H = 220, left = 48, bottom = 30, top = 12;
+    const most = Math.max(1, ...sides.map((side) => Math.max(...side.count)));
+    const decades = Math.max(1, Math.log10(most));
+    const x = (rank) => left + (W - left - 8) * rank / names.length;
+    const y = (count) => top + (H - top - bottom) * (1 - Math.log10(Math.max(count, 0.7)) / decades);
+    const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
+      `Rows of every label, rarest first, on a log scale: from ${whole(Math.min(...sides[0].count))} to ${whole(most)}` });
+    for (let power = 0; power <= decades; power += 1) {
+      svg.append(draw("line", { x1: left, x2: W - 8, y1: y(10 ** power), y2: y(10 ** power), stroke: "var(--line)" }));
+      svg.append(draw("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end" }, whole(10 ** power)));
+    }
+    const colors = ["var(--blue)", "var(--t3)"];
+    sides.forEach((side, s) => {
+      const counts = [...side.count].sort((a, b) => a - b);
+      const path = counts.map((count, rank) => `${rank ? "L" : "M"}${x(rank).toFixed(1)} ${y(count).toFixed(1)}H${x(rank + 1).toFixed(1)}`);
+      svg.append(draw("path", { d: path.join(""), fill: "none", stroke: colors[s], "stroke-width": 2 }));
+    });
+    svg.append(draw("text", { x: W - 8, y: H - 8, "text-anchor": "end" }, `${whole(names.length)} labels, rarest first`));
+    svg.append(draw("text", { x: left, y: H - 8 }, "rows, log scale"));
+    const figure = byId("frequency");
+    figure.append(svg);
+    if (sides.length > 1) figure.append(make("p", { class: "legend" }, ...WHEN.map((when, s) =>
+      make("span", {}, make("i", { style: { background: colors[s] } }), when))));
+  };
+
+  const hard = (side, j) => {
+    const all = TYPES.reduce((sum, _, t) => sum + side.types[t][j], 0);
+    return all ? 1 - side.types[0][j] / all : null;
+  };
+  const typesBar = (side, j) => {
+    const counts = TYPES.map((_, t) => side.types[t][j]);
+    const all = counts.reduce((a, b) => a + b, 0);
+    const words = all ? TYPES.map((type, t) => `${counts[t]} ${type}`).join(", ") : "no minority cells";
+    return make("div", { class: "types", role: "img", "aria-label": words, title: words },
+      ...counts.map((count, t) => make("i", { style: { width: all ? `${100 * count / all}%` : 0, background: `var(--t${t + 1})` } })));
+  };
+  const mostRows = Math.max(1, ...sides.map((side) => Math.max(...side.count)));
+  const rowsBar = (count) => {
+    const width = count ? 100 * Math.log10(count + 1) / Math.log10(mostRows + 1) : 0;
+    return [make("i", { style: { width: `${width}%` } }), make("span", {}, whole(count))];
+  };
+
+  // Every column: heading, the value to sort by, and what its cell holds.
+  const columns = [{ head: "label", value: (j) => names[j], cell: (j) => [names[j]] }];
+  const column = (head, has, value, cell, kind = null) => sides.forEach((side, s) => {
+    if (has(side)) columns.push({ head: title(head, WHEN[s]), kind, value: (j) => value(side, j), cell: (j) => cell(side, j) });
+  });
+  const always = () => true;
+  const number = (key, digits) => [(side, j) => side[key][j], (side, j) => [decimal(side[key][j], digits)]];
+  column("rows", always, (side, j) => side.count[j], (side, j) => rowsBar(side.count[j]), "bar");
+  if (sides.length === 1)
+    column("share", always, (side, j) => side.count[j], (side, j) => [percent(side.count[j] / side.n)]);
+  column("IRLbl", always, ...number("irlbl", 1));
+  column("ImR", always, ...number("imr", 1));
+  column("SCUMBLE", always, ...number("scumble", 3));
+  column("types", (side) => side.types, hard, (side, j) => [typesBar(side, j)]);
+  column("AUC of neighbors", (side) => side.auc, ...number("auc", 2));
+  columns.push({ head: "folds", kind: "word", value: (j) => Math.min(...sides.map((side) => rarer(side, j))),
+    cell: (j) => tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
+
+  const state = { column: 1, up: true, shown: PAGE, found: [] };
+  const order = (a, b) => {
+    const value = columns[state.column].value, p = value(a), q = value(b);
+    if (p === null || q === null) return p === q ? a - b : p === null ? 1 : -1; // undefined comes last
+    const before = typeof p === "string" ? p.localeCompare(q, "en", { numeric: true }) : p - q;
+    return (state.up ? before : -before) || a - b;
+  };
+  const listLabels = () => {
+    const wanted = byId("search").value.trim().toLowerCase(), only = byId("only-rare").checked;
+    state.found = names.map((_, j) => j)
+      .filter((j) => names[j].toLowerCase().includes(wanted) && (!only || tooRare(j))).sort(order);
+    const shown = state.found.slice(0, state.shown);
+    const body = byId("label-table").tBodies[0];
+    body.replaceChildren(...shown.map((j) => make("tr", {}, ...columns.map((one, c) =>
+      make(c ? "td" : "th", { class: one.kind ?? null, scope: c ? null : "row" }, ...one.cell(j))))));
+    byId("found").textContent = `${whole(state.found.length)} of ${plural(names.length, "label")}`;
+    byId("more").hidden = shown.length === state.found.length;
+    byId("more").textContent = `Show more (${whole(state.found.length - shown.length)} left)`;
+  };
+  const sortBy = (c) => {
+    state.up = state.column === c ? !state.up : true;
+    state.column = c;
+    markSorted();
+    listLabels();
+  };
+  const markSorted = () => [...byId("label-table").tHead.rows[0].cells].forEach((head, c) =>
+    c === state.column ? head.setAttribute("aria-sort", state.up ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
+  const drawLabels = () => {
+    byId("folds").value = String(data.folds);
+    byId("label-table").append(make("caption", {}, "Labels"), make("thead", {}, make("tr", {}, ...columns.map((one, c) => {
+      const button = make("button", { type: "button" }, one.head);
+      button.addEventListener("click", () => sortBy(c));
+      return make("th", { scope: "col", class: c ? null : "word" }, button);
+    }))), make("tbody"));
+    markSorted();
+    listLabels();
+    const relist = () => { state.shown = PAGE; listLabels(); };
+    byId("search").addEventListener("input", relist);
+    byId("folds").addEventListener("change", relist);
+    byId("only-rare").addEventListener("change", relist);
+    byId("more").addEventListener("click", () => { state.shown += PAGE; listLabels(); });
+    const words = ["IRLbl: rows of the most frequent label over those of this one. ImR: rows of the label's larger class over those of its smaller one. ",
+      "SCUMBLE: how much the label shares rows with labels of other frequency. "];
+    if (sides[0].types) words.push(`Types: minority cells among their ${sides[0].k} nearest neighbors. `,
+      "AUC: how well the neighbors' votes order the rows of the label; 0.5 is chance.", sampled(sides[0]));
+    byId("label-note").append(...words);
+    if (sides[0].types) byId("label-note").before(typeLegend());
+  };
+  const typeLegend = () => make("p", { class: "legend" }, ...TYPES.map((type, t) =>
+    make("span", {}, make("i", { style: { background: `var(--t${t + 1})` } }), type)));
+
+  // --- labels that occur together ---
+  const drawTogether = () => fill("together", (side, when) => {
+    const { labels, rows } = side.together;
+    if (labels.length < 2) return [note("Fewer than two labels occur.")];
+    const told = make("p", { class: "note", role: "status" }, "Point at a cell, or see the strongest pairs below.");
+    const say = (a, b) => `${names[labels[a]]} and ${names[labels[b]]}: ${plural(rows[a][b], "row")}, ${percent(rows[a][b] / rows[a][a])} of ${names[labels[a]]}`;
+    const grid = make("tbody", {}, ...labels.map((label, a) => make("tr", {}, make("th", { scope: "row" }, names[label]),
+      ...labels.map((_, b) => make("td", { "data-a": a, "data-b": b,
+        style: { background: a === b ? "var(--line)" : `rgba(var(--heat), ${(rows[a][b] / rows[a][a]).toFixed(3)})` } })))));
+    grid.addEventListener("pointerover", (event) => {
+      const { a, b } = event.target.dataset;
+      if (a !== undefined) told.textContent = say(Number(a), Number(b));
+    });
+    const pairs = labels.flatMap((_, a) => labels.slice(a + 1).map((_, b) => [a, a + 1 + b]))
+      .filter(([a, b]) => rows[a][b]).sort((p, q) => share(q) - share(p)).slice(0, 8);
+    function share([a, b]) { return rows[a][b] / Math.min(rows[a][a], rows[b][b]); }
+    return [
+      note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels are often beside frequent ones. `
+        + (labels.length < names.length ? `Of ${whole(names.length)} labels, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
+      make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
+        make("table", {}, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
+          make("thead", {}, make("tr", {}, make("td"), ...labels.map((label) => make("th", { scope: "col" }, make("span", {}, names[label]))))), grid)),
+      told,
+      table(title("Strongest pairs", when), ["label", "with", "rows", "of the rarer", "SCUMBLE"], pairs.map(([a, b]) => {
+        const [few, many] = rows[a][a] < rows[b][b] ? [a, b] : [b, a];
+        return [names[labels[few]], names[labels[many]], whole(rows[a][b]), percent(share([a, b])), decimal(side.scumble[labels[few]], 3)];
+      }), 2),
+    ];
+  });
+
+  // --- labelsets ---
+  const drawLabelsets = () => fill("labelsets", (side, when) => {
+    const { bands, top } = side.labelsets;
+    const sets = bands.reduce((sum, band) => sum + band[1], 0);
+    return [
+      note(`${plural(sets, "different labelset")} in ${plural(side.n, "row")}; ${whole(bands[0][1])} of them (${percent(bands[0][1] / sets)}) are seen once. Methods that learn whole labelsets (label powerset) have one example of those.`),
+      table(title("How often labelsets are seen", when), ["seen", "labelsets", "rows"], bands.filter((band) => band[1]).map(([name, count, rows]) => [name, whole(count), whole(rows)])),
+      table(title("Most frequent labelsets", when), ["labelset", "rows"], top.map(([rows, labels]) =>
+        [labels.length ? labels.slice(0, 8).map((j) => names[j]).join(", ") + (labels.length > 8 ? ` and ${labels.length - 8} more` : "") : "no label", whole(rows)])),
+    ];
+  });
+
+  // --- neighbors, hubs, features ---
+  const drawNeighbors = () => fill("neighbors", (side, when) => {
+    const told = [];
+    if (side.auc) {
+      const defined = side.auc.filter((auc) => auc !== null), better = defined.filter((auc) => auc > 0.55).length;
+      const mean = side.mean_auc, word = mean === null ? "" : mean < 0.6 ? "hardly better than the prior" : mean < 0.75 ? "better than the prior" : "far better than the prior";
+      told.push(make("p", {}, make("strong", {}, `Neighbors vote ${word}: `),
+        `their mean AUC is ${decimal(mean)} (the prior has 0.50), and above 0.55 for ${whole(better)} of ${plural(defined.length, "label")}. Methods that look at neighbors, such as MLkNN, MLSOL and MLSMOTE, live on this.${sampled(side)}`));
+      const { skewness, share_never, most } = side.hubness;
+      told.push(make("p", {}, make("strong", {}, skewness > 2 ? "There are hubs: " : "No hubs: "),
+        `one row is among the ${side.k} neighbors of ${whole(most)} others, ${percent(share_never)} of rows are nobody's neighbor (skewness ${decimal(skewness, 1)}; above 2, few rows speak for many).`));
+    } else told.push(note("Neighbors were not searched."));
+    if (side.dominant) told.push(make("p", {}, make("strong", { class: "flag" }, "One column decides: "),
+      `${side.dominant} is so wide that distances are those of this column alone. Scale X first, or pass scale='standard'.`));
+    if (side.widest.length) told.push(table(title("Widest features", when), ["feature", "largest less smallest"],
+      side.widest.map(([name, width]) => [name, Number(width.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 3 })])));
+    return told;
+  });
+
+  // --- rows that look mislabelled ---
+  const drawSuspects = () => fill("suspects", (side, when) => {
+    if (!side.auc) return [note("Neighbors were not searched.")];
+    if (!side.suspects.length) return [note("None: nowhere do most neighbors vote against a cell with votes that are ten times as likely for the other value of its label.")];
+    return [
+      note(`Cells whose ${side.k} neighbors vote as those of rows with the other value. Look at these rows first; a rare but right label looks the same.${sampled(side)}`),
+      table(title("Rows that look mislabelled", when), ["label", "row", "it", "votes for it", "times as likely otherwise"],
+        side.suspects.map(([row, label, has, votes, times]) =>
+          [names[label], whole(row), has ? "has it" : "lacks it", `${votes} of ${side.k}`, decimal(times, 0)])),
+    ];
+  });
+
+  // --- folds ---
+  const drawFeasible = () => fill("feasible", (side, when) => [
+    table(title("Folds", when), ["folds", "labels in every fold", "too rare"], [2, 3, 5, 10].map((folds) => {
+      const rare = names.filter((_, j) => rarer(side, j) < folds).length;
+      return [String(folds), whole(names.length - rare), whole(rare)];
+    })),
+    note("A label with fewer rows, or fewer rows without it, than there are folds is missing from the test rows of some: its AUC is not defined there."),
+  ]);
+
+  // --- the map ---
+  const drawMap = () => {
+    if (!sides[0].map) { byId("map").hidden = true; return; }
+    const select = byId("map-label");
+    const onMap = new Set(sides.flatMap((side) => side.map.cells.flat().map((code) => Math.floor(code / 5) - 1)));
+    const choices = [...onMap].sort((a, b) => rarer(sides[0], a) - rarer(sides[0], b) || a - b);
+    select.append(...choices.map((j) => make("option", { value: j }, `${names[j]} (${whole(sides[0].count[j])})`)));
+    // Not the very rarest first: a handful of points says little.
+    const first = choices.findIndex((j) => rarer(sides[0], j) >= 20);
+    if (choices.length) select.selectedIndex = Math.max(0, first);
+    const canvases = [], tell = [];
+    fill("map", (side, when, s) => {
+      canvases[s] = make("canvas", { role: "img" });
+      tell[s] = note("");
+      const some = side.map.row.length < side.n ? `${whole(side.map.row.length)} of ${plural(side.n, "row")}, half drawn at random and half for their rare labels. ` : "";
+      return [canvases[s], sides[0].types ? typeLegend() : null, tell[s],
+        note(`${some}Two principal components of the features; near in the picture is not always near in the data.${sampled(side)}`)];
+    });
+    const paint = () => {
+      const label = Number(select.value), style = getComputedStyle(document.documentElement);
+      sides.forEach((side, s) => {
+        const canvas = canvases[s], box = canvas.getBoundingClientRect(), scale = window.devicePixelRatio || 1;
+        canvas.width = Math.max(1, box.width * scale);
+        canvas.height = Math.max(1, box.height * scale);
+        const pen = canvas.getContext("2d");
+        pen.scale(scale, scale);
+        const dot = (i, color, size) => {
+          pen.fillStyle = style.getPropertyValue(color);
+          pen.beginPath();
+          pen.arc(8 + side.map.x[i] / 999 * (box.width - 16), box.height - 8 - side.map.y[i] / 999 * (box.height - 16), size, 0, 7);
+          pen.fill();
+        };
+        const typed = [];
+        side.map.cells.forEach((codes, i) => {
+          const code = codes.find((one) => Math.floor(one / 5) - 1 === label);
+          if (code === undefined) dot(i, "--point", 2); else typed.push([i, code % 5]);
+        });
+        for (const [i, type] of typed) dot(i, `--t${type}`, 4);
+        const words = `${plural(typed.length, "row")} of ${choices.length ? names[label] : "no label"} among ${whole(side.map.row.length)} on the map`;
+        canvas.setAttribute("aria-label", words);
+        tell[s].textContent = `${words}.`;
+      });
+    };
+    select.addEventListener("change", paint);
+    window.addEventListener("resize", paint);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+    paint();
+  };
+
+  const enableCopy = () => byId("copy").addEventListener("click", async () => {
+    const code = document.querySelector("#code code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      byId("copy").textContent = "Copied";
+    } catch { // without the right to, the code is at least selected
+      window.getSelection().selectAllChildren(code);
+      byId("copy").textContent = "Selected";
+    }
+  });
+
+  drawMeasures();
+  drawFrequency();
+  drawLabels();
+  drawTogether();
+  drawLabelsets();
+  drawNeighbors();
+  drawSuspects();
+  drawFeasible();
+  drawMap();
+  drawContents();
+  enableCopy();
+  document.documentElement.dataset.ready = "yes";
+})();

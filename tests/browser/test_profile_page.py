@@ -1,0 +1,182 @@
+"""The profile page in a real browser, as wide as a phone and as a desk."""
+
+import numpy as np
+import pytest
+
+from labelance import MLSOL, profile
+from labelance.datasets import make_multilabel_imbalanced
+
+HOSTILE = ["</script><b>bold", "<!--<script>", "a & b", "\u2028 line", "{{data}}"]
+WIDTHS = [360, 1400]
+
+
+def make_profile(**options):
+    X, y = make_multilabel_imbalanced(150, n_labels=8, random_state=0)
+    names = [*HOSTILE, "zebra", "x" * 200, "plain"]
+    return profile(X, y, label_names=names, **options)
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("profile") / "page.html"
+    make_profile().to_html(path, title="A </title> & page")
+    return path
+
+
+@pytest.fixture(scope="module")
+def many_labels(tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "page.html"
+    rng = np.random.default_rng(0)
+    y = rng.random((400, 250)) < np.linspace(0.01, 0.4, 250)
+    profile(rng.random((400, 3)), y).to_html(path)
+    return path
+
+
+@pytest.fixture
+def opened(open_page):
+    def opened(path, **options):
+        page = open_page(path, **options)
+        page.wait_until("document.documentElement.dataset.ready === 'yes'")
+        return page
+
+    return opened
+
+
+def column(page, place):
+    rows = "[...document.querySelector('#label-table').tBodies[0].rows]"
+    return page.run(f"{rows}.map((row) => row.cells[{place}].innerText)")
+
+
+def numbers(texts):
+    return [float(text.replace(",", "")) for text in texts if text != "–"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_fits_and_is_drawn_without_an_error(page_file, opened, width, dark):
+    page = opened(page_file, width=width, dark=dark)
+    assert page.errors == []
+    assert page.run("window.innerWidth") == width
+    assert page.overflow <= 0
+    assert page.run("document.title") == "A </title> & page"
+    shown = "[...document.querySelectorAll('main > section')].every((part) => part.innerText)"
+    assert page.run(shown)
+    background = page.run("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 384) == dark
+
+
+def test_no_name_becomes_markup(page_file, opened):
+    page = opened(page_file)
+    assert page.run("document.querySelectorAll('b').length") == 0
+    assert page.run("document.scripts.length") == 2
+    names = column(page, 0)
+    for name in HOSTILE:
+        assert " ".join(name.split()) in names
+
+
+def test_the_rarest_come_first_and_a_click_sorts(page_file, opened):
+    page = opened(page_file)
+    rows = numbers(column(page, 1))
+    assert rows == sorted(rows)
+    page.click("#label-table thead th:nth-child(4) button")  # IRLbl
+    ratios = numbers(column(page, 3))
+    assert ratios == sorted(ratios)
+    heading = "document.querySelector('#label-table thead th:nth-child(4)')"
+    assert page.run(f"{heading}.getAttribute('aria-sort')") == "ascending"
+    page.click("#label-table thead th:nth-child(4) button")
+    assert page.run(f"{heading}.getAttribute('aria-sort')") == "descending"
+    ratios = numbers(column(page, 3))
+    assert ratios == sorted(ratios, reverse=True)
+    assert page.run("document.querySelectorAll('#label-table [aria-sort]').length") == 1
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_keyboard_sorts_and_searches(page_file, opened, key):
+    page = opened(page_file)
+    page.run("document.querySelector('#search').focus()")
+    page.press("zeb")
+    assert column(page, 0) == ["zebra"]
+    assert page.run("document.querySelector('#found').textContent") == "1 of 8 labels"
+    page.run("document.querySelector('#search').select()")
+    page.press("a")
+    page.run("document.querySelector('#only-rare').focus()")
+    page.press("Tab", "Tab")  # past the table's own box to its first heading
+    assert page.run("document.activeElement.textContent") == "label"
+    page.press(key)
+    found = column(page, 0)
+    assert len(found) > 1
+    assert found == page.run(
+        f"{found!r}.sort((a, b) => a.localeCompare(b, 'en', {{ numeric: true }}))"
+    )
+    assert page.errors == []
+
+
+def test_too_rare_labels_can_be_singled_out(page_file, opened):
+    page = opened(page_file)
+    page.run(
+        "(() => { const folds = document.querySelector('#folds'); folds.value = '10'; "
+        "folds.dispatchEvent(new Event('change')); })()"
+    )
+    rows = numbers(column(page, 1))
+    flags = column(
+        page, len(page.run("[...document.querySelectorAll('#label-table th button')]")) - 1
+    )
+    assert [flag == "too rare for 10" for flag in flags] == [
+        min(count, 150 - count) < 10 for count in rows
+    ]
+    page.click("#only-rare")
+    assert len(column(page, 0)) == sum(min(count, 150 - count) < 10 for count in rows)
+
+
+def test_many_labels_come_a_hundred_at_a_time(many_labels, opened):
+    page = opened(many_labels, width=360)
+    assert len(column(page, 0)) == 100
+    page.click("#more")
+    page.click("#more")
+    assert len(column(page, 0)) == 250
+    assert page.run("document.querySelector('#more').hidden")
+    assert page.run("document.querySelectorAll('#together tbody')[0].rows.length") == 30
+    assert page.errors == []
+
+
+def test_the_map_shows_the_chosen_label(page_file, opened):
+    page = opened(page_file)
+    drawn = (
+        "(() => { const c = document.querySelector('canvas'); const pen = c.getContext('2d'); "
+        "return [...pen.getImageData(0, 0, c.width, c.height).data].reduce((a, b) => a + b); })()"
+    )
+    before, words = page.run(drawn), page.run("document.querySelector('canvas').ariaLabel")
+    page.run("document.querySelector('#map-label').focus()")
+    page.press("ArrowDown")
+    assert page.run(drawn) != before
+    assert page.run("document.querySelector('canvas').ariaLabel") != words
+
+
+def test_before_and_after_stand_side_by_side(tmp_path, opened):
+    X, y = make_multilabel_imbalanced(150, n_labels=8, random_state=0)
+    after = profile(*MLSOL(sampling_ratio=0.5, random_state=0).fit_resample(X, y))
+    path = tmp_path / "both.html"
+    profile(X, y).to_html(path, after=after)
+    for width in WIDTHS:
+        page = opened(path, width=width)
+        assert page.errors == []
+        assert page.overflow <= 0
+        assert page.run("document.querySelectorAll('canvas').length") == 2
+        heads = page.run(
+            "[...document.querySelectorAll('#label-table thead th')].map(h => h.innerText)"
+        )
+        assert {"rows, before", "rows, after"} <= set(heads)
+
+
+def test_without_features_or_neighbors_there_is_still_a_page(tmp_path, opened):
+    y = np.eye(6, dtype=int)
+    for name, found in {
+        "labels": profile(None, y),
+        "none": profile(np.random.default_rng(0).random((6, 2)), y, k=None),
+        "constant": profile(None, np.zeros((3, 2), dtype=int)),
+    }.items():
+        path = tmp_path / f"{name}.html"
+        found.to_html(path)
+        page = opened(path)
+        assert page.errors == [], name
+        assert page.run("document.querySelector('#map').hidden") == (name != "none")

@@ -1,0 +1,212 @@
+"""The facts behind the profile page against slow loops, and what the page promises."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.metrics import roc_auc_score
+
+from labelance import MLSOL, profile
+from labelance.exceptions import InputError
+from labelance.imbalance import (
+    choose_rows,
+    count_together,
+    labelset_bands,
+    labelsets,
+    measure_hubness,
+    neighbor_votes,
+    project,
+    scumble_labels,
+)
+from labelance.neighbors import find_neighbors
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(80, 4))
+Y = (RNG.random((80, 6)) < [0.8, 0.4, 0.2, 0.1, 0.03, 0]).astype(np.int8)
+Y[[3, 40], 4] = 1
+AROUND = find_neighbors(X, 5).indices
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_votes_are_counted_as_in_a_loop():
+    votes = neighbor_votes(csr_array(Y), AROUND)
+    counts = np.zeros((6, 2, 6), dtype=int)
+    for i in range(80):
+        for j in range(6):
+            counts[j, Y[i, j], Y[AROUND[i], j].sum()] += 1
+    assert_array_equal(votes.counts, counts)
+
+
+def test_auc_of_votes_is_scikit_learns():
+    auc = neighbor_votes(csr_array(Y), AROUND).auc
+    scores = np.array([[Y[AROUND[i], j].sum() for j in range(6)] for i in range(80)])
+    assert_allclose(auc[:5], [roc_auc_score(Y[:, j], scores[:, j]) for j in range(5)])
+    assert np.isnan(auc[5])
+
+
+def test_a_flipped_label_is_the_first_suspect():
+    near = np.repeat([[0.0, 0.0], [9.0, 9.0]], 40, axis=0) + RNG.normal(size=(80, 2))
+    labels = np.repeat([[1], [0]], 40, axis=0)
+    labels[[7, 55]] = [[0], [1]]
+    found = neighbor_votes(csr_array(labels), find_neighbors(near, 5).indices).suspects()
+    assert {(cell.row, cell.present) for cell in found[:2]} == {(7, False), (55, True)}
+    assert all(cell.times > 10 for cell in found)
+    noise = neighbor_votes(csr_array(Y), AROUND).suspects()
+    assert all(cell.present == (2 * cell.votes < 5) for cell in noise)
+
+
+def test_hubness_counts_who_names_whom():
+    around = np.array([[1], [0], [0], [0]])
+    found = measure_hubness(around)
+    assert (found.most, found.hub, found.share_never) == (3, 0, 0.5)
+    assert found.skewness == pytest.approx(0.8164965809)
+    assert measure_hubness(np.array([[1], [0]])).skewness == 0
+
+
+def test_labels_are_together_in_the_rows_that_have_both():
+    found = count_together(csr_array(Y), scumble_labels(Y))
+    assert_array_equal(np.sort(found.labels), range(5))  # the last is in no row
+    for a, label in enumerate(found.labels):
+        for b, other in enumerate(found.labels):
+            assert found.rows[a, b] == (Y[:, label] & Y[:, other]).sum()
+    few = count_together(csr_array(Y), scumble_labels(Y), most=3)
+    assert 0 in few.labels
+    assert len(few.labels) == 3
+
+
+def test_bands_of_labelsets_hold_all_rows():
+    bands = labelset_bands(labelsets(Y))
+    assert sum(rows for _, _, rows in bands) == 80
+    assert sum(sets for _, sets, _ in bands) == len(labelsets(Y))
+    assert bands[0][1] == (labelsets(Y).frequencies == 1).sum()
+
+
+def test_rare_labels_are_on_the_map():
+    rare = np.zeros((5_000, 2), dtype=np.int8)
+    rare[::2, 0], rare[17::1000, 1] = 1, 1
+    rows = choose_rows(csr_array(rare), 400)
+    assert len(np.unique(rows)) == len(rows) == 400
+    assert rare[rows, 1].sum() == 5
+    assert_array_equal(choose_rows(csr_array(rare[:300]), 400), range(300))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "one column", "huge", "missing", "nominal"])
+def test_a_map_is_in_the_unit_square(kind):
+    table = {"one column": X[:, :1], "huge": X * 1e300}.get(kind, X).copy()
+    nominal = np.zeros(table.shape[1], dtype=bool)
+    if kind == "missing":
+        table[3], table[:, 2] = np.nan, np.nan
+    if kind == "nominal":
+        table[:, 1] = np.arange(80) % 30
+        nominal[1] = True
+    points = project(csr_array(table) if kind == "sparse" else table, nominal)
+    assert points.shape == (80, 2)
+    assert points.min() == 0
+    assert points.max() == 1
+
+
+def test_the_page_holds_the_profile():
+    found = profile(X, Y)
+    told = data_of(found.to_html())
+    side = told["sides"][0]
+    assert side["count"] == found.label_counts.tolist()
+    assert side["types"] == found.type_counts.T.tolist()
+    assert_allclose(side["imr"][:5], found.imr[:5], rtol=1e-3)
+    assert side["imr"][5] is None
+    assert told["names"] == list("012345")
+    for i, codes in enumerate(side["map"]["cells"]):
+        shown = {code // 5 - 1: code % 5 for code in codes}
+        types = found._data.local.types[[i]]
+        assert shown == dict(zip(types.indices.tolist(), types.data.tolist()))
+
+
+def test_a_page_is_small_at_ten_thousand_labels():
+    rng = np.random.default_rng(0)
+    n, q = 3_000, 10_000
+    y = csr_array(
+        (np.ones(60_000), (rng.integers(n, size=60_000), rng.integers(q, size=60_000))), (n, q)
+    )
+    y.data[:] = 1
+    names = [f"a label with a longer name, {j}" for j in range(q)]
+    page = profile(rng.random((n, 5)), y, label_names=names).to_html()
+    assert len(page.encode()) < 1_000_000
+
+
+def test_a_page_needs_nothing_from_elsewhere():
+    page = profile(X, Y).to_html()
+    outside = page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|@import|url\(|\bsrc=", outside)
+
+
+def test_the_same_data_give_the_same_page(tmp_path):
+    written = tmp_path / "page.html"
+    page = profile(X, Y).to_html(written)
+    assert written.read_text(encoding="utf-8") == page == profile(X, Y).to_html()
+
+
+def test_a_wide_column_is_named():
+    wide = pd.DataFrame(X, columns=["a", "b", "income", "c"])
+    wide["income"] *= 1e5
+    found = profile(wide, Y)
+    assert "column 'income' is so wide" in found.to_html().replace("&#x27;", "'")
+    assert "is so wide that it" not in profile(wide, Y, scale="range").to_html()
+    named = profile(wide.to_numpy(), Y, feature_names=["p", "q", "r", "s"])
+    assert data_of(named.to_html())["sides"][0]["dominant"] == "'r'"
+
+
+@pytest.mark.parametrize("spoil", ["none", "balanced", "wide", "noise", "blobs"])
+def test_the_code_to_copy_runs(spoil, capsys):
+    rng = np.random.default_rng(1)
+    features, labels = X, Y[:, :4]
+    if spoil == "balanced":
+        labels = (rng.random((80, 3)) < 0.5).astype(int)
+    if spoil == "wide":
+        features = X * [1, 1, 1e6, 1]
+    if spoil == "blobs":
+        labels = (rng.random((80, 2)) < [0.5, 0.15]).astype(int)
+        features = labels * 9.0 + rng.normal(size=(80, 2))
+    page = profile(features, labels).to_html()
+    code = re.search("<code>(.*?)</code>", page, re.DOTALL)[1]
+    exec(code.replace("&#x27;", "'").replace("&quot;", '"'), {"X": features, "y": labels})
+    assert "macro avg" in capsys.readouterr().out
+
+
+def test_a_subsample_is_said_and_always_the_same():
+    found = profile(X, Y, subsample=50)
+    assert (found.n_searched, found.to_dict()["n_searched"]) == (50, 50)
+    assert found.type_counts.sum() < profile(X, Y).type_counts.sum()
+    assert "of 50 rows drawn at random" in str(found)
+    assert_array_equal(found.type_counts, profile(X, Y, subsample=50).type_counts)
+    assert_array_equal(found.label_counts, Y.sum(axis=0))
+    cells = data_of(found.to_html())["sides"][0]["map"]["cells"]
+    assert {code % 5 for codes in cells for code in codes} >= {0, 4}
+    for whole in (None, 80, 1000):
+        assert profile(X, Y, subsample=whole).n_searched == 80
+    with pytest.raises(InputError, match="subsample"):
+        profile(X, Y, subsample=0)
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+def test_two_profiles_are_of_the_same_labels_and_features():
+    before = profile(X, Y)
+    more = profile(*MLSOL(sampling_ratio=0.5, random_state=0).fit_resample(X, Y))
+    sides = data_of(before.to_html(after=more))["sides"]
+    assert [side["n"] for side in sides] == [80, 120]
+    with pytest.raises(InputError, match="same labels"):
+        before.to_html(after=profile(X, Y[:, :3]))
+    with pytest.raises(InputError, match="same features"):
+        before.to_html(after=profile(X[:, :2], Y))
+
+
+def test_text_has_a_page_without_a_map():
+    words = pd.DataFrame({"text": ["a b", "c"] * 40})
+    side = data_of(profile(words, Y, k=None).to_html())["sides"][0]
+    assert side["map"] is None
+    assert side["widest"] == []
