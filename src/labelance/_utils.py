@@ -351,7 +351,9 @@ def _cannot_write(target: Path, problem: OSError) -> FileWriteError:
     )
 
 
-def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fix: str) -> None:
+def refuse_more_than_memory(
+    n_rows: float, bytes_per_row: float, *, who: str, fix: str, noun: str = "rows"
+) -> None:
     """Raise if so many rows would take more memory than there is.
 
     Parameters
@@ -362,6 +364,8 @@ def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fi
         The least that one of them takes.
     who, fix : str
         Who would make them, and what to do about it.
+    noun : str
+        What is made, if not rows.
 
     Examples
     --------
@@ -371,8 +375,8 @@ def refuse_more_than_memory(n_rows: float, bytes_per_row: float, *, who: str, fi
     size, free = n_rows * bytes_per_row, available_memory()
     if size > free:
         raise TooManyRowsError(
-            f"{who} makes as many rows as fit into memory, now {_in_units(free)}",
-            f"{n_rows:,.4g} rows would take at least {_in_units(size)}",
+            f"{who} makes as many {noun} as fit into memory, now {_in_units(free)}",
+            f"{n_rows:,.4g} {noun} would take at least {_in_units(size)}",
             fix,
         )
 

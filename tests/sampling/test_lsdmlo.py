@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance._validation import validate_data
-from labelance.exceptions import NothingToSampleError, TooFewRowsError
+from labelance.exceptions import NothingToSampleError, TooFewRowsError, TooManyRowsError
 from labelance.neighbors import FeatureMetric
 from labelance.sampling import LSDMLO, feature_coefficients, nearer_labels, seed_weights
 from labelance.testing import sampler_data
@@ -60,7 +60,7 @@ def test_coefficients_of_features_that_do_not_matter_are_zero():
 def test_seed_weights_by_hand():
     """Label 0 has rows 0, 1, 2 and 3; label 1, its only related label, rows 0, 3 and 4."""
     Y = sp.csr_array([[1, 1], [1, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
-    around = np.array([[[1, 4], [2, 3], [4, 5], [0, 5], [0, 1], [0, 1]]])
+    around = np.array([[1, 4], [2, 3], [4, 5], [0, 5]])
     # Neighbors with label 0: 1 of 2, 2 of 2 (left out), none (left out), 1 of 2. So 1/2 each.
     # Label 1 among row and neighbors: 2, 1, 1 and 2, of 6 together.
     expected = [1 / 2 + 2 / 6, 0, 0, 1 / 2 + 2 / 6, 0, 0]
@@ -105,7 +105,19 @@ def test_parents_are_neighbors_and_seeds_have_the_label():
         sampler.seed_indices_, sampler.reference_indices_, sampler.label_indices_
     ):
         assert Y[seed, label] == 1
-        assert reference in plan.neighbors[plan.rare.tolist().index(label), seed]
+        own = FeatureMetric.paired(
+            plan.metrics[label], X, X, np.full(len(X), seed), np.arange(len(X))
+        )
+        own[seed] = np.inf
+        assert reference in np.argsort(own, kind="stable")[:5]
+
+
+def test_memory_is_asked_for_before_models_are_fitted(monkeypatch):
+    """Models of 20,000 features take six tables, about a megabyte for each label."""
+    X, Y = sp.csr_array((60, 20_000)), sampler_data()[1]
+    monkeypatch.setattr("labelance._utils.available_memory", lambda: 1e6)
+    with pytest.raises(TooManyRowsError, match="linear models"):
+        LSDMLO().fit_resample(X, Y)
 
 
 def test_refusals():

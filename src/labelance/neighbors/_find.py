@@ -140,6 +140,7 @@ def search_neighbors(
     metric: FeatureMetric,
     *,
     among: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
     queries: Any = None,
     n_jobs: int | None = None,
 ) -> Neighborhood:
@@ -155,6 +156,8 @@ def search_neighbors(
         How distances are measured.
     among : array of distinct row numbers, optional
         Search for these rows inside these rows only.
+    rows : array of row numbers, optional
+        Search for these rows only, among all others.
     queries : array or CSR array of shape (m, d), optional
         Search for these rows among the rows of X.
     n_jobs : int, optional
@@ -162,8 +165,12 @@ def search_neighbors(
     """
     if among is not None:
         return _search_bag(X, k, metric, np.asarray(among), n_jobs)
-    Q = X if queries is None else queries
-    own = np.arange(X.shape[0]) if queries is None else np.full(Q.shape[0], -1)
+    if queries is not None:
+        Q, own = queries, np.full(queries.shape[0], -1)
+    elif rows is not None:
+        Q, own = X[rows], rows
+    else:
+        Q, own = X, np.arange(X.shape[0])
     nearest = _run(Search(Q, X, own, k, metric, thread_count(n_jobs)))
     if not np.isfinite(nearest.values).all():
         raise InputError(

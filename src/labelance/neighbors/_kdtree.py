@@ -40,7 +40,7 @@ class KDTreeEngine:
     def block(self, start: int, stop: int) -> TopK:
         """Return the nearest rows of some queries."""
         search, n = self.search, len(self.search.X)
-        last = search.k - 1 + (search.Q is search.X)
+        last = search.k - 1 + bool((search.own[start:stop] >= 0).any())
         asked = min(last + 1 + _MORE, n)
         distances, rows = self.tree.query(self.points.queries[start:stop], k=asked)
         reach = self._reach(distances[:, last], start, stop)

@@ -12,6 +12,7 @@ from scipy.special import softmax
 from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import interpolate_rows
+from labelance._utils import refuse_more_than_memory
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.neighbors import FeatureMetric, Scale, check_n_neighbors, search_neighbors
@@ -27,6 +28,8 @@ from labelance.sampling._strategy import (
 _RELATED_PAIRS = 10  # the most similar pairs of labels, whose labels are related
 _ITERATIONS = 100
 _MARGIN = 1e-2  # a loss that changes by less ends the search
+# Dense tables of a number for every label and row, or feature, that are there at the same time.
+_SCORE_TABLES, _COEFFICIENT_TABLES = 4, 6
 
 
 def label_similarity(Y: sp.csr_array) -> np.ndarray:
@@ -104,7 +107,8 @@ class LSDMLOPlan:
 
     metrics: list[FeatureMetric]
     rare: np.ndarray
-    neighbors: np.ndarray  # of every minority label
+    cells: sp.csr_array  # numbers of the ones of minority labels, counted label by label
+    neighbors: np.ndarray  # of the row of every such cell, in the distance of its label
     weights: np.ndarray
 
 
@@ -182,8 +186,8 @@ class LSDMLO(NeighborSampler):
     defaults, since the program tries eleven pairs of alpha and beta and eight sampling ratios, and
     prints test scores of each. Results that were chosen among these are chosen on test folds.
 
-    Cost: at most 100 products of X with a d x q matrix, and a neighbor search for every minority
-    label.
+    Cost: at most 100 products of X with a d x q matrix, and for every minority label a search for
+    the neighbors of the rows that have it. Memory: some dense tables of n x q and d x q numbers.
 
     References
     ----------
@@ -248,22 +252,42 @@ class LSDMLO(NeighborSampler):
         refuse_device(data.X, who="LSDMLO")
         refuse_too_many_rows(self._budget(data), data, who="LSDMLO")
         k = check_n_neighbors(self.k_neighbors, data.n_samples, who="LSDMLO")
+        self._refuse_too_many_coefficients(data)
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
-        around = np.empty((len(rare), data.n_samples, k), dtype=np.int64)
-        for place, j in enumerate(rare):
-            if place and metrics[j] is metrics[rare[place - 1]]:
-                around[place] = around[place - 1]
-                continue
-            around[place] = search_neighbors(data.X, k, metrics[j], n_jobs=self.n_jobs).indices
-        weights = seed_weights(data.Y, rare, around)
+        ones = sp.csc_array(data.Y[:, rare])
+        neighbors = self._cell_neighbors(data.X, ones, [metrics[j] for j in rare], k)
+        weights = seed_weights(data.Y, rare, neighbors)
         if not weights.any():
             raise NothingToSampleError(
                 "LSDMLO needs a row with a minority label some of whose neighbors have it, not all",
                 "no label has one",
                 "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
             )
-        return LSDMLOPlan(metrics, rare, around, weights)
+        numbers = sp.csc_array((np.arange(ones.nnz), ones.indices, ones.indptr), shape=ones.shape)
+        return LSDMLOPlan(metrics, rare, numbers.tocsr(), neighbors, weights)
+
+    def _cell_neighbors(
+        self, X: Any, ones: sp.csc_array, metrics: list[FeatureMetric], k: int
+    ) -> np.ndarray:
+        """Find neighbors of the rows that have a label, in its distance, label by label."""
+        around = np.empty((ones.nnz, k), dtype=np.int64)
+        for first, last, metric in zip(ones.indptr, ones.indptr[1:], metrics):
+            rows = ones.indices[first:last].astype(np.int64)
+            found = search_neighbors(X, k, metric, rows=rows, n_jobs=self.n_jobs)
+            around[first:last] = found.indices
+        return around
+
+    def _refuse_too_many_coefficients(self, data: Data) -> None:
+        """Raise if there is no memory for the linear models and the scores of all rows."""
+        (n, d), q = data.X.shape, data.Y.shape[1]
+        refuse_more_than_memory(
+            q,
+            8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
+            who="LSDMLO",
+            fix="Choose fewer labels or features, or a sampler with one distance for all labels",
+            noun="linear models",
+        )
 
     def _budget(self, data: Data) -> int:
         return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
@@ -300,9 +324,8 @@ class LSDMLO(NeighborSampler):
 
     def _draw(self, data: Data, plan: LSDMLOPlan, rng: np.random.Generator) -> Draw:
         seeds = choose_seeds(plan.weights, self._budget(data), rng)
-        places = choose_labels(data.Y[seeds][:, plan.rare], rng)
-        columns = rng.integers(self.k_neighbors, size=len(seeds))
-        references = plan.neighbors[places, seeds, columns]
+        cells, places = choose_cells(plan.cells[seeds], rng)
+        references = plan.neighbors[cells, rng.integers(self.k_neighbors, size=len(seeds))]
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng)
         return Draw(
             X_new=X_new,
@@ -316,35 +339,43 @@ class LSDMLO(NeighborSampler):
 
 
 def seed_weights(Y: sp.csr_array, rare: np.ndarray, around: np.ndarray) -> np.ndarray:
-    """Add up over minority labels how far neighbors agree with a row, and with related labels."""
-    n, weights = Y.shape[0], np.zeros(Y.shape[0])
+    """Add up over minority labels how far neighbors agree with a row, and with related labels.
+
+    ``around`` has the neighbors of the rows that have the first label, then the second, and so on.
+    """
+    n, weights, last = Y.shape[0], np.zeros(Y.shape[0]), 0
     related, columns = related_labels(Y), Y.tocsc()
-    for j, neighbors in zip(rare, around):
+    for j in rare:
         rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-        has_label = np.zeros(n, dtype=bool)
-        has_label[rows] = True
-        agree = has_label[neighbors[rows]].mean(axis=1)
+        first, last = last, last + len(rows)
+        neighbors = around[first:last]
+        agree = _having(columns, j, n)[neighbors].mean(axis=1)
         usable = (agree > 0) & (agree < 1)
-        others = related.indices[related.indptr[j] : related.indptr[j + 1]]
-        locality = np.column_stack([rows, neighbors[rows]])
+        locality = np.column_stack([rows, neighbors])
         support = np.zeros(len(rows))
-        for other in others:
-            present = np.zeros(n, dtype=bool)
-            present[columns.indices[columns.indptr[other] : columns.indptr[other + 1]]] = True
-            support = np.maximum(support, present[locality].sum(axis=1) / neighbors.shape[1])
+        for other in related.indices[related.indptr[j] : related.indptr[j + 1]]:
+            present = _having(columns, other, n)[locality].sum(axis=1)
+            support = np.maximum(support, present / neighbors.shape[1])
         part = _normalised(np.where(usable, agree, 0)) + _normalised(support)
         weights[rows] += np.where(usable, part, 0)
     return weights
+
+
+def _having(columns: sp.csc_array, label: int, n: int) -> np.ndarray:
+    """Return a mask of the rows that have a label."""
+    mask = np.zeros(n, dtype=bool)
+    mask[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] = True
+    return mask
 
 
 def _normalised(values: np.ndarray) -> np.ndarray:
     return values / values.sum() if values.any() else values
 
 
-def choose_labels(Y: sp.csr_array, rng: np.random.Generator) -> np.ndarray:
-    """Choose one of the labels of every row evenly; every row has one."""
-    sizes = np.diff(Y.indptr)
-    return Y.indices[Y.indptr[:-1] + rng.integers(sizes)]
+def choose_cells(cells: sp.csr_array, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Choose one of the cells of every row evenly; every row has one. Return number and column."""
+    chosen = cells.indptr[:-1] + rng.integers(np.diff(cells.indptr))
+    return cells.data[chosen], cells.indices[chosen]
 
 
 def nearer_labels(
