@@ -47,7 +47,8 @@ def rows_of(study, dataset, fold=0):
 
 def by_hand(study, place, fold, learner, method):
     """The readable way: fit the public class that the method stands for."""
-    built = build_learner(study.learner(learner).component, fold.nominal)
+    component = method.learner or study.learner(learner).component
+    built = build_learner(component, fold.nominal)
     stream = family_stream(study.seed, place, method.family)
     sampler = method.sampler and method.sampler.build()
     if method.objective is None and method.n_estimators == 1:
@@ -77,6 +78,7 @@ def by_hand(study, place, fold, learner, method):
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_cells_equal_the_public_classes(tiny):
+    first = tiny.learners[0].name
     study = replace(
         tiny,
         methods=(
@@ -91,10 +93,12 @@ def test_cells_equal_the_public_classes(tiny):
                 bootstrap="beside",
                 objective="f1",
             ),
+            Method("Own", learner=Component("MLkNN", {"n_neighbors": 3}), learners=(first,)),
+            Method("Other", learner=Component("MLkNN", {"n_neighbors": 4}), learners=(first,)),
         ),
     )
     place, fold, rows = rows_of(study, "one")
-    assert len(rows) == 22
+    assert len(rows) == 24
     for (learner, name), row in rows.items():
         assert row["status"] == "done", row.get("error")
         wanted = by_hand(study, place, fold, learner, study.method(name))

@@ -35,6 +35,7 @@ def test_sizes_of_the_presets():
     sizes = {name: len(load_study(name).cells()) for name in list_presets()}
     assert sizes["paper"] == 5460
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
+    assert sizes["rivals"] == 13 * (11 * 2 + 4) * 10  # four learners, beside BR alone
     assert sizes["fair"] == 7 * (6 * 12 + 1) * 10  # class weights for BR alone
 
 
@@ -141,6 +142,8 @@ def test_what_is_neither_preset_nor_file():
         ),
         ({"methods": (Method("A", threshold_data="oob", objective="f1"),)}, "without bootstrap"),
         ({"methods": (Method("A", learners=("Nobody",)),)}, "Nobody"),
+        ({"methods": (Method("A", learner=Component("IRUS")),)}, "compared beside"),
+        ({"methods": (Method("A", learner=Component("MLSOL"), learners=("BR",)),)}, "fit and pre"),
         ({"folds": 1}, "at least two folds"),
     ],
 )

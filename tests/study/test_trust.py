@@ -160,7 +160,7 @@ def test_a_report_neither_opens_nor_fetches_the_folds_of_a_plan(tiny, monkeypatc
         "",
     ],
 )
-@pytest.mark.parametrize("part", ["make", "learner", "sampler", "nested"])
+@pytest.mark.parametrize("part", ["make", "learner", "sampler", "own", "nested"])
 def test_only_estimators_that_are_known_are_computed_with(store, evil, path, part):
     def edit(plan):
         if part == "make":
@@ -169,6 +169,11 @@ def test_only_estimators_that_are_known_are_computed_with(store, evil, path, par
             plan["learners"][0]["class"] = path
         elif part == "sampler":
             plan["methods"][0]["sampler"] = {"class": path}
+        elif part == "own":
+            plan["methods"][0] |= {
+                "learner": {"class": path},
+                "learners": [plan["learners"][0]["name"]],
+            }
         else:
             plan["learners"][0]["estimator"] = {"class": path}
 
@@ -215,11 +220,12 @@ def test_a_plan_of_ones_own_is_trusted(tmp_path, evil):
 
 
 def test_all_classes_of_the_presets_are_known():
-    for name in ("paper", "fair", "mulan-small", "quick"):
+    for name in ("paper", "fair", "mulan-small", "rivals", "quick"):
         study = study_of(plan_of(load_study(name)), trust=())
         for part in [*study.learners, *study.methods]:
-            component = getattr(part, "component", None) or getattr(part, "sampler", None)
-            assert component is None or component.build() is not None
+            for name in ("component", "sampler", "learner"):
+                component = getattr(part, name, None)
+                assert component is None or component.build() is not None
         for source in study.datasets:
             assert source.make is None or source.make.find() is not None
 

@@ -291,6 +291,9 @@ class Method:
         Weigh the classes of every label, where the base classifier of the learner can.
     learners : sequence of str, default=()
         The learners it is used with; all of the study unless given.
+    learner : Component, optional
+        A classifier in place of the study's learner, for methods that are learners themselves.
+        Then ``learners`` names the one that it is compared beside, such as the one it resembles.
     stream : int, optional
         Which random numbers its sampler draws. Without it that follows from the class and the
         parameters of the sampler; the presets say it, so that a parameter can have a new name
@@ -307,6 +310,7 @@ class Method:
     variant: Literal["paper", "mulan"] = "paper"
     balanced: bool = False
     learners: tuple[str, ...] = ()
+    learner: Component | None = None
     stream: int | None = None
 
     def __post_init__(self) -> None:
@@ -318,8 +322,9 @@ class Method:
         if isinstance(item, Method):
             return item
         options = _table(item, "A method", [one.name for one in fields(cls)])
-        if options.get("sampler") is not None:
-            options["sampler"] = Component.of(options["sampler"], trust=trust)
+        for key in ("sampler", "learner"):
+            if options.get(key) is not None:
+                options[key] = Component.of(options[key], trust=trust)
         learners = options.get("learners", ())
         if not isinstance(learners, (list, tuple)) or not all(
             isinstance(name, str) for name in learners
@@ -364,7 +369,7 @@ class Method:
     @property
     def family(self) -> Family:
         """Return what decides its training sets; methods of one family share members."""
-        return Family(self.sampler, self.bootstrap, self.balanced, self.stream)
+        return Family(self.sampler, self.bootstrap, self.balanced, self.learner, self.stream)
 
     @property
     def shares_members(self) -> bool:
@@ -379,6 +384,7 @@ class Family:
     sampler: Component | None
     bootstrap: Bootstrap
     balanced: bool
+    learner: Component | None = None
     stream: int | None = None
 
     @property
@@ -396,6 +402,7 @@ def document(value: Any) -> dict[str, Any]:
     plain = asdict(value)
     if isinstance(value, Method):
         plain["sampler"] = value.sampler and value.sampler.document()
+        plain["learner"] = value.learner and value.learner.document()
     if isinstance(value, DataSource):
         plain["make"] = value.make and value.make.document()
     usual = type(value)(value.name)

@@ -319,7 +319,7 @@ class _Evaluator:
         return _fit_and_evaluate(self._build(learner, method), method, self.fold, stream)
 
     def _build(self, learner: str, method: Method) -> Any:
-        component = self.study.learner(learner).component
+        component = self.study.component(self.study.learner(learner), method)
         return build_learner(
             component, self.fold.nominal, balanced=method.balanced, seed=self.study.seed
         )
@@ -379,7 +379,9 @@ def _about(study: Study, cell: Cell) -> Row:
 
 def _most_neighbors(study: Study, nominal: np.ndarray) -> int:
     """Return the largest number of neighbors that anyone in the study looks for."""
-    built = [build_learner(learner.component, nominal) for learner in study.learners]
+    learners = [learner.component for learner in study.learners]
+    learners += [method.learner for method in study.methods if method.learner is not None]
+    built = [build_learner(component, nominal) for component in learners]
     samplers = [method.sampler for method in study.methods if method.sampler is not None]
     built += [prepare(sampler.build(), nominal) for sampler in samplers]
     found = [search_of(one, nominal) for one in built]

@@ -24,6 +24,22 @@ PAPER_DATASETS = (
     "yahoo-Business1",
     "yeast",
 )
+# By what a study costs on them.
+_SMALLEST_FIRST = (
+    "flags",
+    "genbase",
+    "medical",
+    "enron",
+    "cal500",
+    "scene",
+    "yeast",
+    "yahoo-Business1",
+    "bibtex",
+    "yahoo-Arts1",
+    "corel5k",
+    "rcv1subset1",
+    "rcv1subset2",
+)
 SMALL_DATASETS = ("flags", "genbase", "medical", "cal500", "scene", "yeast", "enron")
 
 # The program's MLSMOTE; range-scaled Euclidean distance is its distance everywhere.
@@ -136,6 +152,41 @@ def _fair() -> Arguments:
     )
 
 
+def _rivals() -> Arguments:
+    """Add methods of other papers, each as published: samplers, and learners beside BR.
+
+    A sampler is one draw and, with the thresholds of the paper's ensembles, five members. UCLSO
+    makes a training set for every label, so it is a learner; its rows for all labels together,
+    labels times rows, are nothing that its paper learns from. Learners are binary relevance of
+    C4.5 inside, and combine many models already: they stand beside BR, once.
+    """
+    search = {"k_neighbors": 5, "scale": "range"}
+    samplers = {
+        "MLBOTE": (Component("MLBOTE", search), 1748093651),
+        "LSDMLO": (Component("LSDMLO", {"sampling_ratio": 0.3, **search}), 3061985247),
+    }
+    uclso = {"class": "UCLSO", "scale": "range", "max_samples": 1_000_000_000}
+    learners = {
+        "PerLabel": Component("PerLabel"),
+        "UCLSO": Component("PerLabel", {"sampler": uclso}),
+        "IRUS": Component("IRUS"),
+        "MCE": Component("MCE", {"scale": "range"}),
+    }
+    return _arguments(
+        _sources(_SMALLEST_FIRST),
+        paper_learners()[:2],
+        (
+            *paper_methods(),
+            *(Method(name, sampler, stream=stream) for name, (sampler, stream) in samplers.items()),
+            *(
+                Method(f"E{name}", sampler, stream=stream, **_FIVE)
+                for name, (sampler, stream) in samplers.items()
+            ),
+            *(Method(name, learner=one, learners=("BR",)) for name, one in learners.items()),
+        ),
+    )
+
+
 # With fewer than ten datasets no two of seven methods can differ significantly.
 _MADE: dict[str, dict[str, Any]] = {
     "small": {"n_samples": 160},
@@ -180,5 +231,6 @@ PRESETS: dict[str, Callable[[], Arguments]] = {
     "paper-small": _paper_small,
     "mulan-small": _mulan_small,
     "fair": _fair,
+    "rivals": _rivals,
     "quick": _quick,
 }

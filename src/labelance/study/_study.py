@@ -17,6 +17,7 @@ from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import StudyError
 from labelance.study._design import (
+    Component,
     DataSource,
     Learner,
     Method,
@@ -150,7 +151,12 @@ class Study:
             return True
         if self.weighing is not None:
             return learner.name in self.weighing
-        return takes_weights(learner.component)
+        return takes_weights(self.component(learner, method))
+
+    @staticmethod
+    def component(learner: Learner, method: Method) -> Component:
+        """Return who learns: the learner, unless the method is one itself."""
+        return learner.component if method.learner is None else method.learner
 
     def dataset(self, name: str) -> DataSource:
         """Return a dataset by its name."""
@@ -278,7 +284,7 @@ def _check(study: Study) -> None:
     for source in study.datasets:
         _check_source(source, study)
     for learner in study.learners:
-        _check_learner(learner)
+        _check_learner(learner.name, learner.component)
     for method in study.methods:
         _check_method(method)
         for name in method.learners:
@@ -354,24 +360,24 @@ def read_folds(source: DataSource) -> NDArray[np.int64]:
     return table
 
 
-def _check_learner(learner: Learner) -> None:
-    built = learner.component.build()
+def _check_learner(name: str, component: Component) -> None:
+    built = component.build()
     if not (hasattr(built, "fit") and hasattr(built, "predict")):
         raise StudyError(
-            f"The learner {learner.name} is a classifier with fit and predict",
-            f"{learner.component.path} has no such methods",
+            f"The learner {name} is a classifier with fit and predict",
+            f"{component.path} has no such methods",
             "Name a multi-label classifier",
         )
     if not hasattr(built, "get_params"):
         raise StudyError(
-            f"The learner {learner.name} is cloned for every member of an ensemble",
-            f"{learner.component.path} has no get_params",
+            f"The learner {name} is cloned for every member of an ensemble",
+            f"{component.path} has no get_params",
             "Derive it from sklearn.base.BaseEstimator",
         )
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
         raise StudyError(
-            f"The learner {learner.name} gives scores, for AUC",
-            f"{learner.component.path} has neither predict_proba nor decision_function",
+            f"The learner {name} gives scores, for AUC",
+            f"{component.path} has neither predict_proba nor decision_function",
             "Wrap it in a calibrated classifier",
         )
 
@@ -383,6 +389,8 @@ def _check_method(method: Method) -> None:
             f"{method.sampler.path} has not",
             "Name a sampler of labelance or of a library like it",
         )
+    if method.learner is not None:
+        _check_learner(method.name, method.learner)
     method.refuse_wrong_values()
     wrong = _wrong_pair(method)
     if wrong:
@@ -398,6 +406,10 @@ def _wrong_pair(method: Method) -> tuple[str, str] | None:
         )
     if method.threshold_data == "oob" and method.bootstrap is not True:
         return 'threshold_data = "oob" came without bootstrap', "Set bootstrap = true"
+    if method.learner is not None and len(method.learners) != 1:
+        return "a learner of its own came without the one that it is compared beside", (
+            'Name one learner of the study: learners = ["BR"]'
+        )
     return None
 
 
