@@ -76,7 +76,7 @@ def dense(X: Any) -> Any:
 
 def scikit_seconds(data: MultiLabelDataset, repeats: int) -> dict[str, float]:
     """Processor time of one scikit-learn tree per label, on X in its own favorite forms."""
-    X = dense(data.X)
+    X = dense(data.values)
     forms = {"dense": X.astype(np.float32), "csc": sp.csc_matrix(X.astype(np.float32))}
     columns = data.Y.toarray().T
 
@@ -110,8 +110,8 @@ def binary_relevance(repeats: int) -> None:
     for name, target in BR_CASES.items():
         data = load_dataset(name, protocol="paper")
         learner = BinaryRelevance(categorical_features=data.categorical_features)
-        learner.fit(data.X, data.Y)
-        ours = cpu_seconds(lambda: learner.fit(data.X, data.Y), 3 * repeats)  # noqa: B023
+        learner.fit(data.values, data.Y)
+        ours = cpu_seconds(lambda: learner.fit(data.values, data.Y), 3 * repeats)  # noqa: B023
         theirs = scikit_seconds(data, repeats)
         authors = authors_seconds(name)
         j48 = f"{authors:8.2f}{authors / ours:7.1f}x" if np.isfinite(authors) else ""
@@ -165,7 +165,7 @@ def _fit_and_growing_seconds(
             patches.enter_context(mock.patch.object(module, "grow_forest", timed))
         for _ in range(repeats):
             spent[0] = 0.0
-            whole = cpu_seconds(lambda: learner.fit(data.X, data.Y), 1)
+            whole = cpu_seconds(lambda: learner.fit(data.values, data.Y), 1)
             runs.append((whole, spent[0]))
     return min(runs)
 

@@ -35,7 +35,7 @@ CASES = [
 
 def features(name: str, container: str) -> tuple[object, object]:
     data = load_dataset(name)
-    X = data.X.toarray() if sp.issparse(data.X) else np.asarray(data.X)
+    X = data.values.toarray() if sp.issparse(data.values) else np.asarray(data.values)
     return (X if container == "dense" else sp.csr_matrix(X)), data.Y
 
 

@@ -69,7 +69,7 @@ def main() -> None:
     options = parser.parse_args()
     print("dataset    kind         ours  sklearn   wall    cpu    first   MB more")
     for name in options.datasets:
-        for kind, X in containers(load_dataset(name).X):
+        for kind, X in containers(load_dataset(name).values):
             compare(name, kind, X, options.n_jobs, options.repeat)
 
 

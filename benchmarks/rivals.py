@@ -53,8 +53,8 @@ def measure(title: str, calls: dict[str, Any], data: MultiLabelDataset, repeats:
     """Print the seconds of every call on all rows, and how many times the first one's."""
     part = data.take(range(0, data.Y.shape[0], 8))
     for call in calls.values():
-        call(part.X, part.Y)
-    timed = {name: partial(call, data.X, data.Y) for name, call in calls.items()}
+        call(part.values, part.Y)
+    timed = {name: partial(call, data.values, data.Y) for name, call in calls.items()}
     seconds = interleaved_seconds(timed, repeats, time.process_time)
     first = next(iter(seconds.values()))
     for name, needed in seconds.items():

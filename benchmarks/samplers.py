@@ -209,7 +209,7 @@ def main() -> None:
     )
     for name in options.only:
         data = load_dataset(name)
-        X, Y = data.X, data.Y
+        X, Y = data.values, data.Y
         compare(name, over_search(X, Y), X, Y, SEARCH_TARGET, watch)
         for values, labels in containers(X, Y):
             compare(name, over_take(values, labels), values, labels, TAKE_TARGET, watch)

@@ -56,7 +56,7 @@ def fold_figures(data: MultiLabelDataset, learner: Any, sampler: Any, repeats: i
     """Return macro F in percent, a line for every fold and a column for every way."""
     folds = RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=repeats, random_state=0)
     lines = []
-    for train, test in folds.split(data.X, data.Y):
+    for train, test in folds.split(data.values, data.Y):
         part, unseen = data.take(train), data.take(test)
         made = models(learner, sampler)
         lines.append([f for name in WAYS for f in figures(made[name], WAYS[name], part, unseen)])

@@ -238,3 +238,22 @@ def test_near_names_are_asked_for(tmp_path):
         load_study("quick1")
     with pytest.raises(InputError, match="Did you mean 'yeast'"):
         dataset_info("yaest")
+
+
+def test_a_part_of_a_study_that_is_not_there_names_its_flag(call, tmp_path):
+    command = ("study", "run", "quick", "--store", tmp_path / "quick.db")
+    for part, name in (("methods", "MLSLO"), ("learners", "BRR"), ("datasets", "flag")):
+        code, _, said = call(*command, f"--{part}", name)
+        assert code == 1
+        assert f"--{part}" in said
+        assert "Did you mean" in said
+
+
+def test_methods_lists_learners_too(call):
+    code, out, _ = call("methods", "--json")
+    kinds = {row["method"]: row["kind"] for row in json.loads(out)}
+    assert code == 0
+    assert {kinds[name] for name in ("IRUS", "MCE", "PerLabel", "EMLS")} == {"learner"}
+    assert kinds["MLSOL"] == "sampler"
+    assert "inverse random" in call("methods", "irus")[1].lower()
+    assert "Learners" in call("methods")[1]

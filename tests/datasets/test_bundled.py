@@ -16,6 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from labelance.datasets import fetch_dataset, list_datasets, load_dataset, verify_dataset
 from labelance.learners import BinaryRelevance, C45Classifier
 from labelance.metrics import macro_auc_roc
+from labelance.neighbors import find_neighbors
 
 FOLDER = files("labelance.datasets") / "bundled"
 BUNDLED = [info for info in list_datasets() if info.bundled]
@@ -72,10 +73,23 @@ def test_nominal_features_come_as_categoricals_that_learners_understand() -> Non
     trees = C45Classifier(
         categorical_features=nominal, n_categories=[len(data.categories[j]) for j in nominal]
     )
-    by_codes = BinaryRelevance(trees).fit(data.X, data.Y).predict_proba(data.X)
+    by_codes = BinaryRelevance(trees).fit(data.values, data.Y).predict_proba(data.values)
     np.testing.assert_array_equal(BinaryRelevance().fit(X, y).predict_proba(X), by_codes)
-    as_numbers = BinaryRelevance().fit(data.X, data.Y).predict_proba(data.X)
+    as_numbers = BinaryRelevance().fit(data.values, data.Y).predict_proba(data.values)
     assert not np.array_equal(as_numbers, by_codes)
+
+
+def test_nobody_takes_the_codes_of_a_dataset_for_numbers() -> None:
+    data = load_dataset("flags")
+    X, y = data.to_X_y()
+    scores = BinaryRelevance().fit(data.X, data.Y).predict_proba(data.X)
+    np.testing.assert_array_equal(scores, BinaryRelevance().fit(X, y).predict_proba(X))
+    assert find_neighbors(data.X, 3).indices.tolist() == (
+        find_neighbors(
+            data.values, 3, categorical_features=data.categorical_features
+        ).indices.tolist()
+    )
+    assert data.X is data.X
 
 
 @pytest.mark.parametrize("as_frame", ["auto", False])
@@ -86,7 +100,7 @@ def test_sparse_data_and_arrays_come_as_they_are(as_frame) -> None:
     assert (X != data.X).nnz == 0
     np.testing.assert_array_equal(y, data.Y.toarray())
     X, _ = load_dataset("flags", return_X_y=True, as_frame=False)
-    np.testing.assert_array_equal(X, load_dataset("flags").X)
+    np.testing.assert_array_equal(X, load_dataset("flags").values)
 
 
 def test_the_pair_goes_through_cross_validation() -> None:

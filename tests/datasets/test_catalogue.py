@@ -35,7 +35,7 @@ def test_the_dataset_that_comes_has_names_words_and_labels(tiny, tmp_path) -> No
     assert (data.name, data.description, data.citation) == ("tiny", "Three shapes.", "Nobody.")
     assert data.feature_names == ("size", "shape")
     assert data.label_names == ("red", "big")
-    np.testing.assert_array_equal(data.X, [[1.5, 0], [2.5, 1], [3.5, 0]])
+    np.testing.assert_array_equal(data.values, [[1.5, 0], [2.5, 1], [3.5, 0]])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 0], [0, 1], [1, 1]])
 
 
@@ -143,6 +143,6 @@ def test_the_files_at_hand_are_the_registered_ones(name, data_dir) -> None:
     info, data = dataset_info(name), load_dataset(name, data_home=data_dir)
     check = verify_dataset(name, data_home=data_dir)
     assert check.problems == ()
-    assert data.X.shape == (info.n_samples, info.n_features)
+    assert data.values.shape == (info.n_samples, info.n_features)
     assert data.n_labels == info.n_labels
     assert data.Y.sum() / data.n_samples == pytest.approx(info.cardinality, abs=1e-6)

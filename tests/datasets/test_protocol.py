@@ -72,7 +72,7 @@ def test_nominal_features_count_by_the_word_zero_not_by_the_code() -> None:
     reduced = apply_protocol(data, feature_share=0.7)
     assert reduced.feature_names == ("b", "a")
     assert reduced.categories == (("YES", "NO"), ("1", "0"))
-    np.testing.assert_array_equal(reduced.X, X[:, [1, 0]])
+    np.testing.assert_array_equal(reduced.values, X[:, [1, 0]])
 
 
 def test_a_dataset_without_a_known_name_keeps_its_features() -> None:

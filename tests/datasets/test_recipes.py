@@ -43,7 +43,7 @@ def test_joined_files_go_through_the_catalogue(publisher, tmp_path) -> None:
     joined = HEADER + b"@data\n1,0\n2,1\n"
     publisher.publish(files, recipe="join", arff=joined, xml=LABELS)
     data = load_dataset("tiny", data_home=tmp_path)
-    np.testing.assert_array_equal(data.X, [[1], [2]])
+    np.testing.assert_array_equal(data.values, [[1], [2]])
 
 
 def mldr_file(writer, X, Y, feature_names, label_names, **kind) -> bytes:
@@ -93,7 +93,7 @@ def test_an_mldr_object_goes_through_the_catalogue(publisher, r_writer, tmp_path
     publisher.publish({"thing.rda": rda}, recipe="mldr", arff=arff, xml=xml)
     fetch_dataset("tiny", data_home=tmp_path)
     data = load_dataset("tiny", data_home=tmp_path)
-    np.testing.assert_array_equal(data.X.toarray(), X)
+    np.testing.assert_array_equal(data.values.toarray(), X)
     np.testing.assert_array_equal(data.Y.toarray(), Y)
     assert data.label_names == ("x", "y", "z")
 
@@ -117,7 +117,7 @@ def test_files_cut_anywhere_are_refused(r_writer) -> None:
 @pytest.mark.parametrize("name", [i.name for i in list_datasets() if i.recipe == "mldr"])
 def test_the_registered_conversion_is_repeated_byte_for_byte(name, data_dir, monkeypatch) -> None:
     data, info = load_dataset(name, data_home=data_dir), dataset_info(name)
-    table = hstack([data.X, csr_array(data.Y, dtype=float)]).tocsc()
+    table = hstack([data.values, csr_array(data.Y, dtype=float)]).tocsc()
     columns = [
         RObject(SparseVector(table.shape[0], places, values), {})
         for places, values in zip(

@@ -108,7 +108,7 @@ def published(name, n=150):
         raise MissingDataset(name) from error
     part = whole.take(np.arange(min(n, whole.Y.shape[0])))
     nominal = part.categorical_features if part.categorical_features.any() else None
-    return Data(part.X, part.Y, nominal)
+    return Data(part.values, part.Y, nominal)
 
 
 DATA = {make.__name__: make for make in (dense, single_precision, sparse, mixed, missing)}
@@ -376,7 +376,7 @@ def described(data):
     """All of a dataset but the words about it."""
     nominal = [None if values is None else list(values) for values in data.categories]
     names = list(data.feature_names), list(data.label_names)
-    return data.X, data.Y, *names, data.categorical_features, nominal
+    return data.values, data.Y, *names, data.categorical_features, nominal
 
 
 def mixed_dataset():

@@ -88,7 +88,7 @@ class Fold:
         return C45Classifier(categorical_features=nominal, n_categories=sizes)
 
     def fit(self, learner):
-        return learner.fit(self.dataset.X[self.train], self.dataset.Y[self.train])
+        return learner.fit(self.dataset.values[self.train], self.dataset.Y[self.train])
 
     def measure(self, labels, scores):
         """Return F, AUC and AUCPR by the program's rules."""

@@ -65,13 +65,13 @@ def in_order_of_dealing(Y, rows):
 
 
 def fit_in_their_order(fold, learner):
-    X, Y = fold.dataset.X, table(fold.dataset.Y)
+    X, Y = fold.dataset.values, table(fold.dataset.Y)
     rows = in_order_of_dealing(Y, fold.train)
     return learner.fit(X[rows], Y[rows])
 
 
 def assert_equal_figures(fold, learner):
-    new = fold.dataset.X[fold.test]
+    new = fold.dataset.values[fold.test]
     figures = fold.measure(learner.predict(new), learner.predict_proba(new))
     np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
 
@@ -208,7 +208,7 @@ def test_mlknn(name, n_folds, authors_folds):
     """Nominal features make many rows equally near: with the program's choice among them, and
     the rows in its order, all figures are equal, but for F where a probability is exactly 0.5."""
     for fold in authors_folds(name, "MLkNN")[:n_folds]:
-        X, Y = table(fold.dataset.X), table(fold.dataset.Y)
+        X, Y = table(fold.dataset.values), table(fold.dataset.Y)
         nominal, train = fold.dataset.categorical_features, in_order_of_dealing(Y, fold.train)
         low, width = X[train].min(axis=0), np.ptp(X[train], axis=0)
         among = squared_distances(X[train], X[train], low, width, nominal)

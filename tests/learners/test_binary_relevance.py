@@ -173,7 +173,7 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
 @pytest.mark.parametrize("name", ["flags", "emotions", "genbase", "enron", "yeast"])
 def test_equals_the_authors_program_in_every_fold(name, authors_folds):
     for fold in authors_folds(name, "BR"):
-        learner, new = fold.fit(BinaryRelevance(fold.estimator)), fold.dataset.X[fold.test]
+        learner, new = fold.fit(BinaryRelevance(fold.estimator)), fold.dataset.values[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
 

@@ -120,6 +120,6 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
 def test_equals_the_authors_program_in_every_fold(name, authors_folds):
     for fold in authors_folds(name, "CLR"):
         learner = fold.fit(CalibratedLabelRanking(fold.estimator, variant="mulan"))
-        new = fold.dataset.X[fold.test]
+        new = fold.dataset.values[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)

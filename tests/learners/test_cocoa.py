@@ -166,7 +166,7 @@ def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):
     """
     differences = np.empty((n_seeds, 10, 3))
     for at, fold in enumerate(authors_folds(name, "COCOA")):
-        new = fold.dataset.X[fold.test]
+        new = fold.dataset.values[fold.test]
         for seed in range(n_seeds):
             options = {"threshold_search": "grid", "variant": "mulan", "random_state": seed}
             learner = fold.fit(COCOA(fold.estimator, **options))

@@ -165,7 +165,7 @@ def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):
     """
     differences = np.empty((n_seeds, 10, 3))
     for at, fold in enumerate(authors_folds(name, "ECCRU3")):
-        new = fold.dataset.X[fold.test]
+        new = fold.dataset.values[fold.test]
         for seed in range(n_seeds):
             learner = ECCRU3(
                 fold.estimator,

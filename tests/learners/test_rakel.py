@@ -177,7 +177,7 @@ def scores_by_coin(learner, X, rng):
 
 def differences(fold, learner, coins):
     """Differences of F, AUC and AUCPR from the authors' figures, for several coins."""
-    X, rng = fold.dataset.X[fold.test], np.random.default_rng(0)
+    X, rng = fold.dataset.values[fold.test], np.random.default_rng(0)
     scores = [scores_by_coin(learner, X, rng) for _ in range(coins)]
     return np.array([fold.measure((s >= 0.5).astype(int), s) - fold.figures for s in scores])
 
@@ -187,7 +187,7 @@ def test_with_their_sets_and_no_ties_equals_the_authors_program(authors_folds, m
     monkeypatch.setattr(module, "draw_subsets", lambda q, k, n, rng: java_sets(q, n))
     for fold in authors_folds("genbase", "RAkEL"):
         learner = fold.fit(RAkEL(fold.estimator))
-        scores = learner.predict_proba(fold.dataset.X[fold.test])
+        scores = learner.predict_proba(fold.dataset.values[fold.test])
         figures = fold.measure((scores >= 0.5).astype(int), scores)
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
 

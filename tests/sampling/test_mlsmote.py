@@ -339,7 +339,9 @@ def load(name):
 def test_the_authors_program_is_within_the_spread_of_ours(name, reference):
     told = json.loads(reference(f"dumps/stats_{name}.json").read_text())["mlsmote"]["runs"]
     data = load(name)
-    plan = MLSMOTE(**PROGRAM, categorical_features=data.categorical_features).plan(data.X, data.Y)
+    plan = MLSMOTE(**PROGRAM, categorical_features=data.categorical_features).plan(
+        data.values, data.Y
+    )
     draws = [plan.draw(seed).y for seed in range(40)]
     ours = np.array([[Y.shape[0] - data.n_samples, *Y.sum(axis=0)] for Y in draws])
     for run in told:
@@ -355,7 +357,7 @@ def test_on_nominal_data_the_program_differs_by_ties_alone(reference):
     """There, all that tie for the last neighbor vote; with that, loops give its very numbers."""
     told = json.loads(reference("dumps/stats_enron-exp.json").read_text())["mlsmote"]
     data = load("enron-exp")
-    X, Y = data.X.toarray(), data.Y.toarray().astype(int)
+    X, Y = data.values.toarray(), data.Y.toarray().astype(int)
     everything = np.ones(X.shape[1], dtype=bool)
     for label in minority_labels_slowly(Y, at_least_mean=True):
         bag = np.flatnonzero(Y[:, label]).tolist()
@@ -367,7 +369,9 @@ def test_on_nominal_data_the_program_differs_by_ties_alone(reference):
     run = told["runs"][0]
     assert len(Y) == run["n_after"]
     assert Y.sum(axis=0).tolist() == run["positives_after"]
-    Y_ours = MLSMOTE(**PROGRAM, categorical_features=everything).fit_resample(data.X, data.Y)[1]
+    Y_ours = MLSMOTE(**PROGRAM, categorical_features=everything).fit_resample(data.values, data.Y)[
+        1
+    ]
     assert Y_ours.shape[0] == run["n_after"]
     assert np.abs(Y_ours.sum(axis=0) - run["positives_after"]).max() <= 4
 

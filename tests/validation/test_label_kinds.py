@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from labelance.exceptions import ConstantLabelWarning, InputError, LabelFormatError
 from labelance.imbalance import mean_ir, profile
 from labelance.learners import BinaryRelevance
-from labelance.metrics import imbalance_report, macro_auc_roc, macro_f1
+from labelance.metrics import get_label_scorer, imbalance_report, macro_auc_roc, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold, multilabel_train_test_split
 from labelance.report import plot_before_after
 from labelance.sampling import LPRUS, MLROS, MLSOL, REMEDIAL, label_weights
@@ -225,3 +225,35 @@ def test_following_the_advice_for_other_words_ends_well():
         MLSOL(random_state=0).fit_resample(X, y)
     y["pet"] = (y["pet"] == "cat").astype(int)
     MLSOL(random_state=0).fit_resample(X, y)
+
+
+def test_a_learner_of_lists_predicts_lists_and_scores_them():
+    table, lists = BinaryRelevance().fit(X, Y), BinaryRelevance().fit(X, ROWS)
+    assert lists.predict(X) == [NAMES[row == 1].tolist() for row in table.predict(X)]
+    assert lists.score(X, ROWS) == lists.score(X, Y) == table.score(X, Y)
+    weights = np.arange(60)
+    assert lists.score(X, SETS["sets"], weights) == table.score(X, Y, weights)
+    assert get_label_scorer("macro_f1")(lists, X, ROWS) == macro_f1(Y, table.predict(X))
+    unknown = [[*row, "polka"] for row in ROWS]
+    assert lists.score(X, unknown) == 0
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [[1, "1"], ["1"], [1], []] * 15,
+        [{1, "1"}, {"1"}, {1}, set()] * 15,
+        pd.DataFrame(Y[:, :2], columns=[1, "1"]),
+        pd.DataFrame(Y[:, :2], columns=["1", "1"]),
+    ],
+    ids=["lists", "sets", "frame", "frame, twice the same"],
+)
+def test_labels_that_read_alike_are_refused(y):
+    with pytest.raises(LabelFormatError, match=r"both 1 and '1'|both '1' and 1|more than once: 1"):
+        MLROS().fit_resample(X, y)
+
+
+def test_the_warning_of_constant_labels_names_them_and_says_what_to_do():
+    frame = pd.DataFrame(Y, columns=NAMES).assign(polka=0)
+    with pytest.warns(ConstantLabelWarning, match="'polka'.*leave their columns.*out of y"):
+        MLROS(random_state=0).fit_resample(X, frame)

@@ -8,12 +8,14 @@ apart here; what they need is in ``_torch``.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
+from narwhals.exceptions import DuplicateError
 
 from labelance.exceptions import InputError
 
@@ -156,13 +158,33 @@ def _canonical(matrix: sp.csr_array) -> sp.csr_array:
 
 def is_frame(data: Any) -> bool:
     """Tell whether ``data`` is an eager data frame."""
-    return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    try:
+        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:  # a frame whose columns share names; whoever opens it says so
+        return True
 
 
 def has_categories(data: Any) -> bool:
     """Tell whether ``data`` is a data frame with categorical columns."""
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     return isinstance(frame, nw.DataFrame) and any(map(_is_nominal, frame.schema.values()))
+
+
+def open_frame(native: Any, role: str) -> Any:
+    """Wrap a data frame; refuse columns whose names read alike, such as 1 and "1"."""
+    try:
+        frame = nw.from_native(native, eager_only=True)
+        names = list(frame.columns)
+    except DuplicateError:
+        names = list(native.columns)
+    repeated = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"The columns of {role} have different names",
+            f"these names occur more than once: {', '.join(repeated[:5])}",
+            f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
+        )
+    return frame
 
 
 class FrameContainer:
@@ -174,7 +196,7 @@ class FrameContainer:
 
     def __init__(self, native: Any, role: str, nominal: Nominal | None = None) -> None:
         self.native = native
-        self.frame = nw.from_native(native, eager_only=True)
+        self.frame = open_frame(native, role)
         self.names: tuple[Any, ...] = tuple(self.frame.columns)
         self._library = nw.get_native_namespace(self.frame)
         dtypes = list(self.frame.schema.values())

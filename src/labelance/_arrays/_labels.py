@@ -12,7 +12,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import DenseContainer, FrameContainer, is_frame
+from labelance._arrays._containers import (
+    DenseContainer,
+    FrameContainer,
+    is_frame,
+    open_frame,
+)
 from labelance._arrays._open import Container, open_container
 from labelance.exceptions import LabelFormatError
 
@@ -47,7 +52,7 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
         if isinstance(_first_cell(y), str):
             return WordArray(np.asarray(y), as_list=not isinstance(y, np.ndarray))
     elif not sp.issparse(y) and is_frame(y):
-        frame = nw.from_native(y, eager_only=True)
+        frame = open_frame(y, "y")
         words = [name for name, dtype in frame.schema.items() if _holds_words(dtype)]
         if words:
             return WordFrame(y, frame, words)
@@ -82,12 +87,19 @@ def find_label_sets(y: Any) -> list[Any] | None:
     first = next((row for row in rows if len(row)), None)
     if first is None or isinstance(first, (set, frozenset)):
         return rows
+    if len(set(map(len, rows))) > 1 and _have_words(rows):
+        return rows
     if np.ndim(first[0]):
         return None
     if isinstance(first[0], str):
         return None if _is_table(rows, PRESENT | ABSENT) else rows
     in_column = not isinstance(y, (list, tuple))
     return rows if in_column and not _is_table(rows, {"0", "1", "0.0", "1.0"}) else None
+
+
+def _have_words(rows: list[Any]) -> bool:
+    """Tell whether some cell is a word; no table of numbers has one."""
+    return any(isinstance(cell, str) for cell in chain.from_iterable(rows))
 
 
 def _is_table(rows: list[Any], values: Set[str]) -> bool:
@@ -202,6 +214,14 @@ def _find_names(rows: list[Any]) -> set[Any]:
             "Every label in the lists of y has a name",
             "some are missing (None or NaN)",
             "Leave them out of the lists; a list may be empty",
+        )
+    texts = {str(name): name for name in names}
+    twin = next((name for name in names if texts[str(name)] is not name), None)
+    if twin is not None:
+        raise LabelFormatError(
+            "Labels of different names read differently",
+            f"the lists of y have both {twin!r} and {texts[str(twin)]!r}",
+            "Write each label in one way: [[str(label) for label in row] for row in y]",
         )
     return names
 

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
-from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._containers import (
     DenseContainer,
@@ -79,11 +78,8 @@ def open_container(data: Any, role: str, nominal: Nominal | None = None) -> Cont
     _refuse_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
-    try:
-        if not isinstance(data, np.ndarray) and is_frame(data):
-            return FrameContainer(data, role, nominal)
-    except DuplicateError:
-        raise _repeated_names(role, list(data.columns)) from None
+    if not isinstance(data, np.ndarray) and is_frame(data):
+        return FrameContainer(data, role, nominal)
     return _open_dense(data, role)
 
 
@@ -191,15 +187,6 @@ def _refuse_foreign(data: Any, role: str) -> None:
             f"{role} is a lazy frame",
             f"Run its query first: {role}.collect()",
         )
-
-
-def _repeated_names(role: str, names: list[Any]) -> InputError:
-    repeated = sorted({str(name) for name in names if names.count(name) > 1})
-    return InputError(
-        f"The columns of {role} have different names",
-        f"these names occur more than once: {', '.join(repeated[:5])}",
-        f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
-    )
 
 
 def _open_sparse(data: Any, role: str) -> SparseContainer:

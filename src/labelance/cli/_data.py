@@ -357,7 +357,7 @@ def _is_number(word: str) -> bool:
 def _is_other_order(dataset: MultiLabelDataset, j: Any) -> bool:
     """Say whether the categories of a feature are other ones when they are read from its rows."""
     values = dataset.categories[j] or ()
-    column: Any = dataset.X[:, [j]]
+    column: Any = dataset.values[:, [j]]
     column = column if isinstance(column, np.ndarray) else column.toarray()
     seen = np.unique(column[~np.isnan(column)]).astype(int)
     return sorted(values[code] for code in seen) != list(values)

@@ -41,7 +41,7 @@ def describe(
     dataset = source.load()
     with errors_with_names(dataset.feature_names):
         result = labelance.profile(
-            dataset.X,
+            dataset.values,
             dataset.Y,
             k=k or None,
             scale=scale,

@@ -129,12 +129,12 @@ def _check_device(device: str) -> None:
 def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple[Any, Any]:
     """Copy the rows to a device, resample there, and copy the result back."""
     if device == "cpu":
-        return sampler.fit_resample(dataset.X, dataset.Y)
+        return sampler.fit_resample(dataset.values, dataset.Y)
     import scipy.sparse as sp
 
     from labelance._arrays import open_container, to_host
 
-    if sp.issparse(dataset.X):
+    if sp.issparse(dataset.values):
         raise InputError(
             "--device takes dense features",
             "the features of this file are sparse",
@@ -144,7 +144,7 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
     Y = sp.coo_array(dataset.Y)
     y = torch.zeros(Y.shape, dtype=torch.bool, device=device)
     y[tuple(torch.as_tensor(at, device=device).long() for at in Y.coords)] = True
-    X, y = sampler.fit_resample(torch.as_tensor(np.asarray(dataset.X), device=device), y)
+    X, y = sampler.fit_resample(torch.as_tensor(np.asarray(dataset.values), device=device), y)
     cells = open_container(y, "y").cells()
     return to_host(X), sp.csr_array(cells).astype(dataset.Y.dtype)
 
@@ -162,14 +162,14 @@ def _resample(
         X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
-    return replace(dataset, X=X, Y=Y)
+    return replace(dataset, values=X, Y=Y)
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
     """Return the columns of whole numbers in CSV, which says no types; ARFF's numbers are real."""
     if format not in ("csv", "tsv"):
         return np.empty(0, dtype=np.intp)
-    X: Any = dataset.X
+    X: Any = dataset.values
     whole = (np.isnan(X) | (X == np.rint(X))).all(axis=0)
     return np.flatnonzero(whole & ~dataset.categorical_features)
 
@@ -232,17 +232,19 @@ def _report(
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(help="One sampler, to read all about it.", show_default=False)
+        str | None,
+        typer.Argument(help="A sampler or learner, to read all about it.", show_default=False),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the samplers and what each does to the rows; or show all about one of them."""
+    """List samplers, with what each does to the rows, and learners; or show all about one."""
     if name is not None:
         _print_one(name, as_json=json)
         return
-    rows = [_row(name, kind) for name, kind in sorted(labelance.sampling.all_samplers().items())]
+    rows = [_row(name, kind) for name, kind in sorted(_samplers().items())]
+    learners = [_row(name, kind) for name, kind in sorted(_learners().items())]
     if json:
-        print_json(rows)
+        print_json(rows + learners)
         return
     print_table(
         "Samplers",
@@ -250,13 +252,30 @@ def methods(
         [(row["method"], row["rows"], row["summary"]) for row in rows],
         left=3,
     )
+    print_table(
+        "Learners",
+        ("method", "what it is"),
+        [(row["method"], row["summary"]) for row in learners],
+        left=2,
+    )
+
+
+def _samplers() -> dict[str, Any]:
+    return labelance.sampling.all_samplers()
+
+
+def _learners() -> dict[str, Any]:
+    """Return learners and ensembles, which plans of studies name alike."""
+    public = {name: getattr(labelance.ensemble, name) for name in labelance.ensemble.__all__}
+    ensembles = {name: kind for name, kind in public.items() if hasattr(kind, "predict_proba")}
+    return labelance.learners.all_learners() | ensembles
 
 
 def _print_one(name: str, *, as_json: bool) -> None:
-    known = {key.lower(): kind for key, kind in labelance.sampling.all_samplers().items()}
+    known = {key.lower(): kind for key, kind in (_samplers() | _learners()).items()}
     if name.lower() not in known:
         raise InputError(
-            "methods takes the name of a sampler",
+            "methods takes the name of a sampler or learner",
             f"there is none called {name!r}",
             f"{did_you_mean(name, known)}Choose from: {', '.join(sorted(known))}",
         )
@@ -271,7 +290,8 @@ def _print_one(name: str, *, as_json: bool) -> None:
 def _row(name: str, kind: Any) -> dict[str, Any]:
     return {
         "method": name,
-        "rows": _verbs(kind().traits),
+        "kind": "sampler" if name in _samplers() else "learner",
+        "rows": _verbs(kind().traits) if name in _samplers() else "",
         "summary": (getdoc(kind) or "").partition("\n")[0],
         "parameters": sorted(kind._get_param_names()),
     }

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import labelance
 from labelance.cli._console import errors, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, split_names
+from labelance.cli._flags import errors_in_flags
 from labelance.exceptions import StudyError
 
 if TYPE_CHECKING:
@@ -204,12 +205,13 @@ def run(
             "--address names a Dask scheduler", f"--executor is {executor}", "Add --executor dask"
         )
     find_classes_here()
-    study = labelance.study.load_study(plan).only(
-        datasets=split_names(datasets),
-        learners=split_names(learners),
-        methods=split_names(methods),
-        repeats=repeats,
-    )
+    with errors_in_flags({part: f"--{part}" for part in _PARTS}):
+        study = labelance.study.load_study(plan).only(
+            datasets=split_names(datasets),
+            learners=split_names(learners),
+            methods=split_names(methods),
+            repeats=repeats,
+        )
     study.check()
     path = store or Path(f"{study.name}.db")
     if dry_run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import repeat
 from operator import is_not
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,14 +28,15 @@ class MultiLabelDataset:
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
+    values : ndarray or csr_array of shape (n_samples, n_features)
         Features in double precision. A nominal feature holds the position of its value in
-        ``categories``; NaN is a missing value. A sparse X stores no zeros.
+        ``categories``; NaN is a missing value. Sparse values store no zeros. A learner takes
+        `X`, in which such a code cannot be taken for a number.
     Y : csr_array of shape (n_samples, n_labels)
         The labels, as int8 ones; what is not stored is zero. Anything that has zeros and ones
         is taken and brought to this form.
     feature_names, label_names : sequence of str, optional
-        Names of the columns of X and Y; ``x0, x1, …`` and ``y0, y1, …`` unless given.
+        Names of the columns of values and Y; ``x0, x1, …`` and ``y0, y1, …`` unless given.
     categorical_features : ndarray of bool of shape (n_features,), optional
         Which features are nominal; those with ``categories`` unless given.
     categories : tuple, optional
@@ -54,7 +56,7 @@ class MultiLabelDataset:
            [1, 1]], dtype=int8)
     """
 
-    X: NDArray[np.float64] | csr_array
+    values: NDArray[np.float64] | csr_array
     Y: csr_array
     feature_names: tuple[str, ...] = None  # type: ignore[assignment]
     label_names: tuple[str, ...] = None  # type: ignore[assignment]
@@ -65,21 +67,21 @@ class MultiLabelDataset:
     citation: str = ""
 
     def __post_init__(self) -> None:
-        X, Y = _clean_features(self.X), _clean_labels(self.Y)
-        if X.shape[0] != Y.shape[0]:
+        values, Y = _clean_features(self.values), _clean_labels(self.Y)
+        if values.shape[0] != Y.shape[0]:
             raise InputError(
                 "A dataset has as many rows of features as of labels",
-                f"X has {X.shape[0]} rows and Y has {Y.shape[0]}",
-                "Give X and Y of the same samples",
+                f"values has {values.shape[0]} rows and Y has {Y.shape[0]}",
+                "Give values and Y of the same samples",
             )
-        categories = _clean_categories(self.categories, X.shape[1])
+        categories = _clean_categories(self.categories, values.shape[1])
         nominal = np.fromiter(map(is_not, categories, repeat(None)), bool, len(categories))
         if self.categorical_features is not None:
             nominal = _clean_mask(self.categorical_features, nominal)
         clean = {
-            "X": X,
+            "values": values,
             "Y": Y,
-            "feature_names": _clean_names("feature", self.feature_names, "x", X.shape[1]),
+            "feature_names": _clean_names("feature", self.feature_names, "x", values.shape[1]),
             "label_names": _clean_names("label", self.label_names, "y", Y.shape[1]),
             "categorical_features": nominal,
             "categories": categories,
@@ -101,7 +103,7 @@ class MultiLabelDataset:
         features, labels = open_container(X, "X"), validate_labels(y, who="A dataset")
         known = features.categories()
         return cls(
-            X=features.values(),
+            values=features.values(),
             Y=labels.Y,
             feature_names=features.names,  # type: ignore[arg-type]
             label_names=labels.names,  # type: ignore[arg-type]
@@ -111,6 +113,20 @@ class MultiLabelDataset:
             citation=citation,
         )
 
+    @cached_property
+    def X(self) -> Any:
+        """The features as samplers and learners take them.
+
+        These are ``values``, or, where dense features are nominal, a pandas frame in which those
+        are categoricals: as codes they would be taken for numbers, and nobody would notice.
+        """
+        return _feature_frame(self) if self._is_coded else _short_indices(self.values)
+
+    @property
+    def _is_coded(self) -> bool:
+        """Say whether dense values hold codes, which pandas shows as what they stand for."""
+        return bool(self.categorical_features.any()) and not is_sparse(self.values)
+
     @property
     def n_samples(self) -> int:
         """Number of rows."""
@@ -118,8 +134,8 @@ class MultiLabelDataset:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of X."""
-        return int(self.X.shape[1])
+        """Number of features."""
+        return int(self.values.shape[1])
 
     @property
     def n_labels(self) -> int:
@@ -127,7 +143,7 @@ class MultiLabelDataset:
         return int(self.Y.shape[1])
 
     def __repr__(self) -> str:
-        kind = "sparse " if is_sparse(self.X) else ""
+        kind = "sparse " if is_sparse(self.values) else ""
         nominal = int(self.categorical_features.sum())
         share = f" ({nominal} nominal)" if nominal else ""
         return (
@@ -138,7 +154,7 @@ class MultiLabelDataset:
     def take(self, rows: ArrayLike) -> MultiLabelDataset:
         """Return the dataset of some rows: positions, in any order, or a boolean mask."""
         rows = np.asarray(rows)
-        return replace(self, X=self.X[rows], Y=self.Y[rows])
+        return replace(self, values=self.values[rows], Y=self.Y[rows])
 
     def same_as(self, other: MultiLabelDataset) -> bool:
         """Return whether the other holds the same data, bit for bit, missing values included.
@@ -151,7 +167,7 @@ class MultiLabelDataset:
             and self.categories == other.categories
             and np.array_equal(self.categorical_features, other.categorical_features)
             and _same_matrix(self.Y, other.Y)
-            and _same_matrix(self.X, other.X)
+            and _same_matrix(self.values, other.values)
         )
 
     def to_frame(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -160,8 +176,7 @@ class MultiLabelDataset:
         The numbers of a sparse X, and then Y too, are pandas' sparse columns. Pandas has no
         sparse categoricals, so nominal columns always take one code a row.
         """
-        pandas = optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
-        return _feature_frame(self, pandas), _label_frame(self, pandas)
+        return _feature_frame(self), _label_frame(self)
 
     def to_X_y(self, *, as_frame: bool | Literal["auto"] = "auto") -> tuple[Any, Any]:
         """Return X and y as samplers and learners take them.
@@ -182,10 +197,10 @@ class MultiLabelDataset:
         CategoricalDtype(categories=['0', '1', '2', '3', '4', '5', '6', '7'], ordered=False...)
         """
         if as_frame == "auto":
-            as_frame = bool(self.categorical_features.any()) and not is_sparse(self.X)
+            as_frame = self._is_coded
         if as_frame:
             return self.to_frame()
-        return _short_indices(self.X), self.Y.toarray()
+        return _short_indices(self.values), self.Y.toarray()
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -206,7 +221,7 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     if not is_sparse(X):
         dense = np.ascontiguousarray(X, dtype=np.float64)
         if dense.ndim != 2:
-            raise InputError("X is a table", f"it has {dense.ndim} dimensions", "Give it two")
+            raise InputError("values is a table", f"it has {dense.ndim} dimensions", "Give it two")
         return dense
     check_sparse(X, "X")
     sparse = csr_array(X, dtype=np.float64)
@@ -303,10 +318,15 @@ def _bits(values: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isnan(values), np.nan, values).view(np.int64)
 
 
-def _feature_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
+def _import_pandas() -> Any:
+    return optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
+
+
+def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
     """Return a pandas column for every feature, in order; numbers of a sparse X stay sparse."""
+    pandas = _import_pandas()
     nominal = data.categorical_features
-    X: Any = data.X
+    X: Any = data.values
     numbers, codes = X[:, ~nominal], X[:, nominal]
     index = pandas.RangeIndex(data.n_samples)
     if is_sparse(X):
@@ -333,8 +353,9 @@ def _categorical(pandas: Any, codes: Any, values: tuple[str, ...]) -> Any:
     return pandas.Categorical.from_codes(codes, categories=list(values))
 
 
-def _label_frame(data: MultiLabelDataset, pandas: Any) -> pd.DataFrame:
+def _label_frame(data: MultiLabelDataset) -> pd.DataFrame:
+    pandas = _import_pandas()
     names = list(data.label_names)
-    if is_sparse(data.X):
+    if is_sparse(data.values):
         return pandas.DataFrame.sparse.from_spmatrix(data.Y, columns=names)
     return pandas.DataFrame(data.Y.toarray(), columns=names)

@@ -66,11 +66,11 @@ def apply_protocol(
         feature_share = known.feature_share if known else 1.0
     if feature_share < 1:
         X, kept = keep_frequent_features(
-            dataset.X, feature_share, zero_values=_codes_of_zero(dataset)
+            dataset.values, feature_share, zero_values=_codes_of_zero(dataset)
         )
         dataset = replace(
             dataset,
-            X=X,
+            values=X,
             feature_names=tuple(dataset.feature_names[j] for j in kept),
             categories=tuple(dataset.categories[j] for j in kept),
             categorical_features=dataset.categorical_features[kept],

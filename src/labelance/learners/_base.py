@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABCMeta, abstractmethod
 from inspect import isabstract
+from itertools import compress
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,13 +14,14 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import on_device, take_rows, to_device
+from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -27,6 +29,7 @@ from labelance._validation import (
     refuse_device,
     validate_data,
     validate_like,
+    validate_predictions,
     validate_weights,
 )
 from labelance.exceptions import InputError
@@ -86,6 +89,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         sklearn_validate_data(self, data.features.container.native, skip_check_array=True)
         self._schema = data.features.schema()
         self._sparse_labels = sp.issparse(data.labels.container.native)
+        self._label_sets = isinstance(data.labels.container, LabelSets)
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
         self.label_names_ = data.labels.names
@@ -116,14 +120,41 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
         Returns
         -------
-        y : ndarray or csr_array of shape (n, q)
-            Sparse if the labels were sparse in ``fit``.
+        y : ndarray or csr_array of shape (n, q), or list of lists
+            Sparse if the labels were sparse in ``fit``; for every row a list of label names, if
+            ``fit`` had such.
         """
         clean = self._open(X)
         present = self._predict(clean, X)
+        if self._label_sets:
+            return [list(compress(self.label_names_, row)) for row in present.tolist()]
         if self._sparse_labels:
             return sp.csr_array(present, dtype=np.int64)
         return _where_it_was(present, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the subset accuracy: the share of rows all of whose labels are right.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        y : array, sparse matrix or data frame of shape (n, q), or n lists of label names
+            The true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+            Few rows have all of many labels right: `labelance.metrics` has measures that tell more.
+        """
+        if find_label_sets(y) is None:
+            present = self._predict(self._open(X), X)
+            return float(accuracy_score(y, present, sample_weight=sample_weight))
+        both = validate_predictions(y, self.predict(X), who=f"{type(self).__name__}.score")
+        wrong = np.diff((both.Y != both.Y_pred).tocsr().indptr)
+        return float(np.average(wrong == 0, weights=sample_weight))
 
     @abstractmethod
     def _fit(self, data: Data, X: Any) -> None:

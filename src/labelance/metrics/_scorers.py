@@ -91,6 +91,8 @@ def _single_label(estimator: Any, response: Any) -> Any:
 
 def _as_columns(response: Any) -> Any:
     """Give a single label its own column again: scikit-learn flattens it."""
+    if isinstance(response, list):  # the names of every row's labels
+        return response
     return response.reshape(-1, 1) if np.ndim(response) == 1 else response
 
 

@@ -353,9 +353,14 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         counts = column_counts(data.Y)
         self.constant_labels_ = np.flatnonzero((counts == 0) | (counts == data.n_samples))
         if len(self.constant_labels_):
+            names = data.labels.names or range(len(counts))
+            shown = ", ".join(repr(names[j]) for j in self.constant_labels_[:5])
             warnings.warn(
                 f"{len(self.constant_labels_)} of {len(counts)} labels are present in no row or "
-                f"in every row, so there is nothing to balance; see constant_labels_.",
+                f"in every row, so there is nothing to balance: {shown}"
+                + (", …" if len(self.constant_labels_) > 5 else "")
+                + ". They stay as they are; leave their columns (constant_labels_) out of y, or "
+                "gather rows that differ in them.",
                 ConstantLabelWarning,
                 stacklevel=6,
             )

@@ -85,7 +85,7 @@ def load_source(source: DataSource) -> StudyData:
     """Load the data that a source names."""
     data = _read(source)
     folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
-    return StudyData(data.X, data.Y, data.categorical_features, folds)
+    return StudyData(data.values, data.Y, data.categorical_features, folds)
 
 
 def _read(source: DataSource) -> MultiLabelDataset:

@@ -160,15 +160,15 @@ class Study:
 
     def dataset(self, name: str) -> DataSource:
         """Return a dataset by its name."""
-        return _named(self.datasets, name)
+        return _named("datasets", self.datasets, name)
 
     def learner(self, name: str) -> Learner:
         """Return a learner by its name."""
-        return _named(self.learners, name)
+        return _named("learners", self.learners, name)
 
     def method(self, name: str) -> Method:
         """Return a method by its name."""
-        return _named(self.methods, name)
+        return _named("methods", self.methods, name)
 
     def config(self, cell: Cell) -> str:
         """Return a hash of all that decides the figures of a cell; a store keys rows by it."""
@@ -212,9 +212,9 @@ class Study:
         """
         return replace(
             self,
-            datasets=_choose(self.datasets, datasets),
-            learners=_choose(self.learners, learners),
-            methods=_choose(self.methods, methods),
+            datasets=_choose("datasets", self.datasets, datasets),
+            learners=_choose("learners", self.learners, learners),
+            methods=_choose("methods", self.methods, methods),
             repeats=self.repeats if repeats is None else repeats,
         )
 
@@ -255,17 +255,17 @@ _PART_OF: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _choose(parts: Any, names: Sequence[str] | None) -> Any:
-    return parts if names is None else tuple(_named(parts, name) for name in names)
+def _choose(kind: str, parts: Any, names: Sequence[str] | None) -> Any:
+    return parts if names is None else tuple(_named(kind, parts, name) for name in names)
 
 
-def _named(parts: Any, name: str) -> Any:
+def _named(kind: str, parts: Any, name: str) -> Any:
     for part in parts:
         if part.name == name:
             return part
     names = [part.name for part in parts]
     raise StudyError(
-        "Parts of a study are chosen by name",
+        f"{kind}=[…] chooses parts of the study by name",
         f"{name!r} is not in it",
         f"{did_you_mean(name, names)}There are {', '.join(names)}",
     )

@@ -62,7 +62,11 @@ BROKEN_ARFF = {
         None,
         "-C in the relation name.*it is 9",
     ),
-    "labels unknown": (HEAD.replace(": -C -1", "").encode(), None, "labels are known.*labels=-14"),
+    "labels unknown": (
+        HEAD.replace(": -C -1", "").encode(),
+        None,
+        "must be known which columns are labels.*labels=-14",
+    ),
     "label of three values": (
         HEAD.replace("{0,1}", "{a,b,c}").encode() + b"1,x,a\n",
         None,
@@ -336,4 +340,4 @@ def test_values_that_the_encoding_lacks_come_from_escapes(tmp_path, encoding):
     )
     data = read_multilabel(path, encoding=encoding)
     assert data.categories == (("\u20ac", "\ud800", "b"),)
-    assert data.X.ravel().tolist() == [0, 2, 1]
+    assert data.values.ravel().tolist() == [0, 2, 1]

@@ -79,9 +79,9 @@ def test_zstandard_says_what_to_install(tmp_path, monkeypatch):
 def test_arrays_that_numpy_saved_are_read(tmp_path):
     data, path = small(), tmp_path / "mine.npz"
     Y = data.Y.toarray()
-    np.savez(path, X=data.X, y=Y)
+    np.savez(path, X=data.values, y=Y)
     assert read_multilabel(path).same_as(data)
-    np.savez_compressed(path, X=data.X.astype(np.float32), Y=Y.astype(bool))
+    np.savez_compressed(path, X=data.values.astype(np.float32), Y=Y.astype(bool))
     assert read_multilabel(path).same_as(data)
 
 

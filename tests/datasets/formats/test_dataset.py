@@ -12,7 +12,7 @@ from labelance.exceptions import InputError, LabelFormatError
 
 def small(**changes):
     parts = {
-        "X": np.array([[0.0, 1.5], [1, np.nan], [np.nan, 2]]),
+        "values": np.array([[0.0, 1.5], [1, np.nan], [np.nan, 2]]),
         "Y": [[1, 0], [0, 0], [1, 1]],
         "categories": (("a", "b"), None),
         "name": "small",
@@ -25,7 +25,7 @@ def test_it_is_frozen_and_says_what_it_is():
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.X = 1
     assert repr(data) == "MultiLabelDataset('small', 3 samples, 2 features (1 nominal), 2 labels)"
-    assert "2 sparse features" in repr(small(X=csr_array(data.X)))
+    assert "2 sparse features" in repr(small(values=csr_array(data.values)))
     assert (data.n_samples, data.n_features, data.n_labels) == (3, 2, 2)
 
 
@@ -43,8 +43,8 @@ def test_what_was_given_stays_as_it_was():
     Y = csr_array((np.array([1, 0]), np.array([0, 0]), np.array([0, 1, 2])), shape=(2, 1))
     data = MultiLabelDataset(X, Y)
     assert (X.nnz, Y.nnz) == (3, 2)
-    assert (data.X.nnz, data.Y.nnz) == (2, 1)
-    assert data.X.indices.tolist() == [0, 1]
+    assert (data.values.nnz, data.Y.nnz) == (2, 1)
+    assert data.values.indices.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_was_given_stays_as_it_was():
     [
         ({"Y": [[1, 0], [0, 0]]}, InputError, "3 rows and Y has 2"),
         ({"Y": [[2, 0], [0, 0], [0, 0]]}, LabelFormatError, "zeros and ones"),
-        ({"X": np.zeros(3)}, InputError, "X is a table"),
+        ({"values": np.zeros(3)}, InputError, "values is a table"),
         ({"feature_names": ["a"]}, InputError, "1 names for 2"),
         ({"label_names": ["a"]}, InputError, "1 names for 2"),
         ({"categories": [None]}, InputError, "1 for 2 features"),
@@ -67,7 +67,7 @@ def test_parts_must_fit(changes, error, message):
 @pytest.mark.parametrize("rows", [[2, 0], np.array([True, False, True])])
 def test_rows_can_be_taken(rows):
     part = small().take(rows)
-    np.testing.assert_array_equal(part.X, small().X[np.asarray(rows)])
+    np.testing.assert_array_equal(part.values, small().values[np.asarray(rows)])
     np.testing.assert_array_equal(part.Y.toarray(), small().Y.toarray()[np.asarray(rows)])
     assert part.categories == small().categories
 
@@ -75,9 +75,9 @@ def test_rows_can_be_taken(rows):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"X": np.array([[0.0, 1.5], [1, np.nan], [np.nan, 3]])},
-        {"X": np.array([[-0.0, 1.5], [1, np.nan], [np.nan, 2]])},
-        {"X": csr_array([[0.0, 1.5], [1, np.nan], [np.nan, 2]])},
+        {"values": np.array([[0.0, 1.5], [1, np.nan], [np.nan, 3]])},
+        {"values": np.array([[-0.0, 1.5], [1, np.nan], [np.nan, 2]])},
+        {"values": csr_array([[0.0, 1.5], [1, np.nan], [np.nan, 2]])},
         {"Y": [[1, 0], [0, 1], [1, 1]]},
         {"feature_names": ["x0", "other"]},
         {"label_names": ["y0", "other"]},
@@ -92,7 +92,7 @@ def test_same_as_sees_every_difference(changes):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_frames_have_categories(sparse):
     pytest.importorskip("pandas")
-    data = small(X=csr_array(small().X) if sparse else small().X)
+    data = small(values=csr_array(small().values) if sparse else small().values)
     X, Y = data.to_frame()
     assert X["x0"].cat.categories.tolist() == ["a", "b"]
     assert X["x0"].isna().tolist() == [False, False, True]

@@ -61,4 +61,4 @@ def test_changed_bytes_are_read_or_refused(tmp_path, name, edits, zipped):
         data = read_multilabel(path, labels=labels, max_memory=10_000_000)
     except InputError:
         return
-    assert data.X.shape[0] == data.Y.shape[0]
+    assert data.values.shape[0] == data.Y.shape[0]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
 from labelance.datasets.formats import matches_pattern
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 MUSIC = r"""% A comment, then a blank line
 
@@ -46,7 +46,7 @@ def test_quotes_comments_and_cases_of_arff(music):
     assert data.categories == (None, None, None, ("C sharp", "D", "E", "?"))
     nan = np.nan
     X = [[1.5, 90, -1000, 0], [nan, nan, nan, nan], [0.5, 7, 1, 3], [0, 0, 0, 2]]
-    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.values, X)
     np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 0], [1, 1], [0, 0]])
 
 
@@ -89,7 +89,7 @@ def test_other_encodings(tmp_path):
     path.write_bytes(text.encode("latin-1"))
     data = read_multilabel(path, encoding="latin-1")
     assert (data.label_names, data.categories) == (("é",), (("ü", "ä"),))
-    np.testing.assert_array_equal(data.X, [[0], [1]])
+    np.testing.assert_array_equal(data.values, [[0], [1]])
 
 
 SPARSE = r"""@relation s
@@ -115,17 +115,17 @@ def sparse(tmp_path):
 
 def test_what_a_sparse_row_leaves_out_is_zero_or_the_first_value(sparse):
     data = read_multilabel(sparse, labels=-3)
-    assert issparse(data.X)
-    np.testing.assert_array_equal(data.X.toarray(), [[0, 0], [2.5, 1], [np.nan, 2], [0, 0]])
+    assert issparse(data.values)
+    np.testing.assert_array_equal(data.values.toarray(), [[0, 0], [2.5, 1], [np.nan, 2], [0, 0]])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 0, 0], [0, 1, 1], [1, 0, 0], [1, 0, 0]])
-    assert data.X.nnz == 4
+    assert data.values.nnz == 4
     assert data.Y.nnz == 5
 
 
 def test_dense_and_sparse_forms_agree(sparse, tmp_path):
     data = read_multilabel(sparse, labels=-3)
     dense = MultiLabelDataset(
-        data.X.toarray(), data.Y, data.feature_names, data.label_names, None, data.categories
+        data.values.toarray(), data.Y, data.feature_names, data.label_names, None, data.categories
     )
     back = read_multilabel(write_multilabel(dense, tmp_path / "dense.arff"))
     assert back.same_as(dense)
@@ -223,8 +223,8 @@ def test_text_columns_are_kept_as_nominal_or_dropped(tmp_path):
     path.write_text(TEXTS + "1,'b c',2020-01-02,1\n0,a,?,2\n1,'b c',2020-01-01,3\n")
     data = read_multilabel(path, text="nominal")
     assert data.categories == (("a", "b c"), ("2020-01-01", "2020-01-02"), None)
-    np.testing.assert_array_equal(data.X[:, 0], [1, 0, 1])
-    np.testing.assert_array_equal(data.X[:, 1], [1, np.nan, 0])
+    np.testing.assert_array_equal(data.values[:, 0], [1, 0, 1])
+    np.testing.assert_array_equal(data.values[:, 1], [1, np.nan, 0])
     assert read_multilabel(path, text="drop").feature_names == ("x",)
 
 
@@ -233,7 +233,7 @@ def test_text_that_a_sparse_row_leaves_out_is_empty(tmp_path):
     path.write_text(TEXTS + "{0 1}\n{1 b,2 d}\n{1 a,3 1}\n")
     data = read_multilabel(path, text="nominal")
     assert data.categories == (("", "a", "b"), ("", "d"), None)
-    np.testing.assert_array_equal(data.X.toarray(), [[0, 0, 0], [2, 1, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(data.values.toarray(), [[0, 0, 0], [2, 1, 0], [1, 0, 1]])
     assert read_multilabel(path, text="drop").feature_names == ("x",)
 
 
@@ -243,7 +243,7 @@ def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
     words = [f"w{i % 7}" for i in range(50)]
     path.write_text("word,l\n" + "".join(f"{word},1\n" for word in words))
     data = read_multilabel(path, labels=-1)
-    assert [data.categories[0][int(code)] for code in data.X[:, 0]] == words
+    assert [data.categories[0][int(code)] for code in data.values[:, 0]] == words
 
 
 @pytest.mark.parametrize("word_at", [0, 15, 39, None])
@@ -259,11 +259,11 @@ def test_one_word_anywhere_makes_a_csv_column_nominal(tmp_path, monkeypatch, wor
     data = read_multilabel(path, labels=["l"])
     if word_at is None:
         assert data.categories == (None, None)
-        assert data.X[:, 0].tolist() == [float(cell) for cell in cells]
+        assert data.values[:, 0].tolist() == [float(cell) for cell in cells]
     else:
         assert data.categories == (("0", "1", "2", "red"), None)
-        assert [data.categories[0][int(code)] for code in data.X[:, 0]] == cells
-    assert data.X[:, 1].tolist() == [i + 0.5 for i in range(40)]
+        assert [data.categories[0][int(code)] for code in data.values[:, 0]] == cells
+    assert data.values[:, 1].tolist() == [i + 0.5 for i in range(40)]
 
 
 CSV = """id,"a ""quoted"", name",empty,mixed,n,l
@@ -285,7 +285,7 @@ def test_quotes_and_missing_cells_of_csv(tmp_path, separator):
     assert data.categories == (None, ("NA", "x", "x\ny"), None, ("", "1", "a"), None)
     nan = np.nan
     X = [[1, 1, nan, 1, 2.5], [2, 2, nan, 2, nan], [3, 0, nan, 0, nan]]
-    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.values, X)
 
 
 def test_columns_of_csv_can_be_called_categorical(tmp_path):
@@ -294,7 +294,7 @@ def test_columns_of_csv_can_be_called_categorical(tmp_path):
     assert read_multilabel(path, labels="l").categories == (None,)
     data = read_multilabel(path, labels="l", categorical=["code"])
     assert data.categories == (("10", "9"),)
-    np.testing.assert_array_equal(data.X.ravel(), [0, 1, 0])
+    np.testing.assert_array_equal(data.values.ravel(), [0, 1, 0])
 
 
 def test_libsvm_as_it_comes(tmp_path):
@@ -302,19 +302,19 @@ def test_libsvm_as_it_comes(tmp_path):
     path.write_text("0,2 1:0.5 3:1e-3 # a comment\n\n 2:1\n2:7\n1\n")
     data = read_multilabel(path)
     np.testing.assert_array_equal(
-        data.X.toarray(), [[0.5, 0, 0.001], [0, 1, 0], [0, 7, 0], [0] * 3]
+        data.values.toarray(), [[0.5, 0, 0.001], [0, 1, 0], [0, 7, 0], [0] * 3]
     )
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 0, 1], [0, 0, 0], [0, 0, 0], [0, 1, 0]])
     told = read_multilabel(path, first_feature=0, n_features=9, n_labels=5)
     assert (told.n_features, told.n_labels) == (9, 5)
-    assert told.X[0, 1] == 0.5
+    assert told.values[0, 1] == 0.5
 
 
 def test_extreme_classification_counts_from_zero(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("2 5 4\n3 1:2\n 2:1 1:3\n")
     data = read_multilabel(path)
-    np.testing.assert_array_equal(data.X.toarray(), [[0, 2, 0, 0, 0], [0, 3, 1, 0, 0]])
+    np.testing.assert_array_equal(data.values.toarray(), [[0, 2, 0, 0, 0], [0, 3, 1, 0, 0]])
     np.testing.assert_array_equal(data.Y.toarray(), [[0, 0, 0, 1], [0, 0, 0, 0]])
 
 
@@ -343,8 +343,8 @@ def test_foreign_parquet(tmp_path):
     frame.to_parquet(path)
     data = read_multilabel(path, labels=["l"])
     assert data.categories[1] == ("a", "b")
-    assert [data.categories[2][int(code)] for code in data.X[:2, 2]] == ["s", "l"]
-    np.testing.assert_array_equal(data.X[:, [0, 1, 3]], [[1, 1, 1], [2, np.nan, 0], [3, 0, 1]])
+    assert [data.categories[2][int(code)] for code in data.values[:2, 2]] == ["s", "l"]
+    np.testing.assert_array_equal(data.values[:, [0, 1, 3]], [[1, 1, 1], [2, np.nan, 0], [3, 0, 1]])
     np.testing.assert_array_equal(data.Y.toarray().ravel(), [0, 1, 1])
 
 
@@ -374,7 +374,7 @@ def test_sparse_real_data_agrees_with_another_parser(data_file, name):
     cells[rows, columns] = list(map(float, values))
     X = cells[:, [names.index(name) for name in data.feature_names]]
     Y = cells[:, [names.index(name) for name in data.label_names]]
-    assert (csr_array(X) != data.X).nnz == 0
+    assert (csr_array(X) != data.values).nnz == 0
     np.testing.assert_array_equal(Y, data.Y.toarray())
 
 
@@ -437,7 +437,7 @@ def test_missing_labels_are_refused_absent_or_dropped(tmp_path, ending, text):
     assert absent.Y.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1]]
     known = read_multilabel(path, labels=["a", "b"], missing_labels="drop")
     assert known.Y.toarray().tolist() == [[0, 1], [1, 1]]
-    X = known.X.toarray() if issparse(known.X) else known.X
+    X = known.values.toarray() if issparse(known.values) else known.values
     assert X.ravel().tolist() == [2, 4]
 
 
@@ -460,3 +460,38 @@ def test_what_missing_labels_cannot_do(tmp_path):
     write_multilabel(([[1.0]], [[1]]), tmp_path / "known.npz")
     with pytest.raises(InputError, match="options of a file of format npz"):
         read_multilabel(tmp_path / "known.npz", missing_labels="drop")
+
+
+@pytest.mark.parametrize("separator", ";\t,")
+def test_the_header_tells_what_separates_cells(tmp_path, separator):
+    rows = ['beat,"a,b",is_sad', "120,x,0", "90.5,y,1"]
+    path = tmp_path / "songs.csv"
+    path.write_text("\n".join(rows).replace(",", separator))
+    data = read_multilabel(path, labels=-1)
+    assert data.feature_names == ("beat", f"a{separator}b")
+    assert data.values.tolist() == [[120, 0], [90.5, 1]]
+
+
+def test_numbers_with_a_decimal_comma_are_no_categories(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("beat;key;is_sad\n120;C;0\n90,5;a;1\n")
+    with pytest.raises(
+        DataFileError, match=r"decimal point, but the column 'beat' has.*decimal=','"
+    ):
+        read_multilabel(path, labels=-1)
+    data = read_multilabel(path, labels=-1, categorical=["beat"])
+    assert data.categories == (("120", "90,5"), ("C", "a"))
+
+
+def test_a_header_alone_is_no_table(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("beat,is_sad\n")
+    with pytest.raises(DataFileError, match="Rows follow the header"):
+        read_multilabel(path, labels=-1)
+
+
+def test_a_plain_file_with_the_name_of_a_compressed_one_is_read_with_a_warning(tmp_path):
+    path = tmp_path / "songs.csv.gz"
+    path.write_text("beat,is_sad\n120,0\n90,1\n")
+    with pytest.warns(LabelanceWarning, match=r"not compressed.*Rename it to songs\.csv,"):
+        assert read_multilabel(path, labels=-1).n_samples == 2

@@ -108,8 +108,8 @@ def test_separated_words_come_back_as_words(tmp_path, data):
     for j, values in enumerate(data.categories):
         if values is None:
             continue
-        before = [None if np.isnan(c) else values[int(c)] for c in data.X[:, j]]
-        after = [None if np.isnan(c) else back.categories[j][int(c)] for c in back.X[:, j]]
+        before = [None if np.isnan(c) else values[int(c)] for c in data.values[:, j]]
+        after = [None if np.isnan(c) else back.categories[j][int(c)] for c in back.values[:, j]]
         assert after == before
 
 

@@ -65,7 +65,7 @@ def test_weka_reads_what_we_write(weka, tmp_path, sparse):
     assert back.categories == data.categories
     np.testing.assert_array_equal(back.Y.toarray(), data.Y.toarray())
     # Weka writes six decimals.
-    before, after = csr_array(data.X).toarray(), csr_array(back.X).toarray()
+    before, after = csr_array(data.values).toarray(), csr_array(back.values).toarray()
     np.testing.assert_allclose(after, before, atol=1e-6)
 
 

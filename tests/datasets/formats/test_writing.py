@@ -76,7 +76,7 @@ def test_libsvm_has_no_place_for_words(tmp_path):
         write_multilabel(data, tmp_path / "a.libsvm")
     binary = MultiLabelDataset([[0.0], [1]], [[1], [0]], categories=[("0", "1")])
     back = read_multilabel(write_multilabel(binary, tmp_path / "a.libsvm"))
-    np.testing.assert_array_equal(back.X.toarray(), binary.X)
+    np.testing.assert_array_equal(back.values.toarray(), binary.values)
 
 
 @pytest.mark.parametrize("name", ["a\rb", "\x01"])
@@ -111,7 +111,7 @@ def test_arrays_and_frames_are_written_as_they_are(tmp_path):
         data = read_multilabel(write_multilabel(pair, tmp_path / f"{i}.arff"))
         assert data.feature_names == ("n", "size")
         assert data.categories == (None, ("l", "s"))
-        np.testing.assert_array_equal(data.X, [[0.5, 1], [2, 0]])
+        np.testing.assert_array_equal(data.values, [[0.5, 1], [2, 0]])
         np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 1]])
     arrays = np.eye(2), csr_array(np.eye(2))
     data = read_multilabel(write_multilabel(arrays, tmp_path / "arrays.csv"))

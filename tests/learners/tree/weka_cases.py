@@ -42,7 +42,7 @@ def load_case(name):
     # Of these only enron is reduced by the paper; genbase is to keep its column of 662 names.
     data = load_dataset(name, protocol="paper" if name == "enron" else None)
     n_categories = np.array([len(values or ()) for values in data.categories])
-    return Case(name, "whole", data.X, data.Y.toarray(), 2, n_categories)
+    return Case(name, "whole", data.values, data.Y.toarray(), 2, n_categories)
 
 
 def with_missing(case):

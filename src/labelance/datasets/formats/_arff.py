@@ -372,7 +372,7 @@ def write_arff(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write a dataset; a sparse X makes sparse rows."""
     out.write(_head(data).encode())
     writer = CellWriter(data, quote, missing="?", infinity="Infinity")
-    for lines in _sparse_lines(writer) if is_sparse(data.X) else _dense_lines(writer):
+    for lines in _sparse_lines(writer) if is_sparse(data.values) else _dense_lines(writer):
         out.write("\n".join([*lines, ""]).encode())
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -159,6 +159,7 @@ def _is_missing(text: Bytes, start: int, stop: int) -> bool:
 
 # What must be quoted: what would be read as missing, and what would not be read as one cell.
 _MISSING_WORD = re.compile(r"|\?|NA|(?i:nan|null)")
+_DECIMAL = re.compile(r"[-+]?[0-9.]*(,[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
 _ODD = re.compile(r"[\"\n\t,;|]|^\s|\s$")
 
 
@@ -166,11 +167,15 @@ _ODD = re.compile(r"[\"\n\t,;|]|^\s|\s$")
 Block = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-def read_csv(file: TextFile, *, separator: str = ",", categorical: Sequence[str] = ()) -> Table:
+def read_csv(
+    file: TextFile, *, separator: str | None = None, categorical: Sequence[str] = ()
+) -> Table:
     """Read a file of separated values; a column with a word in it is nominal.
 
     A file with words is read twice, since only its end tells which columns have them.
     """
+    given = separator
+    separator = _find_separator(file) if given is None else given
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
         raise InputError(
             "separator is one character", f"separator={separator!r}", "Give ',', ';' or '\\t'"
@@ -191,7 +196,39 @@ def read_csv(file: TextFile, *, separator: str = ",", categorical: Sequence[str]
         cells=np.concatenate([np.empty((0, len(body.names))), *(cells for cells, _ in parts)]),
         lines=np.concatenate([np.empty(0, dtype=np.int64), *(lines for _, lines in parts)]),
     )
+    if not len(table.cells):
+        raise file.error(
+            None, "Rows follow the header", "there is none", "Check that this is the whole file"
+        )
+    if given is None and separator == ";":
+        _refuse_decimal_commas(table, reader.learned, categorical)
     return table.sort_categories(reader.learned)
+
+
+def _find_separator(file: TextFile) -> str:
+    """Return what separates the names in the header: a comma, unless there is none."""
+    head = next(file.lines(quote=b'"'), (1, b""))[1][: 1 << 20].decode(file.encoding, "ignore")
+    for separator in ",;\t":
+        try:
+            if len(next(csv.reader(io.StringIO(head, newline="\n"), delimiter=separator), [])) > 1:
+                return separator
+        except csv.Error:
+            break  # whoever reads the names says what is wrong with them
+    return ","
+
+
+def _refuse_decimal_commas(table: Table, columns: Iterable[int], nominal: Sequence[str]) -> None:
+    """Raise where numbers with a decimal comma would be taken for words."""
+    for j in columns:
+        values = table.categories[j] or ()
+        if values and table.names[j] not in nominal and all(map(_DECIMAL.fullmatch, values)):
+            raise table.file.error(
+                None,
+                "Numbers have a decimal point",
+                f"the column {table.names[j]!r} has {values[0]!r}",
+                "Write the file with points, such as pandas.read_csv(file, sep=';', decimal=',')"
+                ".to_csv(new, index=False), or name the column in categorical=[…]",
+            )
 
 
 class _Body:

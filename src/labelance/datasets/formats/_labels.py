@@ -238,7 +238,7 @@ def split_labels(
     if missing_labels == "drop":
         table = _drop_unknown(table, columns)
     return MultiLabelDataset(
-        X=table.cells[:, others],
+        values=table.cells[:, others],
         Y=_indicator(table, columns, present, refuse_missing=missing_labels == "error"),
         feature_names=tuple(compress(table.names, (~is_label).tolist())),
         label_names=tuple(compress(table.names, is_label.tolist())),
@@ -280,8 +280,8 @@ def _find_by_file(table: Table) -> Sequence[int]:
         return table.labels
     raise table.file.error(
         None,
-        "The labels are known",
-        f"the file does not name them and there is no {beside.name} beside it",
+        "It must be known which columns are labels",
+        f"the file does not say, and there is no {beside.name} beside it",
         _HOW_TO,
     )
 

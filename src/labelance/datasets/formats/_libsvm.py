@@ -212,7 +212,7 @@ def read_libsvm(
         # LibSVM counts from one; a zero shows that this file does not.
         first_feature = 0 if 0 in rows.columns else 1
     return MultiLabelDataset(
-        X=_matrix(file, rows, "feature", first_feature, n_features),
+        values=_matrix(file, rows, "feature", first_feature, n_features),
         Y=_matrix(file, rows, "label", first_label, n_labels),
     )
 
@@ -311,7 +311,7 @@ def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
     out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())
     names = np.array([f"{j}:" for j in range(data.n_features)], dtype=object)
     for rows in row_blocks(data):
-        lines = _lines(csr_array(data.X[rows]), data.Y[rows], names)
+        lines = _lines(csr_array(data.values[rows]), data.Y[rows], names)
         out.write("\n".join([*lines, ""]).encode())
 
 

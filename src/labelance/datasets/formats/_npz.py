@@ -49,7 +49,7 @@ def write_npz(data: MultiLabelDataset, out: BinaryIO) -> None:
     # As bytes, since an array of strings would lose zeros at their ends.
     about = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
     arrays = {"about": about} | _csr_arrays("Y", data.Y)
-    arrays |= _csr_arrays("X", data.X) if is_sparse(data.X) else {"X": data.X}
+    arrays |= _csr_arrays("X", data.values) if is_sparse(data.values) else {"X": data.values}
     np.savez_compressed(out, **arrays)
 
 
@@ -79,7 +79,7 @@ class _Archive:
         if words.pop("version") != VERSION:
             raise ValueError("it was written by a later version")
         X = self._dense("X") if "X.npy" in self.archive.namelist() else self._csr("X")
-        return MultiLabelDataset(X=X, Y=self._csr("Y"), **words)
+        return MultiLabelDataset(values=X, Y=self._csr("Y"), **words)
 
     def _foreign_dataset(self) -> MultiLabelDataset:
         """Read what ``np.savez(file, X=X, y=y)`` wrote."""

@@ -81,7 +81,7 @@ def _is_text(pa: Any, kind: Any) -> bool:
 def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write a dataset; names of labels and values of nominal columns go into the metadata."""
     pa, parquet = _pyarrow()
-    if is_sparse(data.X) and data.n_samples * data.n_features > MOST_CELLS:
+    if is_sparse(data.values) and data.n_samples * data.n_features > MOST_CELLS:
         raise InputError(
             f"A sparse X that goes to Parquet has at most {MOST_CELLS} cells, zeros counted",
             f"it has {data.n_samples} x {data.n_features}",
@@ -92,10 +92,10 @@ def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
         "categories": {
             name: values for name, values in zip(data.feature_names, data.categories) if values
         },
-        "sparse": is_sparse(data.X),
+        "sparse": is_sparse(data.values),
         "name": data.name,
     }
-    X: Any = data.X.tocsc() if is_sparse(data.X) else data.X  # type: ignore[union-attr]
+    X: Any = data.values.tocsc() if is_sparse(data.values) else data.values  # type: ignore[union-attr]
     Y = data.Y.tocsc()
     columns = [
         _to_arrow(pa, _full_column(X, j), values) for j, values in enumerate(data.categories)

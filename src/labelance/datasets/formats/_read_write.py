@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -14,7 +15,12 @@ import numpy as np
 from labelance._utils import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
-from labelance.datasets.formats._compression import compress, is_compressed, strip_suffix
+from labelance.datasets.formats._compression import (
+    compress,
+    find_codec,
+    is_compressed,
+    strip_suffix,
+)
 from labelance.datasets.formats._csv import read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
@@ -29,7 +35,7 @@ from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
 from labelance.datasets.formats._parquet import read_parquet, write_parquet
 from labelance.datasets.formats._text_file import TextFile, find_budget
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
 
@@ -129,8 +135,9 @@ def read_multilabel(
     text : {"error", "nominal", "drop"}, default="error"
         What to do with string and date attributes of ARFF: refuse them, make every distinct
         text a category, or leave the column out.
-    separator : str, default=","
-        What stands between the cells of a CSV file.
+    separator : str, optional
+        What stands between the cells of a CSV file; a comma, or else a semicolon or tab, whichever
+        its header has, unless given.
     categorical : sequence of str, optional
         Columns of a CSV or TSV file that are nominal even if they hold numbers only.
     first_feature, first_label : {0, 1}, optional
@@ -197,10 +204,26 @@ def read_multilabel(
     _check_options(options, takes, kind)
     budget = find_budget(Path(path), max_memory)
     file = TextFile(Path(path), encoding=encoding, max_memory=budget)
+    _warn_of_plain_file(file.path)
     found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
     if isinstance(found, MultiLabelDataset):
         return found
     return split_labels(found, labels, present, missing_labels or "error")
+
+
+def _warn_of_plain_file(path: Path) -> None:
+    """Warn where a file is not compressed although its name says so: browsers unpack downloads."""
+    if not is_compressed(path) or not path.is_file():
+        return
+    with path.open("rb") as file:
+        packed = find_codec(file.read(16)) is not None
+    if not packed:
+        warnings.warn(
+            f"{path} is not compressed, although its name says so; it is read as it is. Rename it "
+            f"to {strip_suffix(path).name}, or download it again.",
+            LabelanceWarning,
+            stacklevel=3,
+        )
 
 
 def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -> None:
@@ -317,7 +340,7 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
             f"{name!r} is the name of {times} of them",
             "Rename the features or the labels, or write NPZ",
         )
-    X: Any = data.X
+    X: Any = data.values
     columns = X.indices if is_sparse(X) else np.arange(data.n_features)
     values = X.data if is_sparse(X) else X
     counts = np.array([np.inf if c is None else len(c) for c in data.categories])[columns]

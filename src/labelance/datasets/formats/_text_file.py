@@ -313,7 +313,7 @@ class CellWriter:
         """Yield blocks of rows, each row the texts of all its cells."""
         width = self.data.n_features + self.data.n_labels
         for rows in row_blocks(self.data):
-            X: Any = self.data.X[rows]
+            X: Any = self.data.values[rows]
             X = X.toarray() if is_sparse(X) else X
             table = np.hstack([X, self.data.Y[rows].toarray()])
             columns = np.tile(np.arange(width), len(table))
@@ -322,7 +322,7 @@ class CellWriter:
     def sparse_rows(self) -> Iterator[tuple[csr_array, Words]]:
         """Yield blocks of rows as a CSR and the texts of what it stores."""
         for rows in row_blocks(self.data):
-            block = hstack([self.data.X[rows], self.data.Y[rows]], format="csr")
+            block = hstack([self.data.values[rows], self.data.Y[rows]], format="csr")
             yield block, self._texts(block.data, block.indices)
 
     def _texts(self, values: NDArray[np.float64], columns: NDArray[Any]) -> Words:
