@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labelance import metrics as metrics
     from labelance import model_selection as model_selection
     from labelance import neighbors as neighbors
+    from labelance import play as play
     from labelance import report as report
     from labelance import sampling as sampling
     from labelance import study as study
@@ -66,6 +67,7 @@ _PACKAGES = (
     "metrics",
     "model_selection",
     "neighbors",
+    "play",
     "report",
     "sampling",
     "study",

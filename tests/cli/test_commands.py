@@ -25,6 +25,7 @@ TREE = [
     "methods",
     "split",
     "convert",
+    "play",
     "warmup",
     "datasets",
 ]

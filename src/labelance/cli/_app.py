@@ -14,6 +14,7 @@ from labelance.cli import _datasets, _study
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
+from labelance.cli._play import play
 from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
@@ -54,6 +55,7 @@ app.command(
     "-o train.npz,valid.npz,test.npz",
 )(split)
 app.command("convert", epilog="Example: labelance convert yeast.arff.gz yeast.npz")(convert)
+app.command("play", epilog="Example: labelance play songs.csv --labels happy,sad,calm")(play)
 app.command("warmup", epilog="Example: labelance warmup --jobs 4")(warmup)
 app.add_typer(_datasets.app, name="datasets")
 app.add_typer(_study.app, name="study")

@@ -213,10 +213,11 @@ class Source:
         )
 
 
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+def reads_data(command: Callable[..., None], *, optional: bool = False) -> Callable[..., None]:
     """Give a command the options of `Source` in place of its first parameter.
 
-    Errors inside it speak of its flags.
+    Errors inside it speak of its flags. Where the data are ``optional``, a command without any
+    gets None.
     """
     hints = get_type_hints(Source, include_extras=True)
     _, *own = signature(command, eval_str=True).parameters.values()
@@ -224,6 +225,8 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
         for name, parameter in signature(Source).parameters.items()
     ]
+    if optional:
+        shared[0] = shared[0].replace(default=None)
     parameters = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
     flags = {one.name: _flag(one.name) for one in parameters}
     flags["overwrite"] = "--force"
@@ -232,7 +235,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     def run(**arguments: Any) -> None:
         source = Source(**{field.name: arguments.pop(field.name) for field in fields(Source)})
         with errors_in_flags(flags):
-            command(source, **arguments)
+            command(source if source.data is not None else None, **arguments)
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run

@@ -22,7 +22,7 @@ from labelance.sampling._lsdmlo import LSDMLO, feature_coefficients, nearer_labe
 from labelance.sampling._mlbote import MLBOTE, Distances, find_border, find_noise
 from labelance.sampling._mlrknnos import MLRkNNOS, NumericEncoder, RBFMachine
 from labelance.sampling._mlsmote import MLSMOTE
-from labelance.sampling._mlsol import MLSOL, assign_labels, positions
+from labelance.sampling._mlsol import MLSOL, THETA, assign_labels, positions
 from labelance.sampling._mlul import MLUL, draw_rows_to_keep, influences, worth
 from labelance.sampling._random import MLROS, MLRUS
 from labelance.sampling._remedial import REMEDIAL, RemedialHwR, RHwHUS, RHwROS, RHwRSMT

@@ -1,0 +1,151 @@
+"""What the page asks: checked once, before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from labelance.exceptions import InputError
+from labelance.play._scene import MOST_POINTS, Scene
+
+MOST_BYTES = 1 << 18
+MOST_LABELS = 3
+MOST_NEIGHBORS = 50
+LARGEST_RATIO = 5.0
+_FARTHEST = 1e6
+_SCALES = (None, "range", "standard")
+_KEYS = {"scene", "points", "labels", "k", "ratio", "seed", "scale"}
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Rows, labels and settings that a page sent."""
+
+    scene: Scene
+    k: int
+    ratio: float
+    seed: int
+    scale: str | None
+
+
+def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
+    """Return a request; raise `InputError` for whatever the page would not send.
+
+    Parameters
+    ----------
+    body : bytes
+        JSON: ``points`` and ``labels``, or the name of a ``scene`` that is no drawing, and ``k``,
+        ``ratio``, ``seed`` and ``scale``.
+    scenes : dict
+        The scenes that can be named.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as problem:
+        raise InputError("A request is JSON", f"it is not ({problem})", "Send JSON") from None
+    if not isinstance(document, dict) or not document.keys() <= _KEYS:
+        raise InputError(
+            f"A request is an object with some of {', '.join(sorted(_KEYS))}",
+            "it is none, or has other keys",
+            "Send these keys alone",
+        )
+    return Request(
+        scene=_find_scene(document, scenes),
+        k=_whole(document, "k", 1, MOST_NEIGHBORS),
+        ratio=_number(document.get("ratio"), "ratio", 0, LARGEST_RATIO),
+        seed=_whole(document, "seed", 0, 2**32 - 1),
+        scale=_scale(document.get("scale")),
+    )
+
+
+def _find_scene(document: dict[str, Any], scenes: dict[str, Scene]) -> Scene:
+    name = document.get("scene")
+    if name is None:
+        return _drawing(document)
+    if not isinstance(name, str) or name not in scenes:
+        raise InputError(
+            f"scene is one of {', '.join(scenes)}", f"it is {name!r:.50}", "Name one of these"
+        )
+    return scenes[name]
+
+
+def _drawing(document: dict[str, Any]) -> Scene:
+    """Return the points and labels of a request as a scene."""
+    points, labels = document.get("points"), document.get("labels")
+    X = _table(points, "points", 2, 2)
+    y = _table(labels, "labels", 1, MOST_LABELS)
+    if len(X) != len(y):
+        raise InputError(
+            "Every point has labels",
+            f"there are {len(X)} points and {len(y)} rows of labels",
+            "Send as many of one as of the other",
+        )
+    if not np.isfinite(X).all() or (abs(X) > _FARTHEST).any():
+        raise InputError(
+            f"A point is two numbers between -{_FARTHEST:g} and {_FARTHEST:g}",
+            "some are not",
+            "Move them back",
+        )
+    if not np.isin(y, (0, 1)).all():
+        raise InputError("A label is 0 or 1", "some are not", "Send 1 where a point has a label")
+    names = tuple(map(str, range(1, y.shape[1] + 1)))
+    return Scene("drawing", X, csr_array(y.astype(np.int8)), names, n_total=len(X))
+
+
+def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
+    """Return a list of lists of numbers as an array."""
+    asked = (
+        f"{name} is a list of 1 to {MOST_POINTS} lists of "
+        + (f"{widest}" if narrowest == widest else f"{narrowest} to {widest}")
+        + " numbers"
+    )
+    if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_POINTS:
+        came = f"it has {len(rows)} rows" if isinstance(rows, list) else "it is no list"
+        raise InputError(asked, came, "Send such a list")
+    width = len(rows[0]) if isinstance(rows[0], list) else -1
+    good = narrowest <= width <= widest and all(
+        isinstance(row, list)
+        and len(row) == width
+        and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in row)
+        for row in rows
+    )
+    if not good:
+        raise InputError(asked, "some row is otherwise", "Send rows of one length, of numbers")
+    try:
+        return np.array(rows, dtype=np.float64)
+    except OverflowError:
+        raise InputError(asked, "one is too large", "Send smaller numbers") from None
+
+
+def _number(value: Any, name: str, least: float, most: float) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise InputError(
+            f"{name} is a number from {least:g} to {most:g}",
+            f"it is {value!r:.50}",
+            "Send one between these",
+        )
+    return float(value)
+
+
+def _whole(document: dict[str, Any], name: str, least: int, most: int) -> int:
+    value = document.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(
+            f"{name} is a whole number from {least} to {most}",
+            f"it is {value!r:.50}",
+            "Send one between these",
+        )
+    return value
+
+
+def _scale(value: Any) -> str | None:
+    if value not in _SCALES:
+        raise InputError(
+            "scale is null, 'range' or 'standard'", f"it is {value!r:.50}", "Send one of these"
+        )
+    return value
