@@ -233,9 +233,9 @@ def reads_data(command: Callable[..., None], *, optional: bool = False) -> Calla
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        source = Source(**{field.name: arguments.pop(field.name) for field in fields(Source)})
+        given = {field.name: arguments.pop(field.name) for field in fields(Source)}
         with errors_in_flags(flags):
-            command(source if source.data is not None else None, **arguments)
+            command(None if given["data"] is None else Source(**given), **arguments)
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run

@@ -127,7 +127,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         clean = self._open(X)
         present = self._predict(clean, X)
         if self._label_sets:
-            return [list(compress(self.label_names_, row)) for row in present.tolist()]
+            return [list(compress(self.label_names_ or (), row)) for row in present.tolist()]
         if self._sparse_labels:
             return sp.csr_array(present, dtype=np.int64)
         return _where_it_was(present, X)

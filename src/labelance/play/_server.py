@@ -81,8 +81,8 @@ class Playground(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """The address of the page."""
-        host, port = self.server_address[:2]
-        return f"http://[{host}]:{port}/" if ":" in str(host) else f"http://{host}:{port}/"
+        host, port = str(self.server_address[0]), self.server_address[1]
+        return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
     def is_own(self, host: str | None) -> bool:
         """Say whether a Host header names this computer and our port."""
