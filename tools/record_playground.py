@@ -1,6 +1,6 @@
 """Record ``docs/_static/playground.gif``: the playground in a real browser, frame by frame.
 
-    python tools/record_playground.py [OUT]
+    PYTHONPATH=tests/browser python tools/record_playground.py [OUT]
 
 Needs chromium and Pillow.
 """
@@ -9,18 +9,15 @@ import io
 import sys
 import tempfile
 import threading
-from importlib.util import module_from_spec, spec_from_file_location
+from contextlib import closing
 from pathlib import Path
 
+from chromium import Chromium, Page
 from PIL import Image
 
 from labelance.play import Playground
 
 ROOT = Path(__file__).parents[1]
-spec = spec_from_file_location("chromium", ROOT / "tests" / "play" / "chromium.py")
-chromium = module_from_spec(spec)
-spec.loader.exec_module(chromium)
-
 READY = "document.body.dataset.ready === 'yes'"
 SIZE = (1100, 800)
 SHOWN = (720, 524)
@@ -35,7 +32,7 @@ class Recorder:
 
     def take(self, milliseconds):
         """Add a picture."""
-        self.page.wait(READY)
+        self.page.wait_until(READY)
         path = self.folder / "frame.png"
         self.page.screenshot(path)
         with Image.open(io.BytesIO(path.read_bytes())) as picture:
@@ -65,8 +62,9 @@ def record(path):
     """Play a short story: a rare point walks into the crowd, then types, then another sampler."""
     with Playground() as server, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with chromium.Chromium(f"{folder}/profile", width=SIZE[0], height=SIZE[1]) as page:
-            page.open(server.url, READY)
+        with closing(Chromium(Path(folder) / "profile")) as browser:
+            page = Page(browser, server.url, width=SIZE[0], height=SIZE[1])
+            page.wait_until(READY)
             recorder = Recorder(page, folder)
             recorder.take(1200)
             row = page.run(

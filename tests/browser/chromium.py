@@ -27,6 +27,9 @@ KEYS = {
     "Tab": {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9},
     "ArrowDown": {"key": "ArrowDown", "code": "ArrowDown", "windowsVirtualKeyCode": 40},
     "ArrowRight": {"key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39},
+    "Delete": {"key": "Delete", "code": "Delete", "windowsVirtualKeyCode": 46},
+    "Escape": {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27},
+    **{letter: {"key": letter, "text": letter} for letter in "anp123"},
 }
 
 

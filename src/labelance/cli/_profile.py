@@ -97,7 +97,7 @@ def _measure(source: Source, *, k: int, scale: Any, subsample: int) -> Imbalance
         errors.status(f"Looking at {dataset.n_samples} rows …"),
     ):
         return labelance.profile(
-            dataset.X,
+            dataset.values,
             dataset.Y,
             k=k or None,
             scale=scale,
