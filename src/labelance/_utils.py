@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache, wraps
-from multiprocessing import current_process
 from pathlib import Path
 from threading import Timer
-from time import perf_counter
+from time import perf_counter, thread_time
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from labelance._progress import say, somebody_watches
 from labelance.exceptions import (
     FileWriteError,
     LabelanceError,
@@ -167,8 +167,16 @@ def _compile(function: Kernel) -> Kernel:
     return compiled
 
 
+def compilation_seconds() -> float:
+    """Return how many seconds of the processor this process has spent on compiling our kernels.
+
+    Kernels that were found on disk cost nothing here.
+    """
+    return _watch_compilation().cpu
+
+
 @cache
-def _watch_compilation() -> None:
+def _watch_compilation() -> Any:
     """Look after the compilation of our kernels, from now on."""
     from numba.core import event
 
@@ -182,7 +190,7 @@ def _watch_compilation() -> None:
 
         def __init__(self) -> None:
             self.depth = 0
-            self.spent = 0.0
+            self.spent = self.cpu = 0.0
             self.began: float | None = None
 
         def on_start(self, event: Any) -> None:
@@ -190,9 +198,10 @@ def _watch_compilation() -> None:
             module = event.data["dispatcher"].py_func.__module__
             if self.depth == 1 and module.partition(".")[0] == "labelance":
                 self.began, self.collects = perf_counter(), gc.isenabled()
+                self.cpu -= thread_time()
                 gc.disable()
                 self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
-                if self.spent < _PATIENCE and _somebody_watches():
+                if self.spent < _PATIENCE and somebody_watches():
                     self.notice.daemon = True
                     self.notice.start()
 
@@ -200,24 +209,20 @@ def _watch_compilation() -> None:
             self.depth -= 1
             if self.depth == 0 and self.began is not None:
                 self.spent, self.began = self.spent + perf_counter() - self.began, None
+                self.cpu += thread_time()
                 self.notice.cancel()
                 if self.collects:
                     gc.enable()
 
-    event.register("numba:compile", Watch())
-
-
-def _somebody_watches() -> bool:
-    return (
-        sys.stderr is not None and sys.stderr.isatty() and current_process().name == "MainProcess"
-    )
+    watch = Watch()
+    event.register("numba:compile", watch)
+    return watch
 
 
 def _say_that_it_compiles() -> None:
-    print(
+    say(
         "labelance compiles what is used for the first time, and keeps it for later "
-        "(`labelance warmup` compiles everything beforehand).",
-        file=sys.stderr,
+        "(`labelance warmup` compiles everything beforehand)."
     )
 
 

@@ -4,12 +4,18 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from io import StringIO
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from rich.console import Console
+from rich.progress import Progress
 
+import labelance
 from labelance import __version__
+from labelance._progress import loop
 from labelance.cli import main
 from labelance.datasets import make_multilabel_imbalanced, read_multilabel
 from labelance.ensemble import EMLSOL
@@ -249,6 +255,35 @@ def test_datasets_verify_and_describe_by_name(call, data_dir):
     assert (code, json.loads(out)[0]["problems"]) == (0, [])
     code, out, _ = call("describe", "flags", "--json")
     assert json.loads(out)["n_labels"] == 7
+
+
+def test_a_terminal_gets_a_bar_for_a_loop_of_the_library(call, songs, monkeypatch):
+    drawn, real, add_task = threading.Event(), labelance.profile, Progress.add_task
+
+    def add(bar, description, **options):
+        if description == "Searching neighbors":
+            drawn.set()
+        return add_task(bar, description, **options)
+
+    def profile(*data, **options):
+        with loop("Searching neighbors", 90, "rows") as progress:
+            progress.advance(30)
+            assert drawn.wait(60)  # for a machine that is busy
+        return real(*data, **options)
+
+    screen = StringIO()
+    monkeypatch.setattr("labelance._progress._PATIENCE", -1.0)
+    monkeypatch.setattr("labelance.cli._console.errors", Console(file=screen, force_terminal=True))
+    monkeypatch.setattr(Progress, "add_task", add)
+    monkeypatch.setattr(labelance, "profile", profile)
+    code, out, _ = call("describe", songs, "--labels", "happy,sad,calm")
+    assert code == 0
+    assert out.startswith("90 rows")
+    assert "Measuring 90 rows" in screen.getvalue()
+    before = screen.getvalue()
+    code, out, _ = call("describe", songs, "--labels", "happy,sad,calm", "--json")
+    assert json.loads(out)["n_samples"] == 90
+    assert screen.getvalue() == before
 
 
 def test_a_pipe_gets_no_progress_and_no_color(songs):

@@ -1,11 +1,14 @@
 """How much work is left, from what is measured, probed or guessed."""
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelance._utils import compilation_seconds
 from labelance.study import (
     Component,
     DataSource,
@@ -103,6 +106,31 @@ def test_a_forecast_tries_every_pair_and_writes_nothing(tiny, tmp_path, monkeypa
     assert (forecast.failures, forecast.left) == ({}, 56)
     assert forecast.cpu_seconds > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_compilation_is_counted_apart_and_takes_no_time_from_the_probe(tiny, monkeypatch):
+    spent = [0.0]
+
+    def compile_for_hours(*whatever):
+        spent[0] = 7200.0
+
+    clock = SimpleNamespace(
+        perf_counter=lambda: time.perf_counter() + spent[0], process_time=time.process_time
+    )
+    monkeypatch.setattr("labelance.study._forecast.time", clock)
+    monkeypatch.setattr("labelance.study._forecast.compilation_seconds", lambda: spent[0])
+    monkeypatch.setattr("labelance.study._forecast._rehearse", compile_for_hours)
+    forecast = forecast_study(tiny, probe_seconds=60)
+    assert forecast.compile_seconds == 7200
+    assert set(forecast.origins.values()) == {"probed"}
+    assert forecast.cpu_seconds < 7200
+
+
+def test_what_a_forecast_rehearses_is_compiled(tiny, tmp_path):
+    forecast_study(tiny, probe_seconds=5)
+    before = compilation_seconds()
+    run_study(tiny, tmp_path / "s.db", executor="serial")
+    assert compilation_seconds() == before
 
 
 def test_a_forecast_without_time_knows_what_the_store_says(tiny, tiny_store):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,9 +14,11 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
+
+from labelance._progress import Board, Loop, span, speaking
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -144,3 +146,60 @@ def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[P
     bar.add_task(description, total=total)
     with nullcontext() if bar.disable else bar:  # some versions of rich end a hidden bar's line
         yield bar
+
+
+@contextmanager
+def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show what a command is at, with a bar for each loop of the library that takes its time.
+
+    The block gets a function that changes the description. In a pipe only what takes over a
+    minute is told; ``quiet`` is silent.
+    """
+    if quiet or not errors.is_terminal:
+        with speaking(not quiet):
+            yield lambda description: None
+        return
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        BarColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=errors,
+        transient=True,
+    )
+    heading = bar.add_task(description, total=None, left="")
+    with bar, speaking(1, _Bars(bar)):
+        yield lambda description: bar.update(heading, description=description)
+
+
+class _Bars(Board):
+    """Shows every loop as a bar."""
+
+    def __init__(self, bar: Progress) -> None:
+        super().__init__(draws=True)
+        self.bar = bar
+        self.tasks: dict[Loop, Any] = {}
+
+    def draw(self, loops: Sequence[Loop]) -> None:
+        """Bring the bars up to date."""
+        for gone in self.tasks.keys() - set(loops):
+            self.bar.remove_task(self.tasks.pop(gone))
+        for loop in loops:
+            if loop not in self.tasks:
+                self.tasks[loop] = self.bar.add_task(loop.what, total=loop.total, left="")
+            left = loop.seconds_left
+            self.bar.update(
+                self.tasks[loop],
+                completed=loop.done,
+                left=f"{loop.done:,}/{loop.total:,} {loop.unit}"
+                + ("" if left is None else f", about {span(left)} left"),
+            )
+
+    def clear(self) -> None:
+        """Take the bars away."""
+        self.draw([])
+
+    def tell(self, text: str) -> None:
+        """Write a line above the bars."""
+        say(text, to=errors)

@@ -8,7 +8,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
+from labelance.cli._console import (
+    errors,
+    long_work,
+    print_json,
+    print_table,
+    say,
+    telling_what_is_kept,
+)
 from labelance.cli._data import (
     STREAM,
     ForceOption,
@@ -38,17 +45,19 @@ def describe(
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
     rare and outlier cells among each label's minority.
     """
-    dataset = source.load()
-    with errors_with_names(dataset.feature_names):
-        result = labelance.profile(
-            dataset.values,
-            dataset.Y,
-            k=k or None,
-            scale=scale,
-            categorical_features=dataset.categorical_features,
-            missing="distance",
-            label_names=dataset.label_names,
-        )
+    with long_work("Reading", quiet=json) as tell:
+        dataset = source.load()
+        tell(f"Measuring {dataset.n_samples} rows")
+        with errors_with_names(dataset.feature_names):
+            result = labelance.profile(
+                dataset.values,
+                dataset.Y,
+                k=k or None,
+                scale=scale,
+                categorical_features=dataset.categorical_features,
+                missing="distance",
+                label_names=dataset.label_names,
+            )
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:
@@ -76,8 +85,9 @@ def convert(
     """
     check_free(out, force)
     format = choose_format(source, out, to)
-    with telling_what_is_kept(out):
+    with telling_what_is_kept(out), long_work("Reading") as tell:
         dataset = source.load()
+        tell("Writing")
         written = write(dataset, out, format=format, force=force)
     say(
         f"{written}: {dataset.n_samples} rows, {dataset.n_features} features, "
@@ -114,13 +124,15 @@ def split(
     for file in files:
         check_free(file, force)
     formats = [choose_format(source, file, to) for file in files]
-    with telling_what_is_kept(*files):
+    with telling_what_is_kept(*files), long_work("Reading", quiet=json) as tell:
         dataset = source.load()
+        tell(f"Splitting {dataset.n_samples} rows")
         rows = range(dataset.n_samples)
         order: Literal[1, 2] = 2 if pairs else 1
         parts = labelance.model_selection.multilabel_train_test_split(
             list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
         )[: len(shares)]
+        tell("Writing")
         for file, part, format in zip(files, parts, formats):
             write(dataset.take(part), file, format=format, force=force)
     if json:

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 import labelance
 from labelance._utils import did_you_mean, optional_import
-from labelance.cli._console import errors, print_json, print_table, say, telling_what_is_kept
+from labelance.cli._console import (
+    errors,
+    long_work,
+    print_json,
+    print_table,
+    say,
+    telling_what_is_kept,
+)
 from labelance.cli._data import (
     STREAM,
     ForceOption,
@@ -67,11 +74,13 @@ def resample(
     sampler = _make_sampler(method, set_ or [], seed)
     _check_device(device)
     with telling_what_is_kept(output):
-        dataset = source.load()
-        whole = _whole_columns(dataset, source.find_format())
-        with errors.status(f"{type(sampler).__name__} on {dataset.n_samples} rows …"):
+        with long_work("Reading", quiet=json) as tell:
+            dataset = source.load()
+            whole = _whole_columns(dataset, source.find_format())
+            tell(f"{type(sampler).__name__} on {dataset.n_samples} rows")
             result = _resample(sampler, dataset, whole, device)
-        written = write(result, output, format=format, force=force)
+            tell("Writing")
+            written = write(result, output, format=format, force=force)
         _report(dataset, result, written, as_json=json, aside=str(output) == STREAM)
 
 

@@ -14,6 +14,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import labelance
+from labelance._progress import span
 from labelance.cli._console import errors, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, split_names
 from labelance.cli._flags import errors_in_flags
@@ -84,24 +85,6 @@ def n_workers(executor: str, jobs: int | None) -> int:
     return 1 if executor == "serial" else effective_n_jobs(-1 if jobs is None else jobs)
 
 
-def span(seconds: float) -> str:
-    """Return a span of time in the two largest units.
-
-    Examples
-    --------
-    >>> span(4.24), span(75), span(3 * 3600 + 62), span(200_000)
-    ('4.2 s', '1 min 15 s', '3 h 1 min', '2 d 7 h')
-    >>> span(0.04), span(9.96), span(59.4), span(60)
-    ('0.0 s', '10 s', '59 s', '1 min 0 s')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    place = next(number for number, (_, size) in enumerate(units) if seconds >= size)
-    (large, size), (small, step) = units[place], units[place + 1]
-    return f"{int(seconds // size)} {large} {int(seconds % size // step)} {small}"
-
-
 _PARTS = ("datasets", "learners", "methods")
 
 
@@ -121,6 +104,11 @@ def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None
         if path.exists() else f"{path} does not exist yet")  # fmt: skip
     for (dataset, learner), error in forecast.failures.items():
         say(f"warning: {' with '.join(filter(None, (dataset, learner)))}: {error}")
+    if forecast.compile_seconds >= 1:
+        seconds = span(forecast.compile_seconds)
+        say(f"kernels were compiled in {seconds} and are kept, so that a run here need not do it"
+            if forecast.keeps_kernels else f"about {seconds} of compilation first, in every "
+            "process: no folder keeps kernels (NUMBA_CACHE_DIR names one)")  # fmt: skip
     if forecast.cpu_seconds is None:
         say(f"{forecast.left} cells to do; nothing says how long that takes")
         return
@@ -143,6 +131,8 @@ def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str
         "folds": study.folds,
         **{name: getattr(forecast, name) for name in ("total", "done", "failed", "left")},
         "cpu_seconds": forecast.cpu_seconds,
+        "compile_seconds": forecast.compile_seconds,
+        "keeps_kernels": forecast.keeps_kernels,
         "workers": workers,
         "costs": [
             {"dataset": dataset, "learner": learner, "origin": origin}

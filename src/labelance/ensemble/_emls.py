@@ -14,6 +14,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._progress import run_parallel, track
 from labelance._validation import Data
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, make_source
 from labelance.exceptions import InputError
@@ -69,6 +70,8 @@ class EMLS(TunedClassifier):
         for beyond them; data and seed must be the same. Not with out-of-bag thresholds.
     n_jobs : int, optional
         Members fitted at once.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -123,6 +126,7 @@ class EMLS(TunedClassifier):
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
@@ -135,6 +139,7 @@ class EMLS(TunedClassifier):
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Give the class an ``__init__`` of its own name, which Python's errors tell."""
@@ -219,8 +224,14 @@ class EMLS(TunedClassifier):
             draws = (partial(_ready, drawn) for drawn in ready)
         before = self._members_before()
         unfitted = clone(self)  # processes need no members of before
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(unfitted._fit_member)(draw) for draw in list(draws)[len(before) :]
+        new = list(draws)[len(before) :]
+        fitted = run_parallel(
+            Parallel,
+            (delayed(unfitted._fit_member)(draw) for draw in new),
+            len(new),
+            "Fitting members",
+            "members",
+            n_jobs=self.n_jobs,
         )
         self.estimators_ = [*before, *(member for member, _ in fitted)]
         self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
@@ -249,7 +260,8 @@ class EMLS(TunedClassifier):
     def _stages(self, clean: Any, X: Any) -> Iterator[Stage]:
         """Yield a stage for every member: what it says, and what all up to it say."""
         total: Any = 0.0
-        for n, member in enumerate(self.estimators_, start=1):
+        members = track(self.estimators_, "Asking members", "members")
+        for n, member in enumerate(members, start=1):
             scores = inner_scores(member, clean, X, self._schema)
             total = total + scores
             yield Stage(scores, total / n)
@@ -419,7 +431,7 @@ class EMLSOL(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs
+    random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes
@@ -456,7 +468,7 @@ class EMLSMOTE(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs
+    random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes
@@ -493,7 +505,7 @@ class ERHwRSMT(EMLS):
         One with other parameters than the defaults.
     n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs
+    random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes

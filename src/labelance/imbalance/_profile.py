@@ -262,6 +262,7 @@ def profile(
     feature_names: Sequence[Any] | None = None,
     subsample: int | None = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> ImbalanceProfile:
     """Take all measures of imbalance of a multi-label dataset.
 
@@ -274,7 +275,7 @@ def profile(
     k : int or None, default=5
         The number of neighbors to type the minority cells with; None leaves the types out,
         and with them the search for neighbors, by far the longest part.
-    scale, metric, categorical_features, missing, n_jobs
+    scale, metric, categorical_features, missing, n_jobs, verbose
         How to find neighbors, as for `labelance.neighbors.find_neighbors`.
     neighborhood : Neighborhood, optional
         Neighbors already found, or any object with ``indices``; they are used instead of a
@@ -331,6 +332,7 @@ def profile(
             categorical_features=categorical_features,
             missing=missing,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
     local = None
     if neighborhood is not None:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
+from labelance._progress import speaking
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -46,8 +47,10 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     the user gave them (``X``), for estimators of others, which may want their data frames.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
+
+    verbose: int = 0  # for learners without the parameter
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
@@ -70,7 +73,8 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     def _fit_clean(self, data: Data, **known: Any) -> Any:
         """Learn from rows that are validated already: what ``fit`` does behind the door."""
         self._remember(data)
-        self._fit(data, data.features.container.native, **known)
+        with speaking(self.verbose):
+            self._fit(data, data.features.container.native, **known)
         return self
 
     def _validate(self, X: Any, y: Any) -> Data:
@@ -108,7 +112,8 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
             Larger means more likely to be present. A tensor, if X is one on a GPU.
         """
         clean = self._open(X)
-        return _where_it_was(self._scores(clean, X), X)
+        with speaking(self.verbose):
+            return _where_it_was(self._scores(clean, X), X)
 
     def predict(self, X: Any) -> Any:
         """Return the labels, 0 or 1, by the learner's own rule.
@@ -125,7 +130,8 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
             ``fit`` had such.
         """
         clean = self._open(X)
-        present = self._predict(clean, X)
+        with speaking(self.verbose):
+            present = self._predict(clean, X)
         if self._label_sets:
             return [list(compress(self.label_names_ or (), row)) for row in present.tolist()]
         if self._sparse_labels:
@@ -289,9 +295,10 @@ class WeightedClassifier(BaseMultiLabelClassifier):
 
 
 class LearnerWithEstimator(WeightedClassifier):
-    """Base of learners with ``estimator``, ``categorical_features`` and ``n_jobs``."""
+    """Base of learners with ``estimator``, ``categorical_features``, ``n_jobs``, ``verbose``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **WeightedClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
         "n_jobs": [Integral, None],
@@ -303,10 +310,12 @@ class LearnerWithEstimator(WeightedClassifier):
         *,
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _grows_c45(self) -> bool:
         return self.estimator is None or type(self.estimator) is C45Classifier

@@ -24,6 +24,8 @@ class BinaryRelevance(LearnerWithEstimator):
         C4.5 is told; other estimators get X as it is.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._progress import Progress, loop, run_parallel
 from labelance.learners._chain_kernels import LinkPredictor, Links, stack_links
 from labelance.learners._reduction import (
     CloneModels,
@@ -143,8 +144,10 @@ class CloneChains:
             delayed(_chain_scores)(chain, rows.clean, votes, self.n_labels) for chain in self.chains
         )
         total = np.zeros((rows.clean.shape[0], self.n_labels))
-        for part in scores:
-            total += part
+        with loop("Asking chains", len(self), "chains") as progress:
+            for part in scores:
+                total += part
+                progress.advance()
         return total
 
 
@@ -160,8 +163,13 @@ def fit_clone_chains(
 
     Classifiers of others get X as numbers too, for the labels have to be appended to it.
     """
-    chains = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_chain)(trainer, Y, plan, features) for plan in plans
+    chains = run_parallel(
+        Parallel,
+        (delayed(_fit_chain)(trainer, Y, plan, features) for plan in plans),
+        len(plans),
+        "Fitting chains",
+        "chains",
+        n_jobs=n_jobs,
     )
     return CloneChains(chains, Y.shape[1])
 
@@ -265,16 +273,16 @@ class TreeChains:
         links = Links(self.tree, self.label, np.zeros_like(self.tree))
         predictor = LinkPredictor(self.forest, self.n_features)
         total = np.zeros((rows.clean.shape[0], self.n_labels))
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(predictor.predict)(
-                block,
-                links,
-                np.empty((stop - start, self.n_labels), dtype=np.int8),
-                votes,
-                total[start:stop],
+        with loop("Asking chains", len(total), "rows") as progress:
+
+            def add_up(start: int, stop: int, block: Any) -> None:
+                decisions = np.empty((stop - start, self.n_labels), dtype=np.int8)
+                predictor.predict(block, links, decisions, votes, total[start:stop])
+                progress.advance(stop - start)
+
+            Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(add_up)(*block) for block in predictor.blocks(rows.clean)
             )
-            for start, stop, block in predictor.blocks(rows.clean)
-        )
         return total
 
 
@@ -290,11 +298,14 @@ def fit_tree_chains(
 ) -> TreeChains:
     """Grow the planned chains over one prepared X."""
     groups = _groups(trainer, plans, Y.shape[1], effective_n_jobs(n_jobs))
-    grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_grow_group)(trainer, X, Labels(Y), [plans[c] for c in group], features)
-        for group in groups
-    )
     start = np.concatenate([[0], np.cumsum([len(plan.labels) for plan in plans])])
+    with loop("Growing chains", int(start[-1]), "links") as progress:
+        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_grow_group)(
+                trainer, X, Labels(Y), [plans[c] for c in group], features, progress
+            )
+            for group in groups
+        )
     links = [_links_in_order(start[group], np.diff(start)[group]) for group in groups]
     tree = np.empty(start[-1], dtype=np.int64)
     tree[np.concatenate(links)] = np.arange(start[-1])
@@ -324,7 +335,12 @@ def _links_in_order(start: Ints, lengths: Ints) -> Ints:
 
 
 def _grow_group(
-    trainer: TreeTrainer, X: Any, labels: Labels, plans: list[ChainPlan], features: ChainFeatures
+    trainer: TreeTrainer,
+    X: Any,
+    labels: Labels,
+    plans: list[ChainPlan],
+    features: ChainFeatures,
+    progress: Progress,
 ) -> list[Forest]:
     """Grow chains side by side; return a forest for every position, with a tree per chain."""
     lengths = np.array([len(plan.labels) for plan in plans])
@@ -343,6 +359,7 @@ def _grow_group(
         elif position + 1 < lengths.max():
             _note_decisions(forest, X, Links(np.arange(len(active)), label, base), before)
         forests.append(forest)
+        progress.advance(len(active))
     return forests
 
 

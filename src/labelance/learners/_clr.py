@@ -43,6 +43,8 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         C4.5 is told; other estimators get X as it is.
     n_jobs : int, default=None
         Number of classifiers fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -100,8 +102,11 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         variant: Literal["paper", "mulan"] = "paper",
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.soft = soft
         self.variant = variant
 

@@ -51,6 +51,8 @@ class ECC(LearnerWithEstimator):
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of chains fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -119,8 +121,11 @@ class ECC(LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.n_estimators = n_estimators
         self.bootstrap = bootstrap
         self.chain_features = chain_features

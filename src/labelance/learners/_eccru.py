@@ -48,6 +48,8 @@ class ECCRU(ThresholdClassifier, LearnerWithEstimator):
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of chains fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -109,8 +111,11 @@ class ECCRU(ThresholdClassifier, LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.threshold_search = threshold_search
         self.variant = variant
         self.random_state = random_state
@@ -200,6 +205,8 @@ class ECCRU2(ECCRU):
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of chains fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -241,6 +248,7 @@ class ECCRU2(ECCRU):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             estimator,
@@ -251,6 +259,7 @@ class ECCRU2(ECCRU):
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.theta_max = theta_max
 
@@ -288,6 +297,8 @@ class ECCRU3(ECCRU2):
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of chains fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -329,6 +340,7 @@ class ECCRU3(ECCRU2):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             estimator,
@@ -340,6 +352,7 @@ class ECCRU3(ECCRU2):
             categorical_features=categorical_features,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.theta_min = theta_min
 

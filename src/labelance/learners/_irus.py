@@ -48,6 +48,8 @@ class IRUS(LearnerWithEstimator):
         Chooses the rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of classifiers fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -113,8 +115,11 @@ class IRUS(LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.n_estimators = n_estimators
         self.majority_ratio = majority_ratio
         self.random_state = random_state

@@ -30,6 +30,8 @@ class LabelPowerset(LearnerWithEstimator):
         C4.5 is told; other estimators get X as it is.
     n_jobs : int, default=None
         Number of threads that predict; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -87,8 +89,11 @@ class LabelPowerset(LearnerWithEstimator):
         proba: Literal["marginal", "winner"] = "marginal",
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.proba = proba
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
+from labelance._progress import track
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data, Schema
 from labelance.exceptions import InputError
@@ -66,6 +67,8 @@ class MCE(LearnerWithEstimator):
         Draws rows and projections, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -146,8 +149,11 @@ class MCE(LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.n_estimators = n_estimators
         self.sampling_ratio = sampling_ratio
         self.projection_ratio = projection_ratio
@@ -165,7 +171,8 @@ class MCE(LearnerWithEstimator):
         n, q = data.Y.shape
         confidence, said = np.full((n, q), 0.5), np.ones(n)
         self.estimators_ = []
-        for stream in as_generator(self.random_state).spawn(self.n_estimators):
+        streams = as_generator(self.random_state).spawn(self.n_estimators)
+        for stream in track(streams, "Fitting members", "members"):
             shuffled = stream.permutation(n)
             n_learn = min(max(round(self.sampling_ratio * n), 1), max(n - 1, 1))
             learn, left_out = np.sort(shuffled[:n_learn]), np.sort(shuffled[n_learn:])
@@ -241,7 +248,7 @@ class MCE(LearnerWithEstimator):
         """Walk through the members; what those before said is what the next one is told."""
         features = self._encode(clean)
         total = np.zeros((features.shape[0], self.n_labels_))
-        for m, member in enumerate(self.estimators_):
+        for m, member in enumerate(track(self.estimators_, "Asking members", "members")):
             rows = self._project(features, (total + 0.5) / (m + 1), member.projection)
             total += self._member_scores(member.models, rows)
         return np.clip(total / len(self.estimators_), 0, 1)

@@ -57,6 +57,8 @@ class MLkNN(BaseMultiLabelClassifier):
         "distance" lets missing values contribute the largest difference that they could make.
     n_jobs : int, default=None
         Number of threads of the neighbor search; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class MLkNN(BaseMultiLabelClassifier):
 
     _works_on_device: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelClassifier._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "metric": [str, callable],
@@ -118,6 +121,7 @@ class MLkNN(BaseMultiLabelClassifier):
         categorical_features: CategoricalFeatures = None,
         missing: Literal["error", "distance"] = "error",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -126,6 +130,7 @@ class MLkNN(BaseMultiLabelClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:

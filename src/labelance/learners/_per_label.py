@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, InvalidParameterError, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import (
     CategoricalFeatures,
@@ -56,6 +57,8 @@ class PerLabel(BaseMultiLabelClassifier):
         Seeds the samplers and estimators that have a ``random_state``, label by label.
     n_jobs : int, default=None
         Number of labels resampled and fitted at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class PerLabel(BaseMultiLabelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelClassifier._parameter_constraints,
         "sampler": [HasMethods(["fit_resample"]), None],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
@@ -122,12 +126,14 @@ class PerLabel(BaseMultiLabelClassifier):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.sampler = sampler
         self.estimator = estimator
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit(self, data: Data, X: Any) -> None:
         sampler = RandomOverSampler() if self.sampler is None else self.sampler
@@ -135,9 +141,12 @@ class PerLabel(BaseMultiLabelClassifier):
         rows = Rows(data.X, X.tocsr() if sp.issparse(X) else X)
         rng, schema = as_generator(self.random_state), self._schema
         source = _make_source(sampler, data, rows, schema, rng)
-        fitted = Parallel(n_jobs=self.n_jobs)(
+        tasks = (
             delayed(_fit_label)(source, j, self.estimator, schema, stream)
             for j, stream in enumerate(rng.spawn(self.n_labels_))
+        )
+        fitted = run_parallel(
+            Parallel, tasks, self.n_labels_, "Fitting labels", "labels", n_jobs=self.n_jobs
         )
         self._report_refusals(sampler, fitted)
         self._models = [label.model for label in fitted]
@@ -165,8 +174,9 @@ class PerLabel(BaseMultiLabelClassifier):
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows, votes = Rows(clean, X), split_labels(sp.csr_array((1, 1))).votes
-        columns = Parallel(n_jobs=self.n_jobs)(
-            delayed(model.aggregate)(rows, votes) for model in self._models
+        tasks = (delayed(model.aggregate)(rows, votes) for model in self._models)
+        columns = run_parallel(
+            Parallel, tasks, self.n_labels_, "Asking classifiers", "labels", n_jobs=self.n_jobs
         )
         return np.hstack(columns)
 

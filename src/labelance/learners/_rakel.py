@@ -37,6 +37,8 @@ class RAkEL(LearnerWithEstimator):
         Draws the sets, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
         Number of sets learned at a time; the result does not depend on it.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -97,8 +99,11 @@ class RAkEL(LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.labelset_size = labelset_size
         self.n_estimators = n_estimators
         self.random_state = random_state

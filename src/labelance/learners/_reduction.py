@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._progress import loop, run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Schema
 from labelance.exceptions import InputError
@@ -243,7 +244,7 @@ class CloneTrainer:
         if issparse(X) and not problems.all_rows:
             X = X.tocsr()  # once, not whenever rows are taken
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
-        models = Parallel(n_jobs=n_jobs)(
+        tasks = (
             delayed(_fit_clone)(
                 self.estimator,
                 X,
@@ -253,6 +254,9 @@ class CloneTrainer:
                 seed,
             )
             for p, seed in enumerate(seeds)
+        )
+        models = run_parallel(
+            Parallel, tasks, m, "Fitting classifiers", "classifiers", n_jobs=n_jobs
         )
         return CloneModels(models, problems.n_classes, self.clean)
 
@@ -294,8 +298,10 @@ class CloneModels:
             for a, b in pairwise(edges)
         )
         out = np.zeros((rows.clean.shape[0], votes.shape[1]))
-        for part in parts:
-            out += part
+        with loop("Asking classifiers", len(edges) - 1, "blocks") as progress:
+            for part in parts:
+                out += part
+                progress.advance()
         return out
 
 

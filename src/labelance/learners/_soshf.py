@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
+from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import Data, validate_features
 from labelance.exceptions import InputError
@@ -287,6 +288,8 @@ class SOSHF(BaseMultiLabelClassifier):
         One stream a tree; the same int gives the same forest for any ``n_jobs``.
     n_jobs : int, default=None
         Number of trees grown at a time.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
     Attributes
     ----------
@@ -343,6 +346,7 @@ class SOSHF(BaseMultiLabelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseMultiLabelClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -368,6 +372,7 @@ class SOSHF(BaseMultiLabelClassifier):
         bootstrap: bool = True,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -379,6 +384,7 @@ class SOSHF(BaseMultiLabelClassifier):
         self.bootstrap = bootstrap
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit(self, data: Data, X: Any) -> None:
         if data.categorical.any():
@@ -391,8 +397,14 @@ class SOSHF(BaseMultiLabelClassifier):
         _refuse_huge(data.X)
         rules = self._rules(data.X.shape[1])
         streams = as_generator(self.random_state).spawn(self.n_estimators)
-        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow)(data.X, data.Y, self.bootstrap, rules, stream) for stream in streams
+        trees = run_parallel(
+            Parallel,
+            (delayed(_grow)(data.X, data.Y, self.bootstrap, rules, stream) for stream in streams),
+            len(streams),
+            "Growing trees",
+            "trees",
+            n_jobs=self.n_jobs,
+            prefer="threads",
         )
         self.forest_ = join_forests(trees)
 

@@ -155,6 +155,7 @@ class ThresholdClassifier(WeightedClassifier):
     thresholds_: np.ndarray
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **WeightedClassifier._parameter_constraints,
         "threshold_search": [StrOptions({"exact", "grid"})],
         "variant": [StrOptions({"paper", "mulan"})],
         "random_state": ["random_state", np.random.Generator],

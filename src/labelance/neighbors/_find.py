@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labelance._arrays import on_device
+from labelance._progress import speaking
 from labelance._validation import (
     CategoricalFeatures,
     Features,
@@ -44,6 +45,7 @@ def find_neighbors(
     among: Any = None,
     queries: Any = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Neighborhood:
     """Find the k nearest other rows of every row, exactly.
 
@@ -78,6 +80,9 @@ def find_neighbors(
         category that X does not have differs from all of its categories.
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
+    verbose : int, default=0
+        1 shows on a terminal how far the search is and how long it still takes; elsewhere only
+        a search of over a minute is told, on standard error.
 
     Returns
     -------
@@ -126,12 +131,13 @@ def find_neighbors(
         rows=bag,
     )
     if queries is None:
-        k = check_n_neighbors(k, n if bag is None else len(bag), who=_WHO)
-        return search_neighbors(features.X, k, learned, among=bag, n_jobs=n_jobs)
-    k = check_n_neighbors(k, n + 1, who=_WHO)
-    Q = validate_like(queries, features.schema(), who=_WHO)
-    _check_queries(Q, features, missing)
-    return search_neighbors(features.X, k, learned, queries=Q, n_jobs=n_jobs)
+        k, Q = check_n_neighbors(k, n if bag is None else len(bag), who=_WHO), None
+    else:
+        k = check_n_neighbors(k, n + 1, who=_WHO)
+        Q = validate_like(queries, features.schema(), who=_WHO)
+        _check_queries(Q, features, missing)
+    with speaking(verbose):
+        return search_neighbors(features.X, k, learned, among=bag, queries=Q, n_jobs=n_jobs)
 
 
 def search_neighbors(

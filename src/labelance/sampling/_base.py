@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import LabelSets, RowsContainer, column_counts
+from labelance._progress import speaking
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import (
     CategoricalFeatures,
@@ -192,7 +193,8 @@ class ResamplingPlan:
         resampled : Resampled
             ``X`` and ``y`` in the containers that came in, and where the rows come from.
         """
-        draw = self.sampler._draw(self.data, self.details, as_generator(random_state))
+        with speaking(self.sampler.verbose):
+            draw = self.sampler._draw(self.data, self.details, as_generator(random_state))
         if isinstance(draw, Resampled):
             return draw
         X, y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
@@ -254,8 +256,9 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
             Kept original rows first, in their order, then the new ones.
         """
         start = perf_counter()
-        plan = self._make_plan(X, y, neighborhood)
-        resampled = plan.draw(self._generator())
+        with speaking(self.verbose):
+            plan = self._make_plan(X, y, neighborhood)
+            resampled = plan.draw(self._generator())
         for name, value in resampled.provenance.items():
             setattr(self, name, value)
         if self.verbose:
@@ -277,7 +280,8 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
             ``plan.draw(random_state)`` gives a value with ``X``, ``y`` and ``provenance``.
             It works on as it was made, whatever happens to this sampler's parameters.
         """
-        return clone(self)._make_plan(X, y, neighborhood)
+        with speaking(self.verbose):
+            return clone(self)._make_plan(X, y, neighborhood)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def explain(self, X: Any, y: Any, *, k: int | None = 5) -> Explanation:
@@ -298,13 +302,19 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         before = validate_labels(y, who="explain")
         if isinstance(before.container, LabelSets):
             y = before.Y  # label sets name no label that the last of its rows has lost
-        plan = self._make_plan(X, y, None)
-        resampled = plan.draw(self._generator())
+        with speaking(self.verbose):
+            plan = self._make_plan(X, y, None)
+            resampled = plan.draw(self._generator())
         only_rows = plan.data is not None and isinstance(
             plan.data.features.container, RowsContainer
         )
         after = validate_labels(resampled.y, who="explain")
-        options = {"missing": "distance", "label_names": before.names, **self._distance_options()}
+        options = {
+            "missing": "distance",
+            "label_names": before.names,
+            "verbose": self.verbose,
+            **self._distance_options(),
+        }
         if only_rows:
             k = None  # nothing is near to text
         enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around

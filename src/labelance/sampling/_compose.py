@@ -46,7 +46,8 @@ class FunctionSampler(BaseMultiLabelSampler):
         back: as many rows of labels as of features, the same columns, labels 0 or 1. With
         False, X and y are handed over as they are, whatever they are.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -179,8 +180,9 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
         Where the random numbers come from; each step gets a stream spawned from it, and the
         steps' own ``random_state`` is not used.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took; the steps
-        have a ``verbose`` of their own.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took; the steps have a
+        ``verbose`` of their own for the latter.
 
     Attributes
     ----------

@@ -200,7 +200,8 @@ class LPROS(RowSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -300,7 +301,8 @@ class LPRUS(RowSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from scipy.special import softmax
 from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import interpolate_rows
+from labelance._progress import track
 from labelance._utils import refuse_more_than_memory
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError, NothingToSampleError
@@ -151,7 +152,8 @@ class LSDMLO(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor searches.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -272,7 +274,8 @@ class LSDMLO(NeighborSampler):
     ) -> np.ndarray:
         """Find neighbors of the rows that have a label, in its distance, label by label."""
         around = np.empty((ones.nnz, k), dtype=np.int64)
-        for first, last, metric in zip(ones.indptr, ones.indptr[1:], metrics):
+        by_label = track(metrics, "Searching by label", "labels")
+        for metric, first, last in zip(by_label, ones.indptr, ones.indptr[1:]):
             rows = ones.indices[first:last].astype(np.int64)
             found = search_neighbors(X, k, metric, rows=rows, n_jobs=self.n_jobs)
             around[first:last] = found.indices

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import column_counts, interpolate_rows
+from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.neighbors import FeatureMetric, Scale, search_neighbors
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
@@ -204,7 +205,8 @@ class MLBOTE(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor searches.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -329,7 +331,8 @@ class MLBOTE(NeighborSampler):
         references = np.full((n, self.k_neighbors), -1)
         counts = np.zeros(n, dtype=np.int64)
         bags = labelset_bags(Y)
-        for bag in np.split(bags.rows, bags.starts[1:-1]):
+        parts = np.split(bags.rows, bags.starts[1:-1])
+        for bag in track(parts, "Searching labelsets", "labelsets"):
             if len(bag) > 1:
                 found = space.within(bag, self.k_neighbors)[0]
                 counts[bag] = found.shape[1]
@@ -346,7 +349,8 @@ class MLBOTE(NeighborSampler):
         weight, thinness = np.zeros(n), np.full(n, np.inf)
         at_border = np.zeros(n, dtype=bool)
         columns = Y.tocsc()
-        for j in np.flatnonzero((counts > 1) & (counts < n)):
+        varying = np.flatnonzero((counts > 1) & (counts < n))
+        for j in track(varying, "Finding borders", "labels"):
             has_label = np.zeros(n, dtype=bool)
             has_label[columns.indices[columns.indptr[j] : columns.indptr[j + 1]]] = True
             border = find_border(space, has_label, self.k_border, self.k_neighbors)

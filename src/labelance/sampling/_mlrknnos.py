@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
+from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.imbalance import minority_matrix, minority_values
@@ -321,8 +322,8 @@ class MLRkNNOS(NeighborSampler):
     n_jobs : int, optional
         Threads; each works on one label at a time.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
-        Above 1, joblib prints how far it is with the labels.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -427,7 +428,9 @@ class MLRkNNOS(NeighborSampler):
         refuse_unbalanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
         refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
-        reverse = self._for_each(self._reverse_neighbors, [(data, bags[label]) for label in labels])
+        reverse = self._for_each(
+            self._reverse_neighbors, [(data, bags[label]) for label in labels], "Searching bags"
+        )
         width = self._feature_metric(data.X, data.categorical).compiled.width
         encoder = NumericEncoder.learn(data.X, data.categorical, width)
         self.sampling_strategy_ = rows_by_label(data, chosen, n_new)
@@ -468,16 +471,21 @@ class MLRkNNOS(NeighborSampler):
             bounds=np.concatenate(([0], np.cumsum(n_new))),
         )
         seeds = draw_seeds(rng, q)
-        return join_columns(
-            self._for_each(prediction.column, list(enumerate(seeds))), X_new.shape[0]
-        )
+        columns = self._for_each(prediction.column, list(enumerate(seeds)), "Predicting labels")
+        return join_columns(columns, X_new.shape[0])
 
-    def _for_each(self, work: Any, tasks: list[Any]) -> list[Any]:
+    def _for_each(self, work: Any, tasks: list[Any], what: str) -> list[Any]:
         """Call ``work`` for every label, in as many threads as there may be."""
         with single_threaded_blas():
-            return Parallel(
-                n_jobs=thread_count(self.n_jobs), prefer="threads", verbose=max(self.verbose - 1, 0)
-            )(delayed(work)(*task) for task in tasks)
+            return run_parallel(
+                Parallel,
+                (delayed(work)(*task) for task in tasks),
+                len(tasks),
+                what,
+                "labels",
+                n_jobs=thread_count(self.n_jobs),
+                prefer="threads",
+            )
 
 
 def join_columns(columns: list[np.ndarray], n_rows: int) -> sp.csr_array:

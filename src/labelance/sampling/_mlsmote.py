@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts, stack_rows
+from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
 from labelance.imbalance import Variant
@@ -243,7 +244,8 @@ class MLSMOTE(NeighborSampler):
     n_jobs : int, optional
         Threads of the neighbor searches.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -365,7 +367,10 @@ class MLSMOTE(NeighborSampler):
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         candidates = None
         if self.variant != "mulan":  # else the bags grow, and are searched when their turn comes
-            around = [self._search(data.X[bag], data.categorical) for bag in bags]
+            around = [
+                self._search(data.X[bag], data.categorical)
+                for bag in track(bags, "Searching bags", "labels")
+            ]
             seeds = SeedNeighborhoods.of(labels, bags, around)
             candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
         self.sampling_strategy_ = rows_by_label(
@@ -440,7 +445,8 @@ class MLSMOTE(NeighborSampler):
         growing = GrowingData(data.X, data.Y)
         drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
         wanted = split_places(drawn, plan.sizes)
-        for label, bag, places in zip(plan.labels, plan.bags, wanted):
+        labels = track(plan.labels, "Oversampling", "labels")
+        for label, bag, places in zip(labels, plan.bags, wanted):
             rows, X_bag, Y_bag = growing.rows_of(label, bag)
             if len(rows) > 1:
                 around = self._search(X_bag, data.categorical)

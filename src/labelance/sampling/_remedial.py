@@ -55,7 +55,8 @@ class REMEDIAL(RowSampler):
         or a mask of labels; or a function of y that returns any of these. Which rows are
         decoupled depends on their SCUMBLE alone.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------
@@ -231,7 +232,8 @@ class RemedialHwR(BaseMultiLabelSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------

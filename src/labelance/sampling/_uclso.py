@@ -198,7 +198,8 @@ class UCLSO(BaseMultiLabelSampler):
     n_jobs : int, optional
         Threads of the clustering.
     verbose : int, default=0
-        Above 0, prints how many rows are added and deleted, and how long it took.
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
 
     Attributes
     ----------

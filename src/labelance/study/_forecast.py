@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from labelance._utils import compilation_seconds, kernel_folder
 from labelance.datasets import dataset_info
 from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import CV_FOLDS, relevance
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._data import StudyData, load_source
 from labelance.study._design import build_learner
-from labelance.study._evaluate import labels_for
+from labelance.study._evaluate import evaluate_cells, labels_for
 from labelance.study._store import Store
 from labelance.study._study import Cell, Study
 
@@ -172,6 +174,7 @@ def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
 
 
 _FIRST_ROWS, _MOST_ROWS = 60, 480
+_REHEARSED_ROWS = 240  # as many as the searches for neighbors need to be those of larger data
 # Below this a fit is mostly overhead, and its growth with the rows says nothing.
 _TELLING_SECONDS = 0.02
 _USUAL_GROWTH = 1.2
@@ -184,21 +187,51 @@ def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
     fitted, or not even loaded (then the learner is ""). Small datasets come first; what is
     not reached in time is left out, and :func:`all_costs` guesses it from the rest.
     """
-    ends, wanted, sizes = time.perf_counter() + seconds, list(pairs), sizes_of(study)
+    ends, wanted, sizes = _clock() + seconds, list(pairs), sizes_of(study)
     costs: dict[Pair, float] = {}
     failures: dict[Pair, str] = {}
     names = sorted(dict.fromkeys(name for name, _ in wanted), key=lambda name: sizes.get(name, 0))
+    rehearsed: set[bool] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for place, name in enumerate(names):
-            left = ends - time.perf_counter()
-            if left <= 0:
+            share = (ends - _clock()) / (len(names) - place)
+            if share <= 0:
                 break
+            try:
+                data = load_source(study.dataset(name))
+            except (LabelanceError, OSError) as error:
+                failures[name, ""] = str(error)
+                continue
             learners = [learner for dataset, learner in wanted if dataset == name]
-            found, failed = _probe_dataset(study, name, learners, left / (len(names) - place))
+            if sp.issparse(data.X) not in rehearsed:
+                rehearsed.add(sp.issparse(data.X))
+                _rehearse(study, name, learners, data, share / 2)
+            found, failed = _probe_dataset(study, name, learners, data, share)
             costs |= found
             failures |= failed
     return costs, failures
+
+
+def _clock() -> float:
+    """Return seconds of the clock, without those in which kernels are compiled."""
+    return time.perf_counter() - compilation_seconds()
+
+
+def _rehearse(
+    study: Study, name: str, learners: list[str], data: StudyData, seconds: float
+) -> None:
+    """Evaluate every method on a few rows, so that all that a run needs is compiled and kept."""
+    X, Y = _some_rows(data, _REHEARSED_ROWS)
+    cells = tuple(
+        cell
+        for cell in study.cells()
+        if (cell.dataset, cell.repeat, cell.fold) == (name, 0, 0) and cell.learner in learners
+    )
+    ends = _clock() + seconds
+    for _ in evaluate_cells(study, cells, StudyData(X, Y, data.nominal)):
+        if _clock() > ends:
+            break
 
 
 def sizes_of(study: Study) -> dict[str, float]:
@@ -214,17 +247,15 @@ def sizes_of(study: Study) -> dict[str, float]:
     return found
 
 
-def _probe_dataset(study: Study, name: str, learners: list[str], seconds: float) -> Probed:
-    ends = time.perf_counter() + seconds
-    try:
-        data = load_source(study.dataset(name))
-    except (LabelanceError, OSError) as error:
-        return {}, {(name, ""): str(error)}
+def _probe_dataset(
+    study: Study, name: str, learners: list[str], data: StudyData, seconds: float
+) -> Probed:
+    ends = _clock() + seconds
     n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
     costs: dict[Pair, float] = {}
     failures: dict[Pair, str] = {}
     for place, learner in enumerate(learners):
-        share = (ends - time.perf_counter()) / (len(learners) - place)
+        share = (ends - _clock()) / (len(learners) - place)
         try:
             costs[name, learner] = _fit_growing(study, learner, data, n_train, share)
         except Exception as error:  # anybody's learner may raise anything
@@ -290,6 +321,10 @@ class Forecast:
         from others.
     failures : dict of (dataset, learner) to str
         What the probe could not load or fit.
+    compile_seconds : float
+        What the probe spent on compiling kernels, which is not in ``cpu_seconds``.
+    keeps_kernels : bool
+        Whether a run finds them compiled; else every process of it compiles them again.
     """
 
     total: int
@@ -299,6 +334,8 @@ class Forecast:
     costs: dict[Pair, float] = field(default_factory=dict)
     origins: dict[Pair, str] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
+    compile_seconds: float = 0.0
+    keeps_kernels: bool = True
 
     @property
     def left(self) -> int:
@@ -337,6 +374,7 @@ def forecast_study(
     )
     models = models_to_fit(study, unfinished(study, rows))
     measured = measured_costs(study, rows)
+    compiled = compilation_seconds()
     probed, failures = _probe(
         study, [pair for pair in models if pair not in measured], probe_seconds
     )
@@ -355,4 +393,6 @@ def forecast_study(
         costs=costs,
         origins=origins,
         failures=failures,
+        compile_seconds=compilation_seconds() - compiled,
+        keeps_kernels=kernel_folder() is not None,
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -164,15 +166,19 @@ def check_same_seed_same_scores(learner: Any) -> None:
 
 
 def check_jobs_do_not_matter(learner: Any) -> None:
-    """Any ``n_jobs``, also of the learners inside, gives the same scores."""
+    """Any ``n_jobs``, also of the learners inside, gives the same scores, and so does verbose=1."""
     X, Y = sampler_data()
     names = [name for name in learner.get_params() if name.split("__")[-1] == "n_jobs"]
     expected = learner.fit(X, Y).predict_proba(X)
     with parallel_config("threading"):  # threads start at once, and processes learn the same
-        for n_jobs in (1, 2):
-            other = clone(learner).set_params(**dict.fromkeys(names, n_jobs)).fit(X, Y)
-            message = f"n_jobs={n_jobs} changed the scores"
-            assert_array_equal(other.predict_proba(X), expected, message)
+        for n_jobs, verbose in ((1, 0), (2, 1)):
+            other = clone(learner).set_params(**dict.fromkeys(names, n_jobs))
+            if "verbose" in learner.get_params(deep=False):
+                other.set_params(verbose=verbose)
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                scores = other.fit(X, Y).predict_proba(X)
+            message = f"n_jobs={n_jobs}, or verbose={verbose}, changed the scores"
+            assert_array_equal(scores, expected, message)
 
 
 def check_input_is_not_changed(learner: Any) -> None:

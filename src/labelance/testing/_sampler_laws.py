@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -209,14 +211,15 @@ def check_every_kind_of_random_state(sampler: Any, traits: SamplerTraits) -> Non
 
 
 def check_jobs_and_blocks_do_not_matter(sampler: Any, traits: SamplerTraits) -> None:
-    """Any n_jobs and any working memory give the same rows."""
+    """Any n_jobs, with progress shown or not, and any working memory give the same rows."""
     X, Y = sampler_data(n=150)
     seeded(sampler, 0)
     expected = sampler.fit_resample(X, Y)
-    if "n_jobs" in sampler.get_params():
-        for n_jobs in (1, 2):
-            result = clone(sampler).set_params(n_jobs=n_jobs).fit_resample(X, Y)
-            assert _same(expected, result), f"n_jobs={n_jobs} changed the result"
+    for options in ({"n_jobs": 1}, {"n_jobs": 2, "verbose": 1}):
+        known = {name: value for name, value in options.items() if name in sampler.get_params()}
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            result = clone(sampler).set_params(**known).fit_resample(X, Y)
+        assert _same(expected, result), f"{known} changed the result"
     with sklearn.config_context(working_memory=1 / 128):
         assert _same(expected, sampler.fit_resample(X, Y)), "the block size changed the result"
 

@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 )
 
 from labelance._arrays import has_categories
+from labelance._progress import Progress, loop
 from labelance._validation import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._binary_builder import grow_binary
@@ -421,10 +422,11 @@ def grow_forest(
     """Grow and prune one tree per problem over a prepared X; see :func:`fit_many`."""
     edges = _block_edges(data, problems, effective_n_jobs(n_jobs))
     complete = data.complete
-    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_grow_block)(data, problems.take(a, b), weight, complete, options)
-        for a, b in pairwise(edges)
-    )
+    with loop("Growing trees", len(problems), "trees") as progress:
+        blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_grow_block)(data, problems.take(a, b), weight, complete, options, progress)
+            for a, b in pairwise(edges)
+        )
     return Forest.of(data, problems, blocks)
 
 
@@ -444,9 +446,12 @@ def _grow_block(
     weight: NDArray[np.float64] | None,
     complete: bool,
     options: C45Options,
+    progress: Progress,
 ) -> PackedTrees:
     trees = _grow(data, problems, weight, complete, options)
-    return prune_and_pack(data, problems, trees, complete, options)
+    packed = prune_and_pack(data, problems, trees, complete, options)
+    progress.advance(len(problems))
+    return packed
 
 
 def _grow(

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from labelance._progress import loop
 from labelance._utils import ZERO, inner_kernel, kernel
 from labelance.learners.tree._criterion import EPS, C45Options
 from labelance.learners.tree._data import NO_RANK, TreeData, offsets, ranks_of
@@ -196,16 +197,19 @@ class Forest:
         X = (X if issparse(X) else np.asarray(X))[:, used]
         out = np.empty((X.shape[0], votes.shape[1]))
 
-        def sum_block(a: int, b: int) -> None:
-            totals = np.zeros((votes.shape[1], b - a))
-            sum_votes(self._block(X[a:b], used), trees, voting, totals)
-            out[a:b] = totals.T
-
         step = _CELLS_PER_BLOCK // max(1, len(used), int(self.sizes.max(initial=0)) // 64)
         step = int(np.clip(step, 64, 4096))
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(sum_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
-        )
+        with loop("Asking trees", len(out), "rows") as progress:
+
+            def sum_block(a: int, b: int) -> None:
+                totals = np.zeros((votes.shape[1], b - a))
+                sum_votes(self._block(X[a:b], used), trees, voting, totals)
+                out[a:b] = totals.T
+                progress.advance(b - a)
+
+            Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(sum_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
+            )
         return out
 
     def _compact(self, used: NDArray[np.int32]) -> ForestArrays:
