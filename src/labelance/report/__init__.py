@@ -1,12 +1,28 @@
 """Pictures and tables of what was computed elsewhere."""
 
 from labelance.report._before_after import plot_before_after, save_before_after
+from labelance.report._display_data import (
+    LabelFrequencyDisplay,
+    MinorityTypesDisplay,
+    ResamplingDisplay,
+)
+from labelance.report._display_models import (
+    CriticalDifferenceDisplay,
+    MetricByRarityDisplay,
+    ThresholdDisplay,
+)
 from labelance.report._figures import plot_critical_difference, plot_scores, plot_time_quality
 from labelance.report._gather import study_tables
 from labelance.report._tables import paper_table2
 from labelance.report._write import write_report
 
 __all__ = [
+    "CriticalDifferenceDisplay",
+    "LabelFrequencyDisplay",
+    "MetricByRarityDisplay",
+    "MinorityTypesDisplay",
+    "ResamplingDisplay",
+    "ThresholdDisplay",
     "paper_table2",
     "plot_before_after",
     "plot_critical_difference",

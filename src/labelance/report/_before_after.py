@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,40 +62,78 @@ def plot_before_after(
     6
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
-    refuse_device(X, who="plot_before_after")
-    before = validate_data(X, y, who="plot_before_after", missing="refuse")
+    found, names = open_resampling(
+        X, y, X_resampled, y_resampled, label_names, who="plot_before_after"
+    )
+    chosen = list(labels if labels is not None else range(min(3, len(names))))
+    figure = figures.Figure(figsize=(3.4 * len(chosen) + 0.6, 7.0), layout="constrained")
+    axes = figure.subplots(2, len(chosen), sharex=True, sharey=True, squeeze=False)
+    n, n_after = len(found.points), len(found.points_after)
+    for column, label in enumerate(chosen):
+        found.draw(axes[0, column], label, after=False)
+        rows, rows_after = found.draw(axes[1, column], label, after=True)
+        axes[0, column].set_title(f"{names[label]}: {rows} of {n}", fontsize=11, parse_math=False)
+        axes[1, column].set_title(f"{rows_after} of {n_after}", fontsize=11)
+    axes[0, 0].set_ylabel("before")
+    axes[1, 0].set_ylabel(f"after {title}")
+    handles, told = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, told, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Rows before and after a sampler, as points of one plane.
+
+    Attributes
+    ----------
+    points, points_after : ndarray of shape (n, 2)
+        The rows.
+    Y, Y_after : csr_array
+        Their clean labels.
+    """
+
+    points: np.ndarray
+    points_after: np.ndarray
+    Y: sp.csr_array
+    Y_after: sp.csr_array
+
+    def draw(self, ax: Any, label: int, *, after: bool) -> tuple[int, int]:
+        """Draw the rows with a label among the others; return how many before and after."""
+        present, present_after = (_column(Y, label) for Y in (self.Y, self.Y_after))
+        n = len(self.points)
+        if after:
+            _draw(ax, self.points_after, present_after, n)
+        else:
+            _draw(ax, self.points, present, n)
+        return int(present.sum()), int(present_after.sum())
+
+
+def open_resampling(
+    X: Any,
+    y: Any,
+    X_resampled: Any,
+    y_resampled: Any,
+    label_names: Sequence[Any] | None,
+    *,
+    who: str,
+) -> tuple[Resampling, tuple[Any, ...]]:
+    """Check and clean data before and after a sampler; return them with the label names."""
+    refuse_device(X, who=who)
+    before = validate_data(X, y, who=who, missing="refuse")
     n_labels = before.Y.shape[1]
     after = validate_data(
-        X_resampled,
-        y_resampled,
-        who="plot_before_after",
-        missing="refuse",
-        vocabulary=before.labels.names or (),
+        X_resampled, y_resampled, who=who, missing="refuse", vocabulary=before.labels.names or ()
     )
     if after.Y.shape[1] != n_labels:
         raise InputError(
-            "plot_before_after compares the same labels before and after",
+            f"{who} compares the same labels before and after",
             f"y has {n_labels} and y_resampled {after.Y.shape[1]}",
             "Pass what went into a sampler and what came out",
         )
     names = label_names or before.labels.names or range(n_labels)
-    names = check_label_names(names, n_labels, who="plot_before_after")
-    chosen = list(labels if labels is not None else range(min(3, before.Y.shape[1])))
-    points, points_after = _flatten(before.X, after.X)
-    figure = figures.Figure(figsize=(3.4 * len(chosen) + 0.6, 7.0), layout="constrained")
-    axes = figure.subplots(2, len(chosen), sharex=True, sharey=True, squeeze=False)
-    n = len(points)
-    for column, label in enumerate(chosen):
-        present = _column(before.Y, label)
-        present_after = _column(after.Y, label)
-        _draw(axes[0, column], points, present, n)
-        _draw(axes[1, column], points_after, present_after, n)
-        axes[0, column].set_title(f"{names[label]}: {present.sum()} of {n}", fontsize=11)
-        axes[1, column].set_title(f"{present_after.sum()} of {len(points_after)}", fontsize=11)
-    axes[0, 0].set_ylabel("before")
-    axes[1, 0].set_ylabel(f"after {title}")
-    _legend(figure)
-    return figure
+    names = check_label_names(names, n_labels, who=who)
+    return Resampling(*_flatten(before.X, after.X), before.Y, after.Y), names
 
 
 def save_before_after(path: str | os.PathLike[str], *args: Any, **options: Any) -> None:
@@ -129,24 +168,17 @@ def _column(Y: sp.csr_array, label: int) -> np.ndarray:
 def _draw(ax: Any, points: np.ndarray, present: np.ndarray, n_original: int) -> None:
     """Draw absent below present below added, so that the rare stays visible."""
     added = np.arange(len(points)) >= n_original
-    ax.scatter(*points[~present].T, s=9, color=ABSENT, linewidth=0)
-    ax.scatter(*points[present & ~added].T, s=16, color=PRESENT, linewidth=0)
-    ax.scatter(*points[present & added].T, s=20, facecolor="none", edgecolor=ADDED, linewidth=0.9)
+    parts: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
+        "absent": (~present, {"s": 9, "color": ABSENT, "linewidth": 0}),
+        "present": (present & ~added, {"s": 16, "color": PRESENT, "linewidth": 0}),
+        "present, synthetic": (
+            present & added,
+            {"s": 20, "facecolor": "none", "edgecolor": ADDED, "linewidth": 0.9},
+        ),
+    }
+    for name, (rows, style) in parts.items():
+        ax.scatter(*points[rows].T, label=name, **style)
     ax.set_xticks([])
     ax.set_yticks([])
     for side in ax.spines.values():
         side.set_color("#D9D9D9")
-
-
-def _legend(figure: Any) -> None:
-    lines = optional_import("matplotlib.lines", extra="plots", purpose="Drawing")
-    entries: list[tuple[str, dict[str, Any]]] = [
-        ("absent", {"markerfacecolor": ABSENT, "markeredgewidth": 0}),
-        ("present", {"markerfacecolor": PRESENT, "markeredgewidth": 0}),
-        ("present, synthetic", {"markerfacecolor": "none", "markeredgecolor": ADDED}),
-    ]
-    handles = [
-        lines.Line2D([], [], marker="o", linestyle="none", markersize=6, label=label, **style)
-        for label, style in entries
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

@@ -115,36 +115,51 @@ def plot_critical_difference(comparison: Comparison, *, title: str = "") -> Any:
     >>> len(figure.axes)
     1
     """
-    ranks = np.asarray(comparison.average_ranks, dtype=float)
-    order = np.argsort(ranks, kind="stable")
-    names = [comparison.methods[place] for place in order]
-    ranks, k = ranks[order], len(names)
-    bars = [[names.index(name) for name in group] for group in comparison.cliques]
-    below = _BAR * (len(bars) + 1)
-    lines = math.ceil(k / 2)
-    height = _AXIS + below + _LINE * lines + _FOOT
-    margin = _LETTER * (7 + max(len(short(name, 15)) for name in names))
-    width = max(WIDTH, 2 * margin + 1.1)
     with drawing() as figures:
+        width, height = ranks_size(comparison)
         figure = figures.Figure(figsize=(width, height))
         figure.suptitle(title, fontsize=11, fontweight="bold", x=0.02, y=1 - 0.05 / height,
                         ha="left", va="top")  # fmt: skip
-        ax = figure.add_axes((margin / width, 0, 1 - 2 * margin / width, 1))
-        # One unit of y is one inch, so that lines keep their distance for any number of methods.
-        ax.set(xlim=(1, max(k, 2)), ylim=(-(height - _AXIS), _AXIS))
-        ax.axis("off")
-        _draw_axis(ax, k)
-        _draw_names(ax, names, ranks, top=-below, k=max(k, 2))
-        for level, group in enumerate(bars):
-            y = -_BAR * (level + 1)
-            ends = ranks[group[0]] - 0.01 * k, ranks[group[-1]] + 0.01 * k
-            ax.plot(ends, (y, y), color=ORANGE, linewidth=3.5, solid_capstyle="round", zorder=3)
+        draw_ranks(figure.add_axes((0, 0, 1, 1)), comparison)
     return figure
 
 
+def ranks_size(comparison: Comparison) -> tuple[float, float]:
+    """Return width and height, in inches, that a critical-difference diagram needs."""
+    bars, lines = len(comparison.cliques), math.ceil(len(comparison.methods) / 2)
+    height = _AXIS + _BAR * (bars + 1) + _LINE * lines + _FOOT
+    return max(WIDTH, 2 * _name_width(comparison) + 1.1), height
+
+
+def _name_width(comparison: Comparison) -> float:
+    return _LETTER * (7 + max(len(short(name, 15)) for name in comparison.methods))
+
+
+def draw_ranks(ax: Any, comparison: Comparison) -> None:
+    """Draw a critical-difference diagram, with names left and right, into the whole of an axes."""
+    ranks = np.asarray(comparison.average_ranks, dtype=float)
+    order = np.argsort(ranks, kind="stable")
+    names = [comparison.methods[place] for place in order]
+    ranks, k = ranks[order], max(len(names), 2)
+    bars = [[names.index(name) for name in group] for group in comparison.cliques]
+    _, height = ranks_size(comparison)
+    width = ax.get_position().width * ax.figure.get_figwidth()
+    margin = min(_name_width(comparison), 0.45 * width)
+    reach = (k - 1) * margin / (width - 2 * margin)  # the names' room, in ranks
+    # One unit of y is one inch where the axes are as high as asked for.
+    ax.set(xlim=(1 - reach, k + reach), ylim=(-(height - _AXIS), _AXIS))
+    ax.axis("off")
+    _draw_axis(ax, k)
+    _draw_names(ax, names, ranks, top=-_BAR * (len(bars) + 1), k=k)
+    for level, group in enumerate(bars):
+        y = -_BAR * (level + 1)
+        ends = ranks[group[0]] - 0.01 * k, ranks[group[-1]] + 0.01 * k
+        ax.plot(ends, (y, y), color=ORANGE, linewidth=3.5, solid_capstyle="round", zorder=3)
+
+
 def _draw_axis(ax: Any, k: int) -> None:
-    ax.plot((1, max(k, 2)), (0, 0), color=INK, linewidth=1.2, clip_on=False)
-    for rank in range(1, max(k, 2) + 1):
+    ax.plot((1, k), (0, 0), color=INK, linewidth=1.2, clip_on=False)
+    for rank in range(1, k + 1):
         ax.plot((rank, rank), (0, 0.06), color=INK, linewidth=1.2, clip_on=False)
         ax.text(rank, 0.09, str(rank), ha="center", va="bottom", fontsize=9.5)
 
@@ -164,6 +179,7 @@ def _draw_names(ax: Any, names: list[str], ranks: np.ndarray, *, top: float, k: 
         ax.annotate(
             text, (end, y), (-4 if left else 4, 0), textcoords="offset points",
             ha="right" if left else "left", va="center", fontsize=9.5, annotation_clip=False,
+            parse_math=False,
         )  # fmt: skip
 
 

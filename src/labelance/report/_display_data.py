@@ -1,0 +1,386 @@
+"""Displays of data: label frequencies, types of minority cells, before and after a sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance._arrays import column_counts
+from labelance._validation import validate_labels
+from labelance.exceptions import InputError
+from labelance.imbalance import ImbalanceProfile, LabelType, profile, rarest_first
+from labelance.report._before_after import Resampling, open_resampling
+from labelance.report._display import (
+    Display,
+    check_choice,
+    find_label,
+    name_labels,
+    write_numbers,
+)
+from labelance.report._figures import BLUE, FAINT, INK, ORANGE, short
+
+# Safe, borderline, rare and outlier, for people with color-blindness too.
+TYPE_COLORS = ("#009E73", "#56B4E9", "#E69F00", "#D55E00")
+_BAR = 0.24  # inches that a label takes
+
+
+class LabelFrequencyDisplay(Display):
+    """Rows of every label on a log scale, rarest first.
+
+    Make it with :meth:`from_data` or :meth:`from_profile`.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels,)
+        The rows that have each label.
+    label_names : sequence of str
+        The names of the labels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from labelance.datasets import load_dataset
+    >>> from labelance.report import LabelFrequencyDisplay
+    >>> X, y = load_dataset("flags", return_X_y=True)
+    >>> display = LabelFrequencyDisplay.from_data(y, folds=10)
+    >>> display.ax_.get_xscale()
+    'log'
+    """
+
+    def __init__(self, *, counts: NDArray[np.int64], label_names: Sequence[str]) -> None:
+        self.counts = counts
+        self.label_names = label_names
+
+    @classmethod
+    def from_data(
+        cls, y: Any, *, label_names: Sequence[Any] | None = None, ax: Any = None, **options: Any
+    ) -> LabelFrequencyDisplay:
+        """Count the rows of every label and draw them.
+
+        Parameters
+        ----------
+        y : array-like, sparse or data frame of shape (n_samples, n_labels)
+            The labels, zeros and ones.
+        label_names : sequence, optional
+            By default the column names of y, or their numbers.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for :meth:`plot`.
+        """
+        labels = validate_labels(y, who=cls.__name__)
+        names = tuple(map(str, name_labels(labels, label_names, cls.__name__)))
+        return cls(counts=column_counts(labels.Y), label_names=names).plot(ax, **options)
+
+    @classmethod
+    def from_profile(
+        cls, profile: ImbalanceProfile, *, ax: Any = None, **options: Any
+    ) -> LabelFrequencyDisplay:
+        """Draw the counts of a profile."""
+        names = tuple(map(str, profile.label_names))
+        return cls(counts=profile.label_counts, label_names=names).plot(ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, top: int = 40, folds: int | None = None
+    ) -> LabelFrequencyDisplay:
+        """Draw a bar for every label, or one line where there are many labels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        top : int, default=40
+            The most labels that get a bar and their name.
+        folds : int, optional
+            Mark so many rows: labels with fewer cannot be in all folds.
+        """
+        order = rarest_first(self.counts)
+        if len(order) <= top:
+            ax = self._open(ax, size=(6.4, 1.2 + _BAR * len(order)))
+            _draw_counts(ax, self.counts[order])
+            _name_bars(ax, [self.label_names[j] for j in order])
+            ax.set(xscale="log", xlim=(0.7, 1.35 * max(1, self.counts.max())), xlabel="rows")
+            write_numbers(ax.xaxis)
+        else:
+            ax = self._open(ax, size=(6.4, 3.6))
+            seen = np.sort(self.counts[self.counts > 0])
+            ax.step(np.arange(1, len(seen) + 1), seen, where="mid", color=BLUE)
+            ax.set(yscale="log", xlabel="labels, rarest first", ylabel="rows")
+            write_numbers(ax.yaxis)
+        if folds is not None:
+            mark = ax.axvline if len(order) <= top else ax.axhline
+            mark(folds, color=ORANGE, linestyle="--", linewidth=1.2, label=f"{folds} folds")
+            ax.legend(frameon=False)
+        return self
+
+
+class MinorityTypesDisplay(Display):
+    """Shares of safe, borderline, rare and outlier among the minority cells of every label.
+
+    Make it with :meth:`from_data` or :meth:`from_profile`.
+
+    Parameters
+    ----------
+    type_counts : ndarray of shape (n_labels, 4)
+        Each label's minority cells of the four types.
+    label_counts : ndarray of shape (n_labels,)
+        The rows that have each label, which order the labels.
+    label_names : sequence of str
+        The names of the labels.
+    k : int
+        The number of neighbors behind the types.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.report import MinorityTypesDisplay
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> display = MinorityTypesDisplay.from_data(X, y)
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['safe', 'borderline', 'rare', 'outlier']
+    """
+
+    def __init__(
+        self,
+        *,
+        type_counts: NDArray[np.int64],
+        label_counts: NDArray[np.int64],
+        label_names: Sequence[str],
+        k: int,
+    ) -> None:
+        self.type_counts = type_counts
+        self.label_counts = label_counts
+        self.label_names = label_names
+        self.k = k
+
+    @classmethod
+    def from_data(
+        cls, X: Any, y: Any, *, k: int = 5, top: int = 40, ax: Any = None, **options: Any
+    ) -> MinorityTypesDisplay:
+        """Type the minority cells and draw them.
+
+        Parameters
+        ----------
+        X, y : array-like, sparse or data frame
+            Features and labels.
+        k : int, default=5
+            The number of neighbors.
+        top : int, default=40
+            The most labels that are drawn.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            Other parameters of `labelance.imbalance.profile`, such as ``scale``.
+        """
+        return cls.from_profile(profile(X, y, k=k, **options), top=top, ax=ax)
+
+    @classmethod
+    def from_profile(
+        cls, profile: ImbalanceProfile, *, top: int = 40, ax: Any = None
+    ) -> MinorityTypesDisplay:
+        """Draw the types of a profile that has searched neighbors."""
+        if profile.type_counts is None or profile.k is None:
+            raise InputError(
+                f"{cls.__name__} draws the types of minority cells",
+                "this profile has none",
+                "Make it with X and a number of neighbors: profile(X, y, k=5)",
+            )
+        display = cls(
+            type_counts=profile.type_counts,
+            label_counts=profile.label_counts,
+            label_names=tuple(map(str, profile.label_names)),
+            k=profile.k,
+        )
+        return display.plot(ax, top=top)
+
+    def plot(self, ax: Any = None, *, top: int = 40) -> MinorityTypesDisplay:
+        """Draw a bar for every label, rarest first.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        top : int, default=40
+            The most labels that are drawn: the rarest.
+        """
+        totals = self.type_counts.sum(axis=1)
+        order = rarest_first(self.label_counts)
+        order = order[totals[order] > 0][:top]
+        shares = self.type_counts[order] / totals[order, None]
+        ax = self._open(ax, size=(6.4, 1.4 + _BAR * len(order)))
+        left = np.zeros(len(order))
+        for kind, color, share in zip(LabelType, TYPE_COLORS, shares.T):
+            places = np.arange(len(order))
+            ax.barh(places, share, left=left, color=color, height=0.75, label=kind.name.lower())
+            left += share
+        _name_bars(ax, [self.label_names[j] for j in order])
+        ax.set(xlim=(0, 1), xlabel=f"share of minority cells, k = {self.k}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        ax.legend(ncols=4, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+        return self
+
+
+class ResamplingDisplay(Display):
+    """What a sampler did: the rows of one label in a plane, or the counts of all labels.
+
+    Make it with :meth:`from_estimator` or :meth:`from_data`.
+
+    Parameters
+    ----------
+    resampling : Resampling
+        Rows and labels before and after, as points of one plane.
+    label_names : sequence of str
+        The names of the labels.
+    label : int
+        The label whose rows are drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    See Also
+    --------
+    plot_before_after : Several labels before and after, as a figure.
+
+    Examples
+    --------
+    >>> from labelance import MLSOL
+    >>> from labelance.datasets import make_figure1
+    >>> from labelance.report import ResamplingDisplay
+    >>> X, y = make_figure1("b", random_state=0)
+    >>> display = ResamplingDisplay.from_estimator(MLSOL(random_state=0), X, y, label=0)
+    >>> display.ax_.get_title()
+    '0: 60 -> 94 rows'
+    """
+
+    def __init__(self, *, resampling: Resampling, label_names: Sequence[str], label: int) -> None:
+        self.resampling = resampling
+        self.label_names = label_names
+        self.label = label
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> ResamplingDisplay:
+        """Resample and draw before and after.
+
+        Parameters
+        ----------
+        estimator : sampler
+            An object with ``fit_resample``.
+        X, y : array-like, sparse or data frame
+            Features and labels.
+        **options
+            As for :meth:`from_data`.
+        """
+        return cls.from_data(X, y, *estimator.fit_resample(X, y), **options)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        y: Any,
+        X_resampled: Any,
+        y_resampled: Any,
+        *,
+        label: Any = None,
+        label_names: Sequence[Any] | None = None,
+        kind: Literal["map", "counts"] = "map",
+        ax: Any = None,
+    ) -> ResamplingDisplay:
+        """Draw data before and after a sampler.
+
+        Parameters
+        ----------
+        X, y : array-like, sparse or data frame
+            Before. X with more than two features is projected on its two main directions.
+        X_resampled, y_resampled : the same kinds
+            What a sampler returned.
+        label : name or column number, optional
+            The label whose rows are drawn; by default the one that gained most for its size.
+        label_names : sequence, optional
+            By default the column names of y, or their numbers.
+        kind : {"map", "counts"}, default="map"
+            The rows of one label, or the rows of every label counted.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        who = cls.__name__
+        found, names = open_resampling(X, y, X_resampled, y_resampled, label_names, who=who)
+        counts = column_counts(found.Y), column_counts(found.Y_after)
+        gained = (counts[1] - counts[0]) / np.maximum(counts[0], 1)
+        chosen = int(gained.argmax()) if label is None else find_label(label, names, who)
+        display = cls(resampling=found, label_names=tuple(map(str, names)), label=chosen)
+        return display.plot(ax, kind=kind)
+
+    def plot(self, ax: Any = None, *, kind: Literal["map", "counts"] = "map") -> ResamplingDisplay:
+        """Draw the rows of the label, or the counts of all labels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        kind : {"map", "counts"}, default="map"
+            What to draw.
+        """
+        check_choice("kind", kind, ("map", "counts"))
+        if kind == "map":
+            self._plot_map(self._open(ax, size=(5.2, 4.6)))
+        else:
+            self._plot_counts(ax)
+        return self
+
+    def _plot_map(self, ax: Any) -> None:
+        n, n_after = self.resampling.draw(ax, self.label, after=True)
+        name = self.label_names[self.label]
+        ax.set_title(f"{short(name, 28)}: {n} -> {n_after} rows", parse_math=False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
+
+    def _plot_counts(self, ax: Any) -> None:
+        before, after = (column_counts(Y) for Y in (self.resampling.Y, self.resampling.Y_after))
+        order = rarest_first(before)[:40]
+        ax = self._open(ax, size=(6.4, 1.4 + _BAR * len(order)))
+        places = np.arange(len(order))
+        low, high = (np.maximum(part[order], 0.8) for part in (before, after))
+        ax.hlines(places, low, high, color=FAINT, linewidth=2)
+        ax.plot(low, places, "o", color=BLUE, label="before")
+        ax.plot(high, places, "o", color=ORANGE, label="after")
+        _name_bars(ax, [self.label_names[j] for j in order])
+        ax.set(xscale="log", xlabel="rows")
+        write_numbers(ax.xaxis)
+        ax.legend(ncols=2, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+
+
+def _draw_counts(ax: Any, counts: NDArray[np.int64]) -> None:
+    places = np.arange(len(counts))
+    ax.barh(places, counts, color=BLUE, alpha=0.75, height=0.7)
+    for place, count in zip(places, counts.tolist()):
+        ax.annotate(
+            f"{count:,}", (max(count, 0.75), place), (3, 0), textcoords="offset points",
+            va="center", fontsize=8, color=INK,
+        )  # fmt: skip
+
+
+def _name_bars(ax: Any, names: Sequence[str]) -> None:
+    """Name the bars, the first on top; a name is other people's text, and no formula."""
+    ax.set_yticks(range(len(names)), [short(name, 28) for name in names], parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)

@@ -1,0 +1,403 @@
+"""Displays of models: thresholds, a measure by rarity, and ranks of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_curve
+
+from labelance._arrays import column_counts
+from labelance._validation import validate_labels, validate_scores
+from labelance.exceptions import InputError
+from labelance.imbalance import rarity_bands
+from labelance.learners import best_thresholds
+from labelance.metrics import imbalance_report, label_areas, label_scores
+from labelance.report._display import (
+    Display,
+    check_choice,
+    find_label,
+    name_labels,
+    rarest_label,
+    write_numbers,
+)
+from labelance.report._figures import BLUE, ORANGE, draw_ranks, ranks_size, short
+from labelance.study.statistics import Comparison, compare
+
+Rate = Literal["precision", "recall", "specificity", "g_mean", "f1"]
+Area = Literal["auc_roc", "auc_pr"]
+
+
+class ThresholdDisplay(Display):
+    """Precision, recall and F of one label over the threshold of its scores.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    thresholds, precision, recall, f1 : ndarray of the same length
+        The curve: the label is predicted where its score is at least the threshold.
+    threshold : float
+        The threshold that is marked.
+    label_name : str
+        The name of the label.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import LabelThresholds
+    >>> from labelance.report import ThresholdDisplay
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = LabelThresholds(KNeighborsClassifier(9), random_state=0).fit(X, y)
+    >>> display = ThresholdDisplay.from_estimator(model, X, y, label=0)
+    >>> bool(display.threshold == model.thresholds_[0])
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        thresholds: NDArray[np.float64],
+        precision: NDArray[np.float64],
+        recall: NDArray[np.float64],
+        f1: NDArray[np.float64],
+        threshold: float,
+        label_name: str,
+    ) -> None:
+        self.thresholds = thresholds
+        self.precision = precision
+        self.recall = recall
+        self.f1 = f1
+        self.threshold = threshold
+        self.label_name = label_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, label: Any = None, **options: Any
+    ) -> ThresholdDisplay:
+        """Score rows and draw the curve; the estimator's own threshold is marked if it has one.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``predict_proba`` or ``decision_function``.
+        X, y : array-like, sparse or data frame
+            Rows with known labels, best ones that the estimator was not fitted to.
+        label, **options
+            As for :meth:`from_predictions`.
+        """
+        labels = validate_labels(y, who=cls.__name__)
+        names = name_labels(labels, options.get("label_names"), cls.__name__)
+        chosen = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        if options.get("threshold") is None and hasattr(last, "thresholds_"):
+            options["threshold"] = float(last.thresholds_[chosen])
+        options["label_names"] = names
+        scores = label_scores(estimator, X)
+        return cls.from_predictions(labels.Y, scores, label=names[chosen], **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        label: Any = None,
+        threshold: float | None = None,
+        label_names: Sequence[Any] | None = None,
+        ax: Any = None,
+    ) -> ThresholdDisplay:
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        y_true : array-like, sparse or data frame of shape (n_samples, n_labels)
+            The true labels.
+        y_score : array of shape (n_samples, n_labels)
+            Scores, larger where the label is more likely.
+        label : name or column number, optional
+            By default the rarest label that occurs.
+        threshold : float, optional
+            What to mark; by default the threshold with the best F.
+        label_names : sequence, optional
+            By default the column names of y_true, or their numbers.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        labels = validate_labels(y_true, who=cls.__name__)
+        names = name_labels(labels, label_names, cls.__name__)
+        scored = validate_scores(labels.Y, y_score, who=cls.__name__)
+        j = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
+        column, scores = labels.Y[:, [j]], np.asarray(scored.scores, dtype=float)[:, j]
+        if not column.nnz:
+            raise InputError(
+                f"{cls.__name__} draws a label that some rows have",
+                f"no row has {names[j]!r}",
+                "Choose another label, or other rows",
+            )
+        if threshold is None:
+            threshold = float(best_thresholds(column, scores[:, None])[0])
+        precision, recall, thresholds = precision_recall_curve(column.toarray().ravel(), scores)
+        precision, recall = precision[:-1], recall[:-1]  # the last point has no threshold
+        f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-300)
+        display = cls(
+            thresholds=thresholds,
+            precision=precision,
+            recall=recall,
+            f1=f1,
+            threshold=threshold,
+            label_name=str(names[j]),
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> ThresholdDisplay:
+        """Draw the three curves, and mark the threshold.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        ax = self._open(ax, size=(6.0, 3.8))
+        curves = {"precision": "#56B4E9", "recall": "#009E73", "f1": BLUE}
+        for name, color in curves.items():
+            width = 2.2 if name == "f1" else 1.4
+            label = "F" if name == "f1" else name
+            values = getattr(self, name)
+            ax.plot(self.thresholds, values, drawstyle="steps-pre", color=color,
+                    linewidth=width, label=label)  # fmt: skip
+        mark = f"threshold {self.threshold:.3g}"
+        ax.axvline(self.threshold, color=ORANGE, linestyle="--", linewidth=1.2, label=mark)
+        ax.set(ylim=(0, 1.02), xlabel="threshold of the score", ylabel="on these rows")
+        ax.set_title(short(self.label_name, 40), parse_math=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False)
+        return self
+
+
+class MetricByRarityDisplay(Display):
+    """A measure of every label against the rows that it has, and the mean of like labels.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`; a second one on the same
+    axes (``ax=first.ax_``) compares two models.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels,)
+        The rows of every label.
+    values : ndarray of shape (n_labels,)
+        The measure of every label; nan where it is not defined.
+    metric : str
+        What the measure is.
+    name : str or None
+        What the legend calls the model.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.report import MetricByRarityDisplay
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = KNeighborsClassifier(5).fit(X[:100], y[:100])
+    >>> display = MetricByRarityDisplay.from_estimator(model, X[100:], y[100:], y_train=y[:100])
+    >>> display.ax_.get_ylabel()
+    'f1'
+    """
+
+    def __init__(
+        self,
+        *,
+        counts: NDArray[np.int64],
+        values: NDArray[np.float64],
+        metric: str,
+        name: str | None = None,
+    ) -> None:
+        self.counts = counts
+        self.values = values
+        self.metric = metric
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, metric: Rate | Area = "f1", **options: Any
+    ) -> MetricByRarityDisplay:
+        """Predict rows, measure every label and draw.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted.
+        X, y : array-like, sparse or data frame
+            Rows with known labels.
+        metric, **options
+            As for :meth:`from_predictions`.
+        """
+        is_area = metric in get_args(Area)
+        told = label_scores(estimator, X) if is_area else estimator.predict(X)
+        options.setdefault("name", type(estimator).__name__)
+        return cls.from_predictions(y, told, metric=metric, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        metric: Rate | Area = "f1",
+        y_train: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> MetricByRarityDisplay:
+        """Measure every label and draw.
+
+        Parameters
+        ----------
+        y_true : array-like, sparse or data frame of shape (n_samples, n_labels)
+            The true labels.
+        y_pred : array-like, sparse or data frame of the same shape
+            Predicted labels; scores for "auc_roc" and "auc_pr".
+        metric : str, default="f1"
+            "precision", "recall", "specificity", "g_mean", "f1", "auc_roc" or "auc_pr".
+        y_train : array-like, sparse or data frame, optional
+            Where the rows of a label are counted, if not in ``y_true``.
+        name : str, optional
+            What the legend calls the model.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for :meth:`plot`.
+        """
+        check_choice("metric", metric, (*get_args(Rate), *get_args(Area)))
+        counted = validate_labels(y_true if y_train is None else y_train, who=cls.__name__)
+        if metric in get_args(Area):
+            areas = label_areas(y_true, y_pred)
+            values = getattr(areas, metric)
+        else:
+            values = getattr(imbalance_report(y_true, y_pred, y_train=y_train), metric)
+        counts = column_counts(counted.Y)
+        display = cls(counts=counts, values=np.asarray(values), metric=metric, name=name)
+        return display.plot(ax, **options)
+
+    def plot(self, ax: Any = None, **scatter: Any) -> MetricByRarityDisplay:
+        """Draw a point for every label, and a line through the means of labels of like rarity.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **scatter
+            Options of the points, such as ``color``.
+        """
+        ax = self._open(ax, size=(6.0, 3.8))
+        known = (self.counts > 0) & ~np.isnan(self.values)
+        points = {"s": 18, "alpha": 0.5, "linewidth": 0, **scatter}
+        drawn = ax.scatter(self.counts[known], self.values[known], **points)
+        bands = [labels[known[labels]] for labels in rarity_bands(self.counts).values()]
+        middles = [
+            (np.exp(np.log(self.counts[band]).mean()), self.values[band].mean())
+            for band in bands
+            if len(band)
+        ]
+        if middles:
+            ax.plot(*zip(*middles), "o-", color=drawn.get_facecolor()[0][:3], label=self.name)
+        ax.set(xscale="log", xlabel="rows of the label", ylabel=self.metric, ylim=(-0.02, 1.02))
+        write_numbers(ax.xaxis)
+        ax.spines[["top", "right"]].set_visible(False)
+        if self.name is not None:
+            ax.legend(frameon=False)
+        return self
+
+
+class CriticalDifferenceDisplay(Display):
+    """Average ranks of methods; a bar joins those that do not differ significantly.
+
+    Make it with :meth:`from_data` or :meth:`from_comparison`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `labelance.study.statistics.compare` returned.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    References
+    ----------
+    J. Demšar. "Statistical comparisons of classifiers over multiple data sets". JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.report import CriticalDifferenceDisplay
+    >>> scores = np.random.default_rng(0).normal([0.70, 0.71, 0.78], 0.02, size=(10, 3))
+    >>> display = CriticalDifferenceDisplay.from_data(scores, methods=["none", "MLSOL", "EMLSOL"])
+    >>> display.comparison.cliques
+    (('MLSOL', 'none'),)
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @classmethod
+    def from_data(
+        cls, scores: Any, *, ax: Any = None, title: str = "", **options: Any
+    ) -> CriticalDifferenceDisplay:
+        """Compare methods and draw their ranks.
+
+        Parameters
+        ----------
+        scores : array or data frame of shape (n_datasets, n_methods)
+            One score for every dataset and method.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        title : str, default=""
+            The heading.
+        **options
+            Of `labelance.study.statistics.compare`, such as ``methods`` and ``alpha``.
+        """
+        return cls.from_comparison(compare(scores, **options), ax=ax, title=title)
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, *, ax: Any = None, title: str = ""
+    ) -> CriticalDifferenceDisplay:
+        """Draw a comparison that was made before."""
+        return cls(comparison).plot(ax, title=title)
+
+    def plot(self, ax: Any = None, *, title: str = "") -> CriticalDifferenceDisplay:
+        """Draw the ranks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of fitting size.
+        title : str, default=""
+            The heading.
+        """
+        ax = self._open(ax, size=ranks_size(self.comparison))
+        if title:
+            ax.set_title(title, loc="left", fontsize=11, fontweight="bold", parse_math=False)
+        draw_ranks(ax, self.comparison)
+        return self

@@ -1,0 +1,168 @@
+"""Displays draw what was computed, on axes of their own or given ones."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from labelance import MLSOL, profile, report
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import LabelThresholds
+from labelance.exceptions import InputError, MissingDependencyError
+from labelance.metrics import imbalance_report, label_areas, label_scores
+from labelance.report import (
+    CriticalDifferenceDisplay,
+    LabelFrequencyDisplay,
+    MetricByRarityDisplay,
+    MinorityTypesDisplay,
+    ResamplingDisplay,
+    ThresholdDisplay,
+)
+from labelance.study.statistics import compare
+
+X, y = make_multilabel_imbalanced(150, n_labels=5, random_state=0)
+NAMES = ["sun", "$sea", "a_b", "rain", "<b>"]
+FRAME = pd.DataFrame(np.asarray(y), columns=NAMES)
+MODEL = KNeighborsClassifier(7).fit(X, y)
+SCORES = pd.DataFrame(
+    np.random.default_rng(0).normal([0.70, 0.71, 0.78], 0.02, size=(10, 3)),
+    columns=["none", "MLSOL", "EMLSOL"],
+)
+DISPLAYS = {
+    "LabelFrequencyDisplay": lambda **o: LabelFrequencyDisplay.from_data(FRAME, **o),
+    "MinorityTypesDisplay": lambda **o: MinorityTypesDisplay.from_data(X, FRAME, **o),
+    "ResamplingDisplay": lambda **o: ResamplingDisplay.from_estimator(
+        MLSOL(random_state=0), X, FRAME, **o
+    ),
+    "ThresholdDisplay": lambda **o: ThresholdDisplay.from_estimator(MODEL, X, FRAME, **o),
+    "MetricByRarityDisplay": lambda **o: MetricByRarityDisplay.from_estimator(MODEL, X, FRAME, **o),
+    "CriticalDifferenceDisplay": lambda **o: CriticalDifferenceDisplay.from_data(SCORES, **o),
+}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_every_public_display_is_tried():
+    assert {name for name in report.__all__ if name.endswith("Display")} == DISPLAYS.keys()
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_it_draws_on_its_own_axes_or_given_ones(name):
+    display = DISPLAYS[name]()
+    assert display.ax_.figure is display.figure_
+    display.figure_.canvas.draw()
+    _, axes = plt.subplots(1, 2)
+    for ax in axes:
+        assert DISPLAYS[name](ax=ax).ax_ is ax
+    assert display.plot(axes[0]) is display
+    assert display.ax_ is axes[0]
+    axes[0].figure.canvas.draw()  # a dollar sign in a name begins no formula
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_it_says_so_when_matplotlib_is_not_there(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingDependencyError, match=r"labelance\[plots\]"):
+        DISPLAYS[name]()
+
+
+def test_bars_are_the_counts_rarest_first():
+    display = LabelFrequencyDisplay.from_data(FRAME, folds=5)
+    counts = FRAME.sum().sort_values(kind="stable")
+    assert [bar.get_width() for bar in display.ax_.patches] == counts.tolist()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == counts.index.tolist()
+    numbered = LabelFrequencyDisplay.from_data(y).ax_.get_yticklabels()
+    assert {tick.get_text() for tick in numbered} == set("01234")
+    line = LabelFrequencyDisplay.from_profile(profile(None, FRAME), top=3).ax_.lines[0]
+    assert_array_equal(line.get_ydata(), np.sort(FRAME.sum()))
+
+
+def test_bars_of_types_add_up_to_one():
+    display = MinorityTypesDisplay.from_data(X, FRAME, scale="range")
+    found = profile(X, FRAME, scale="range")
+    widths = np.array([bar.get_width() for bar in display.ax_.patches]).reshape(4, 5)
+    assert_allclose(widths.sum(axis=0), 1)
+    order = np.argsort(found.label_counts, kind="stable")
+    shares = found.type_counts / found.type_counts.sum(axis=1, keepdims=True)
+    assert_allclose(widths, shares[order].T)
+    with pytest.raises(InputError, match="this profile has none"):
+        MinorityTypesDisplay.from_profile(profile(None, FRAME))
+
+
+def test_resampling_shows_the_rows_of_the_label():
+    X_more, y_more = MLSOL(sampling_ratio=0.5, random_state=0).fit_resample(X, FRAME)
+    display = ResamplingDisplay.from_data(X, FRAME, X_more, y_more, label="rain")
+    n, n_after = FRAME["rain"].sum(), y_more["rain"].sum()
+    assert display.ax_.get_title() == f"rain: {n} -> {n_after} rows"
+    absent, present, added = display.ax_.collections
+    assert len(present.get_offsets()) == n
+    assert len(added.get_offsets()) == n_after - n
+    assert len(absent.get_offsets()) == len(y_more) - n_after
+    counts = ResamplingDisplay.from_data(X, FRAME, X_more, y_more, kind="counts")
+    before, after = (line.get_xdata() for line in counts.ax_.lines)
+    assert sorted(before) == sorted(FRAME.sum())
+    assert sorted(after) == sorted(y_more.sum())
+    with pytest.raises(InputError, match=r"no label 'rian'.*rain"):
+        ResamplingDisplay.from_data(X, FRAME, X_more, y_more, label="rian")
+    with pytest.raises(InputError, match="kind is one of"):
+        ResamplingDisplay.from_data(X, FRAME, X_more, y_more, kind="maps")
+
+
+def test_threshold_curve_is_scikit_learns_f():
+    scores = label_scores(MODEL, X)
+    display = ThresholdDisplay.from_predictions(FRAME, scores, label="rain")
+    j = NAMES.index("rain")
+    for t, value in zip(display.thresholds, display.f1):
+        assert value == pytest.approx(f1_score(y[:, j], scores[:, j] >= t))
+    assert display.f1[display.thresholds == display.threshold] == display.f1.max()
+    assert ThresholdDisplay.from_predictions(FRAME, scores).label_name == FRAME.sum().idxmin()
+    with pytest.raises(InputError, match="no row has 1"):
+        ThresholdDisplay.from_predictions([[1, 0], [0, 0]], [[0.5, 0.5], [0.1, 0.2]], label=1)
+
+
+def test_the_models_own_threshold_is_marked():
+    model = OneVsRestClassifier(LogisticRegression())
+    model = make_pipeline(StandardScaler(), LabelThresholds(model, random_state=0)).fit(X, y)
+    display = ThresholdDisplay.from_estimator(model, X, FRAME, label="sun")
+    assert display.threshold == model[-1].thresholds_[0]
+    other = ThresholdDisplay.from_estimator(model, X, FRAME, label="sun", threshold=0.25)
+    assert other.threshold == 0.25
+
+
+def test_measures_stand_over_the_rows_of_their_label():
+    predicted = MODEL.predict(X)
+    display = MetricByRarityDisplay.from_predictions(FRAME, predicted, metric="recall", name="kNN")
+    assert_array_equal(display.values, imbalance_report(FRAME, predicted).recall)
+    points = display.ax_.collections[0].get_offsets()
+    assert_array_equal(points[:, 0], FRAME.sum())
+    area = MetricByRarityDisplay.from_estimator(
+        MODEL, X, FRAME, metric="auc_pr", y_train=FRAME[:90]
+    )
+    assert_array_equal(area.values, label_areas(FRAME, label_scores(MODEL, X)).auc_pr)
+    assert_array_equal(area.counts, FRAME[:90].sum())
+    with pytest.raises(InputError, match=r"metric is one of"):
+        MetricByRarityDisplay.from_predictions(FRAME, predicted, metric="f2")
+
+
+def test_ranks_are_those_of_the_comparison():
+    comparison = compare(SCORES)
+    display = CriticalDifferenceDisplay.from_comparison(comparison, title="ranks")
+    words = {text.get_text() for text in display.ax_.texts}
+    for method, rank in comparison.average_ranks.items():
+        assert {f"{method}  {rank:.2f}", f"{rank:.2f}  {method}"} & words
+    left, right = display.ax_.get_xlim()
+    assert left < 1
+    assert right > 3
