@@ -6,15 +6,31 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
-from labelance.learners.tree import NO_RANK, ROW, Forest, TreeData
+from labelance._utils import inner_kernel, kernel
+from labelance.learners.tree import (
+    NO_RANK,
+    ONE_BIT,
+    ROW,
+    Forest,
+    RowBlock,
+    TreeData,
+    add_to_rows,
+    lay_out,
+    partition_rows,
+    popcount,
+    set_all,
+)
 
 
 def stack_links(
-    data: TreeData, rows: NDArray, base: NDArray, before: NDArray[np.int8], n_labels: int
+    data: TreeData,
+    rows: NDArray,
+    start: NDArray,
+    base: NDArray,
+    before: NDArray[np.uint64],
+    n_labels: int,
 ) -> TreeData:
     """Return the data of some rows of X with the labels as further features, all nominal 0/1.
 
@@ -27,15 +43,18 @@ def stack_links(
         X.
     rows : ndarray of shape (m,)
         Rows of X; a row may come several times.
-    base : ndarray of shape (m,)
-        The labels of a row are ``before[row, base : base + n_labels]``.
-    before : ndarray of int8
-        Ones and zeros.
+    start : ndarray of shape (n_links + 1,)
+        Link k has the rows from ``start[k]`` up to ``start[k + 1]``,
+    base : ndarray of shape (n_links,)
+        and its labels are the lines ``base[k]`` up to ``base[k] + n_labels`` of ``before``.
+    before : ndarray of uint64
+        The rows of X that have a label, as bits.
     n_labels : int
         Number of further features.
     """
     d = data.n_features + n_labels
-    row_start, row_feature, row_rank = _rows(data, rows, base, before, n_labels)
+    some = np.asarray(before.any(axis=1))
+    row_start, row_feature, row_rank = _rows(data, rows, start, base, before, some, n_labels)
     column_start = np.concatenate([[0], np.cumsum(np.bincount(row_feature[:-1], minlength=d))])
     return TreeData(
         n_rows=len(rows),
@@ -53,28 +72,46 @@ def stack_links(
 
 @kernel
 def _rows(
-    data: TreeData, rows: NDArray, base: NDArray, before: NDArray, n_labels: int
+    data: TreeData,
+    rows: NDArray,
+    link_start: NDArray,
+    base: NDArray,
+    before: NDArray,
+    some: NDArray,
+    n_labels: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Copy the cells of X row by row, and put the ones of the labels behind them."""
+    """Copy the cells of X row by row, and put the ones of the labels behind them.
+
+    Labels that are yet to come in a chain do not have ``some`` ones.
+    """
     d, start = len(data.n_categories), np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
-        row, ones = rows[i], 0
-        for is_one in before[row, base[i] : base[i] + n_labels]:
-            ones += is_one
-        start[i + 1] = start[i] + data.row_start[row + 1] - data.row_start[row] + ones
-    feature, rank = np.full(start[-1] + 1, NO_RANK), np.full(start[-1] + 1, NO_RANK)
-    at = 0
+        start[i + 1] = data.row_start[rows[i] + 1] - data.row_start[rows[i]]
+    for k in range(len(base)):
+        for line in range(base[k], base[k] + n_labels):
+            for i in range(link_start[k], link_start[k + 1] if some[line] else 0):
+                start[i + 1] += np.int64(_bit(before, line, rows[i]))
     for i in range(len(rows)):
-        row, f = rows[i], 0
-        for e in range(data.row_start[row], data.row_start[row + 1]):
-            feature[at], rank[at] = data.row_feature[e], data.row_rank[e]
-            at += 1
-        labels = before[row, base[i] : base[i] + n_labels]
-        while at < start[i + 1]:  # that is, until all ones are found
-            feature[at], rank[at] = d + f, 1
-            at += labels[f]
-            f += 1
+        start[i + 1] += start[i]
+    feature, rank = np.full(start[-1] + 1, NO_RANK), np.full(start[-1] + 1, NO_RANK)
+    place = start.copy()
+    for i in range(len(rows)):
+        for e in range(data.row_start[rows[i]], data.row_start[rows[i] + 1]):
+            feature[place[i]], rank[place[i]] = data.row_feature[e], data.row_rank[e]
+            place[i] += 1
+    for k in range(len(base)):
+        for line in range(base[k], base[k] + n_labels):
+            for i in range(link_start[k], link_start[k + 1] if some[line] else 0):
+                if _bit(before, line, rows[i]):
+                    feature[place[i]], rank[place[i]] = d + line - base[k], 1
+                    place[i] += 1
     return start, feature, rank
+
+
+@inner_kernel
+def _bit(sets: NDArray, line: int, row: int) -> np.uint64:
+    """Return whether a row is in one of several sets."""
+    return (sets[line, row >> 6] >> np.uint64(row & 63)) & ONE_BIT
 
 
 @kernel
@@ -110,6 +147,32 @@ def _columns(
 
 
 _CELLS_PER_BLOCK = 1 << 18  # of X, laid out densely while its rows are asked for: 2 MB
+_CELLS_KEPT = 1 << 23  # of X, laid out once for all links that are asked about it: 64 MB
+_ROWS_PER_BLOCK = 4096
+
+
+class LaidOut(NamedTuple):
+    """A block of rows as compiled code takes them, see ``lay_out``."""
+
+    first_row: int  # a multiple of 64, so that threads do not share words of bits
+    rows: RowBlock
+    missing: NDArray[np.uint64] | None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.X.shape[1])
+
+
+def lay_out_once(X: Any, n_categories: NDArray[np.int32]) -> list[LaidOut] | None:
+    """Lay out all features of X for many forests; None if that would take much memory."""
+    if X.shape[0] * X.shape[1] > _CELLS_KEPT:
+        return None
+    return list(_lay_out_blocks(X, n_categories, _ROWS_PER_BLOCK))
+
+
+def _lay_out_blocks(X: Any, n_categories: NDArray[np.int32], step: int) -> Iterator[LaidOut]:
+    for start in range(0, X.shape[0], step):
+        yield LaidOut(start, *lay_out(X[start : start + step], n_categories))
 
 
 class Links(NamedTuple):
@@ -122,7 +185,7 @@ class Links(NamedTuple):
     label : ndarray
         The label of each link.
     base : ndarray
-        Column of the decisions where those of its chain begin; there is one for every label.
+        Line of the decisions where those of its chain begin; there is one for every label.
     """
 
     tree: NDArray[np.int64]
@@ -154,11 +217,14 @@ class LinkPredictor:
         Trees over the features of X and behind them the labels.
     n_features : int
         Number of features of X.
+    all_features : bool, default=False
+        Take rows with all features of X, not only with those that the trees use.
     """
 
-    def __init__(self, forest: Forest, n_features: int) -> None:
+    def __init__(self, forest: Forest, n_features: int, *, all_features: bool = False) -> None:
         f = forest.feature
-        self.used = np.unique(f[(f >= 0) & (f < n_features)])
+        used = np.unique(f[(f >= 0) & (f < n_features)])
+        self.used = np.arange(n_features) if all_features else used
         self.n_categories = forest.n_categories[self.used]
         compact = np.where(f < n_features, np.searchsorted(self.used, f), f)
         compact[f >= n_features] += len(self.used) - n_features
@@ -173,59 +239,130 @@ class LinkPredictor:
             weights[:, 1] / weights.sum(axis=1),
         )
 
-    def blocks(self, X: Any) -> Iterator[tuple[int, int, Any]]:
-        """Yield where blocks of rows begin and end, and the used features of their rows."""
-        n, X = X.shape[0], X[:, self.used]
-        step = int(np.clip(_CELLS_PER_BLOCK // max(1, len(self.used)), 16, 4096))
-        for start in range(0, n, step):
-            stop = min(n, start + step)
-            yield start, stop, X[start:stop]
+    def blocks(self, X: Any) -> Iterator[LaidOut]:
+        """Yield the used features of blocks of rows."""
+        step = _CELLS_PER_BLOCK // max(1, len(self.used)) & ~63
+        step = int(np.clip(step, 64, _ROWS_PER_BLOCK))
+        return _lay_out_blocks(X[:, self.used], self.n_categories, step)
 
     def predict(
-        self, rows: Any, links: Links, decisions: NDArray[np.int8], votes: bool, out: NDArray
+        self,
+        block: LaidOut,
+        links: Links,
+        decisions: NDArray[np.uint64],
+        votes: bool,
+        out: NDArray[np.float64],
     ) -> None:
         """Ask links about a block of rows: note their decisions, and add them up by label.
 
-        Nothing is added up where ``out`` has no columns.
+        Parameters
+        ----------
+        block : LaidOut
+            The rows.
+        links : Links
+            The links.
+        decisions : ndarray of uint64
+            A line of bits for every label of every chain.
+        votes : bool
+            Add up decisions, not probabilities.
+        out : ndarray
+            A line for every label and a column for every row of the block; nothing is added up
+            where it has no lines.
         """
-        cells = rows.toarray() if sp.issparse(rows) else rows
-        columns = np.array(cells.T, dtype=np.float64, order="C")
-        # Categories never declared are missing values.
-        nominal = np.flatnonzero(self.n_categories)
-        codes, counts = columns[nominal], self.n_categories[nominal, None]
-        columns[nominal] = np.where((codes >= 0) & (codes < counts), codes, np.nan)
-        predict_links(columns, self.nodes, links, decisions, votes, out)
+        at = block.first_row >> 6
+        predict_links(block.rows, block.missing, self.nodes, links, decisions, at, votes, out)
+
+
+def no_decisions(n: int, n_lines: int) -> NDArray[np.uint64]:
+    """Return lines of bits, one for each of ``n`` rows, none of them set."""
+    return np.zeros((n_lines, (n + 63) >> 6), dtype=np.uint64)
 
 
 @kernel
 def predict_links(
-    X: NDArray, nodes: Nodes, links: Links, decisions: NDArray, votes: bool, out: NDArray
+    block: RowBlock,
+    missing: NDArray | None,
+    nodes: Nodes,
+    links: Links,
+    decisions: NDArray,
+    at: int,
+    votes: bool,
+    out: NDArray,
 ) -> None:
-    """Send every row down the tree of every link; X is laid out column by column."""
-    m, feature, threshold = X.shape[0], nodes.feature, nodes.threshold
-    first, width, share = nodes.first, nodes.width, nodes.share
+    """Send all rows of a block down the tree of every link, 64 at a time, see ``sum_votes``.
+
+    The block's decisions begin at word ``at``.
+    """
+    feature, share, (m, n) = nodes.feature, nodes.share, block.X.shape
+    words, most = (n + 63) >> 6, 1
+    for t in links.tree:
+        most = max(most, nodes.start[t + 1] - nodes.start[t])
+    members, decided = np.empty(most * words, np.uint64), np.empty(words, np.uint64)
     for k in range(len(links.tree)):
         root, base, label = nodes.start[links.tree[k]], links.base[k], links.label[k]
-        for i in range(X.shape[1]):
-            v = root
-            while feature[v] >= 0:
-                f = feature[v]
-                x = X[f, i] if f < m else np.float64(decisions[i, base + f - m])
-                if np.isnan(x):
-                    break
-                step = np.int64(x > threshold[v]) if width[v] == 2 else np.int64(x)
-                v = root + first[v] + step
-            part = share[v]
-            if feature[v] >= 0:
-                part = _share_with_missing(X, i, nodes, root, v, decisions, base)
-            decisions[i, base + label] = part >= 0.5
-            if out.shape[1] > 0:
-                out[i, label] += part >= 0.5 if votes else part
+        set_all(members, n)
+        for w in range(words):
+            decided[w] = 0
+        for v in range(root, nodes.start[links.tree[k] + 1]):
+            here, f, first = (v - root) * words, feature[v], nodes.first[v] * words
+            if f >= m:
+                for w in range(words):
+                    ones = members[here + w] & decisions[base + f - m, at + w]
+                    members[first + w] = members[here + w] ^ ones
+                    members[first + words + w] = ones
+            elif f >= 0:
+                if missing is not None:
+                    _decide_missing(
+                        block.X, missing, nodes, links, k, v, members, decisions, at, decided,
+                        votes, out,
+                    )  # fmt: skip
+                width = nodes.width[v]
+                partition_rows(block, f, nodes.threshold[v], width, members, here, first)
+            else:
+                present = share[v] >= 0.5
+                for w in range(words if present else 0):
+                    decided[w] |= members[here + w]
+                if out.shape[0] > 0:
+                    part = np.float64(present) if votes else share[v]
+                    add_to_rows(members, here, words, part, out, label)
+        for w in range(words):
+            decisions[base + label, at + w] = decided[w]
 
 
-@kernel
+@inner_kernel
+def _decide_missing(
+    X: NDArray,
+    missing: NDArray,
+    nodes: Nodes,
+    links: Links,
+    k: int,
+    v: int,
+    members: NDArray,
+    decisions: NDArray,
+    at: int,
+    decided: NDArray,
+    votes: bool,
+    out: NDArray,
+) -> None:
+    """Decide about the rows of node v whose value is missing there, and take them out."""
+    root, base = nodes.start[links.tree[k]], links.base[k]
+    here = (v - root) * len(decided)
+    for w in range(len(decided)):
+        rows = members[here + w] & missing[nodes.feature[v], w]
+        members[here + w] ^= rows
+        while rows != 0:
+            lowest = rows & (~rows + ONE_BIT)
+            i = (w << 6) + np.int64(popcount(lowest - ONE_BIT))
+            rows ^= lowest
+            part = _share_with_missing(X, i, nodes, root, v, decisions, at, base)
+            decided[w] |= lowest if part >= 0.5 else np.uint64(0)
+            if out.shape[0] > 0:
+                out[links.label[k], i] += np.float64(part >= 0.5) if votes else part
+
+
+@inner_kernel
 def _share_with_missing(
-    X: NDArray, i: int, nodes: Nodes, root: int, v: int, decisions: NDArray, base: int
+    X: NDArray, i: Any, nodes: Nodes, root: int, v: int, decisions: NDArray, at: int, base: int
 ) -> float:
     """Send a row from node v down all branches where its value is missing, part by part."""
     m, share, sum_of_parts = X.shape[0], 0.0, 0.0
@@ -237,7 +374,7 @@ def _share_with_missing(
             share += part * nodes.share[node]
             sum_of_parts += part
             continue
-        x = X[f, i] if f < m else np.float64(decisions[i, base + f - m])
+        x = X[f, i] if f < m else np.float64(_bit(decisions, base + f - m, (at << 6) + i))
         if not np.isnan(x):
             step = np.int64(x > nodes.threshold[node]) if nodes.width[node] == 2 else np.int64(x)
             agenda.append((np.int64(first + step), part))

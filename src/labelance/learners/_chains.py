@@ -15,7 +15,14 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._progress import Progress, loop, run_parallel
-from labelance.learners._chain_kernels import LinkPredictor, Links, stack_links
+from labelance.learners._chain_kernels import (
+    LaidOut,
+    LinkPredictor,
+    Links,
+    lay_out_once,
+    no_decisions,
+    stack_links,
+)
 from labelance.learners._reduction import (
     CloneModels,
     CloneTrainer,
@@ -25,7 +32,15 @@ from labelance.learners._reduction import (
     TreeModels,
     TreeTrainer,
 )
-from labelance.learners.tree import C45Classifier, Forest, Problems, grow_forest, subset_problems
+from labelance.learners.tree import (
+    C45Classifier,
+    Forest,
+    Problems,
+    as_bits,
+    grow_forest,
+    offsets,
+    subset_problems,
+)
 
 Ints = NDArray[np.int64]
 ChainFeatures = Literal["true", "predicted"]
@@ -231,6 +246,7 @@ def _declare(estimator: Any, d: int, t: int) -> Any:
     return clone(estimator).set_params(categorical_features=columns, n_categories=counts)
 
 
+_NOT_SUMMED = np.empty((0, 0))
 _CELLS_PER_GROUP = 1 << 25  # of the rows and decisions of chains that grow side by side
 
 
@@ -272,16 +288,18 @@ class TreeChains:
         """Ask all links of all chains in one compiled pass through the rows."""
         links = Links(self.tree, self.label, np.zeros_like(self.tree))
         predictor = LinkPredictor(self.forest, self.n_features)
-        total = np.zeros((rows.clean.shape[0], self.n_labels))
+        total = np.empty((rows.clean.shape[0], self.n_labels))
+        decisions = no_decisions(*total.shape)
         with loop("Asking chains", len(total), "rows") as progress:
 
-            def add_up(start: int, stop: int, block: Any) -> None:
-                decisions = np.empty((stop - start, self.n_labels), dtype=np.int8)
-                predictor.predict(block, links, decisions, votes, total[start:stop])
-                progress.advance(stop - start)
+            def sum_block(block: LaidOut) -> None:
+                sums = np.zeros((self.n_labels, block.n_rows))
+                predictor.predict(block, links, decisions, votes, sums)
+                total[block.first_row : block.first_row + block.n_rows] = sums.T
+                progress.advance(block.n_rows)
 
             Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(add_up)(*block) for block in predictor.blocks(rows.clean)
+                delayed(sum_block)(block) for block in predictor.blocks(rows.clean)
             )
         return total
 
@@ -298,11 +316,13 @@ def fit_tree_chains(
 ) -> TreeChains:
     """Grow the planned chains over one prepared X."""
     groups = _groups(trainer, plans, Y.shape[1], effective_n_jobs(n_jobs))
+    # The links of every position are asked about the same rows.
+    laid_out = None if features == "true" else lay_out_once(X, trainer.data.n_categories)
     start = np.concatenate([[0], np.cumsum([len(plan.labels) for plan in plans])])
     with loop("Growing chains", int(start[-1]), "links") as progress:
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_grow_group)(
-                trainer, X, Labels(Y), [plans[c] for c in group], features, progress
+                trainer, X, laid_out, Labels(Y), [plans[c] for c in group], features, progress
             )
             for group in groups
         )
@@ -337,6 +357,7 @@ def _links_in_order(start: Ints, lengths: Ints) -> Ints:
 def _grow_group(
     trainer: TreeTrainer,
     X: Any,
+    laid_out: list[LaidOut] | None,
     labels: Labels,
     plans: list[ChainPlan],
     features: ChainFeatures,
@@ -344,8 +365,8 @@ def _grow_group(
 ) -> list[Forest]:
     """Grow chains side by side; return a forest for every position, with a tree per chain."""
     lengths = np.array([len(plan.labels) for plan in plans])
-    # What the links of each chain hand on to those after them: a column for every label.
-    before = np.zeros((X.shape[0], len(plans) * len(labels)), dtype=np.int8)
+    # What the links of each chain hand on to those after them: a line of bits for every label.
+    before = no_decisions(X.shape[0], len(plans) * len(labels))
     forests = []
     for position in range(lengths.max()):
         active = np.flatnonzero(lengths > position)
@@ -355,9 +376,10 @@ def _grow_group(
         base = active * len(labels)
         forest = _grow_links(trainer, rows, known, base, before, len(labels))
         if features == "true":
-            before[:, base + label] = known
+            before[base + label] = as_bits(known.T)
         elif position + 1 < lengths.max():
-            _note_decisions(forest, X, Links(np.arange(len(active)), label, base), before)
+            links = Links(np.arange(len(active)), label, base)
+            _note_decisions(forest, X, laid_out, links, before)
         forests.append(forest)
         progress.advance(len(active))
     return forests
@@ -368,16 +390,16 @@ def _grow_links(
     rows: list[Ints],
     known: NDArray[np.int8],
     base: Ints,
-    before: NDArray[np.int8],
+    before: NDArray[np.uint64],
     n_labels: int,
 ) -> Forest:
     """Grow one tree for each list of rows, with their labels in the columns of ``known``."""
     every, sizes = np.concatenate(rows), np.array([len(part) for part in rows])
-    link = np.repeat(np.arange(len(rows)), sizes)
-    data = stack_links(trainer.data, every, base[link], before, n_labels)
+    start, link = offsets(sizes), np.repeat(np.arange(len(rows)), sizes)
+    data = stack_links(trainer.data, every, start, base, before, n_labels)
     problems = Problems(
         np.full(len(rows), 2, dtype=np.int32),
-        np.concatenate([[0], np.cumsum(sizes)]),
+        start,
         np.arange(len(every), dtype=np.int32),
         known[every, link].astype(np.int32),
         False,
@@ -386,11 +408,17 @@ def _grow_links(
     return grow_forest(data, problems, trainer.options, weight=weight)
 
 
-def _note_decisions(forest: Forest, X: Any, links: Links, before: NDArray[np.int8]) -> None:
+def _note_decisions(
+    forest: Forest,
+    X: Any,
+    laid_out: list[LaidOut] | None,
+    links: Links,
+    before: NDArray[np.uint64],
+) -> None:
     """Write down what some links decide about every row."""
-    predictor = LinkPredictor(forest, X.shape[1])
-    for start, stop, block in predictor.blocks(X):
-        predictor.predict(block, links, before[start:stop], False, np.empty((stop - start, 0)))
+    predictor = LinkPredictor(forest, X.shape[1], all_features=laid_out is not None)
+    for block in predictor.blocks(X) if laid_out is None else laid_out:
+        predictor.predict(block, links, before, False, _NOT_SUMMED)
 
 
 def _join(forests: list[Forest]) -> Forest:

@@ -4,11 +4,13 @@ from labelance.learners.tree._classes import C45Classifier, fit_many, grow_fores
 from labelance.learners.tree._criterion import C45Options
 from labelance.learners.tree._data import (
     NO_RANK,
+    ONE_BIT,
     ROW,
     TreeData,
     categories_of_features,
     nominal_columns,
     offsets,
+    popcount,
     prepare_data,
 )
 from labelance.learners.tree._problems import (
@@ -22,7 +24,8 @@ from labelance.learners.tree._problems import (
     problem_per_pair,
     subset_problems,
 )
-from labelance.learners.tree._tree import Forest, Ties
+from labelance.learners.tree._tree import Forest, Ties, as_bits, lay_out
+from labelance.learners.tree._voting import RowBlock, add_to_rows, partition_rows, set_all
 
 __all__ = [
     "C45Classifier",
@@ -40,16 +43,24 @@ __all__ = [
 # For the learners of this library only.
 __all__ += [
     "NO_RANK",
+    "ONE_BIT",
     "ROW",
     "C45Options",
     "Problem",
+    "RowBlock",
     "Ties",
+    "add_to_rows",
+    "as_bits",
     "categories_of_features",
     "expand_problem",
     "grow_forest",
+    "lay_out",
     "nominal_columns",
     "offsets",
     "options_of",
+    "partition_rows",
+    "popcount",
     "problem_per_label",
     "problem_per_pair",
+    "set_all",
 ]

@@ -203,7 +203,8 @@ class Forest:
 
             def sum_block(a: int, b: int) -> None:
                 totals = np.zeros((votes.shape[1], b - a))
-                sum_votes(self._block(X[a:b], used), trees, voting, totals)
+                block, missing = lay_out(X[a:b], self.n_categories[used])
+                sum_votes(block, missing, trees, voting, totals)
                 out[a:b] = totals.T
                 progress.advance(b - a)
 
@@ -225,22 +226,6 @@ class Forest:
             self.node_start,
             self.histogram_start,
             self.slot_start,
-        )
-
-    def _block(self, rows: Any, used: NDArray[np.int32]) -> RowBlock:
-        """Lay out a block of rows column by column; categories never declared are missing."""
-        cells = rows.toarray() if issparse(rows) else rows
-        columns = np.array(cells.T, dtype=np.float64, order="C")
-        counts = self.n_categories[used]
-        for i in np.flatnonzero(counts):
-            declared = (columns[i] >= 0) & (columns[i] < counts[i])
-            columns[i, ~declared] = np.nan
-        missing = np.isnan(columns)
-        return RowBlock(
-            columns,
-            counts == 2,
-            _as_bits(columns == 1),
-            _as_bits(missing[:, : missing.any() * missing.shape[1]]),
         )
 
     def _soft(self) -> csr_array:
@@ -268,7 +253,25 @@ class Forest:
         return winner - start[:-1]
 
 
-def _as_bits(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def lay_out(
+    rows: Any, n_categories: NDArray[np.int32]
+) -> tuple[RowBlock, NDArray[np.uint64] | None]:
+    """Lay out rows column by column; return the rows of each feature without a value, too.
+
+    Categories never declared are missing values. None says that no value is missing.
+    """
+    cells = rows.toarray() if issparse(rows) else rows
+    columns = np.array(cells.T, dtype=np.float64, order="C")
+    nominal = np.flatnonzero(n_categories)
+    codes, counts = columns[nominal], n_categories[nominal, None]
+    columns[nominal] = np.where((codes >= 0) & (codes < counts), codes, np.nan)
+    two, missing = n_categories == 2, np.isnan(columns)
+    ones = np.zeros((len(columns), -(-columns.shape[1] // 64)), dtype=np.uint64)
+    ones[two] = as_bits(columns[two] == 1)
+    return RowBlock(columns, two, ones), as_bits(missing) if missing.any() else None
+
+
+def as_bits(sets: NDArray[Any]) -> NDArray[np.uint64]:
     """Return sets of rows, one per line, as bits, 64 to a word."""
     padded = np.zeros((len(sets), -(-sets.shape[1] // 64) * 64), dtype=bool)
     padded[:, : sets.shape[1]] = sets

@@ -37,7 +37,6 @@ class RowBlock(NamedTuple):
     X: NDArray[np.float64]
     two: NDArray[np.bool_]  # which features have two categories, and for these
     ones: NDArray[np.uint64]  # the rows that have the second one
-    missing: NDArray[np.uint64]  # the rows whose value is missing; no column if there are none
 
 
 class SparseVotes(NamedTuple):
@@ -58,8 +57,18 @@ class Voting(NamedTuple):
 
 
 @kernel
-def sum_votes(block: RowBlock, trees: ForestArrays, voting: Voting, out: NDArray) -> None:
-    """Add the votes of all trees for each row to ``out``, which has a line for every output."""
+def sum_votes(
+    block: RowBlock,
+    missing: NDArray | None,
+    trees: ForestArrays,
+    voting: Voting,
+    out: NDArray,
+) -> None:
+    """Add the votes of all trees for each row to ``out``, which has a line for every output.
+
+    ``missing`` are the rows of each feature whose value is missing. None says that there are none,
+    and then what would be done about them is not compiled.
+    """
     winner, per_node, per_slot = voting.winner, voting.per_node, voting.per_slot
     n, n_trees, hard = block.X.shape[1], len(trees.node_start) - 1, len(winner) > 0
     words, most, C = (n + 63) >> 6, 1, 1
@@ -69,16 +78,14 @@ def sum_votes(block: RowBlock, trees: ForestArrays, voting: Voting, out: NDArray
     members, voters = np.empty(most * words, np.uint64), np.zeros(C * words, np.uint64)
     for t in range(n_trees):
         root, slot = trees.node_start[t], trees.slot_start[t]
-        for w in range(words):
-            members[w] = ~np.uint64(0)
-        if n & 63:
-            members[words - 1] = (ONE_BIT << np.uint64(n & 63)) - ONE_BIT
+        set_all(members, n)
         for v in range(root, trees.node_start[t + 1]):  # parents come before their children
-            here = (v - root) * words
-            if trees.feature[v] >= 0:
-                if block.missing.shape[1] > 0:
-                    _vote_for_missing(block, trees, voting, t, v, members, out)
-                _partition(block, trees, root, v, members)
+            here, f = (v - root) * words, trees.feature[v]
+            if f >= 0:
+                if missing is not None:
+                    _vote_for_missing(block.X, missing, trees, voting, t, v, members, out)
+                first, width = trees.first[v] * words, trees.width[v]
+                partition_rows(block, f, trees.threshold[v], width, members, here, first)
             elif hard:
                 for w in range(words):
                     voters[winner[v] * words + w] |= members[here + w]
@@ -91,11 +98,28 @@ def sum_votes(block: RowBlock, trees: ForestArrays, voting: Voting, out: NDArray
 
 
 @inner_kernel
-def _partition(block: RowBlock, trees: ForestArrays, root: int, v: int, members: NDArray) -> None:
-    """Partition the rows of node v into its children."""
-    X, ones, words, f = block.X, block.ones, (block.X.shape[1] + 63) >> 6, trees.feature[v]
-    here, first, width = (v - root) * words, trees.first[v] * words, trees.width[v]
-    bits, threshold = block.two[f] and width == 2, trees.threshold[v]
+def set_all(members: NDArray, n: int) -> None:
+    """Make the first set one of all ``n`` rows."""
+    words = (n + 63) >> 6
+    for w in range(words):
+        members[w] = ~np.uint64(0)
+    if n & 63:
+        members[words - 1] = (ONE_BIT << np.uint64(n & 63)) - ONE_BIT
+
+
+@inner_kernel
+def partition_rows(
+    block: RowBlock,
+    f: int,
+    threshold: float,
+    width: int,
+    members: NDArray,
+    here: int,
+    first: int,
+) -> None:
+    """Partition the set at ``here`` by feature f into ``width`` sets from ``first`` on."""
+    X, ones, words = block.X, block.ones, (block.X.shape[1] + 63) >> 6
+    bits = block.two[f] and width == 2
     for w in range(words):
         rows = members[here + w]
         if width == 2:
@@ -125,24 +149,30 @@ def _add_votes(
     """Add a line of the votes for every row of a set."""
     start, output, value = votes
     for p in range(start[line], start[line + 1]):
-        to, vote = output[p], value[p]
-        for w in range(words):
-            left, base = rows[here + w], w << 6
-            if popcount(left) >= _MANY:
-                # Adding nothing to the others is faster than finding out which they are.
-                for i in range(min(64, out.shape[1] - base)):
-                    is_in = (left >> np.uint64(i)) & ONE_BIT
-                    out[to, base + i] += vote if is_in else 0.0
-                left = np.uint64(0)
-            while left != 0:
-                lowest = left & (~left + ONE_BIT)
-                out[to, base + np.int64(popcount(lowest - ONE_BIT))] += vote
-                left ^= lowest
+        add_to_rows(rows, here, words, value[p], out, output[p])
+
+
+@inner_kernel
+def add_to_rows(rows: NDArray, here: int, words: int, value: float, out: NDArray, to: int) -> None:
+    """Add a value to line ``to`` of ``out`` for every row of a set."""
+    for w in range(words):
+        left, base = rows[here + w], w << 6
+        if popcount(left) >= _MANY:
+            # Adding nothing to the others is faster than finding out which they are.
+            for i in range(min(64, out.shape[1] - base)):
+                is_in = (left >> np.uint64(i)) & ONE_BIT
+                out[to, base + i] += value if is_in else 0.0
+            left = np.uint64(0)
+        while left != 0:
+            lowest = left & (~left + ONE_BIT)
+            out[to, base + np.int64(popcount(lowest - ONE_BIT))] += value
+            left ^= lowest
 
 
 @inner_kernel
 def _vote_for_missing(
-    block: RowBlock,
+    X: NDArray,
+    missing: NDArray,
     trees: ForestArrays,
     voting: Voting,
     t: int,
@@ -151,16 +181,16 @@ def _vote_for_missing(
     out: NDArray,
 ) -> None:
     """Add the votes for the rows of node v whose value is missing there, and take them out."""
-    per_slot, hard, words = voting.per_slot, len(voting.winner) > 0, (block.X.shape[1] + 63) >> 6
+    per_slot, hard, words = voting.per_slot, len(voting.winner) > 0, (X.shape[1] + 63) >> 6
     here = (v - trees.node_start[t]) * words
     for w in range(words):
-        rows = members[here + w] & block.missing[trees.feature[v], w]
+        rows = members[here + w] & missing[trees.feature[v], w]
         members[here + w] ^= rows
         while rows != 0:
             lowest = rows & (~rows + ONE_BIT)
             i = (w << 6) + np.int64(popcount(lowest - ONE_BIT))
             rows ^= lowest
-            shares = _class_shares(block.X, i, trees, t, v)
+            shares = _class_shares(X, i, trees, t, v)
             best = _most_probable(shares, voting.last_wins)
             for c in range(len(shares)):
                 part = (1.0 if c == best else 0.0) if hard else shares[c]
