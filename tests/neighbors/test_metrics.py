@@ -25,6 +25,8 @@ PLAIN = sorted(
 
 
 def cosine_table(X):
+    largest = abs(X).max(axis=1, keepdims=True)
+    X = np.ldexp(X, -np.frexp(largest)[1])  # so that no square fades away
     table = np.ones((len(X), len(X)))
     for i, x in enumerate(X):
         for j, z in enumerate(X):
@@ -54,6 +56,27 @@ def test_cosine_is_scikit_learns_up_to_rounding():
     np.fill_diagonal(table, np.inf)
     found = find_neighbors(X, 5, metric="cosine")
     np.testing.assert_allclose(found.distances, np.sort(table)[:, :5], atol=1e-14)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("size", [1e200, 1e-170, 1e-310])
+def test_the_length_of_a_row_does_not_change_its_direction(size, fast, engines):
+    X = np.random.default_rng(2).normal(size=(80, 5))
+    X[7] = 0
+    expected = find_neighbors(X, 4, metric="cosine")
+    lengths = np.where(np.arange(80) % 3, 1.0, 2.0 ** np.round(np.log2(size)))
+    # The shortest rows lose digits: a float64 has few of them down there.
+    rtol = 1e-2 if size < 1e-300 else 0
+    with engines(fast, working_memory=0.002):
+        for container in (X * lengths[:, None], sp.csr_array(X * lengths[:, None])):
+            found = find_neighbors(container, 4, metric="cosine")
+            np.testing.assert_allclose(found.distances, expected.distances, rtol=rtol)
+            if not rtol:
+                np.testing.assert_array_equal(found.indices, expected.indices)
+    metric = FeatureMetric.learn(X, metric="cosine")
+    for length in (size, 1 / size if size > 1e-300 else 1.0):
+        distances = metric.paired(X, length * X[::-1])
+        np.testing.assert_allclose(distances, metric.paired(X, X[::-1]), atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", PLAIN)

@@ -72,6 +72,12 @@ def test_squares_beyond_float64_rule_nothing_out(scale):
     assert_same(hostile("normal", 60) * scale, 3, metric="cosine")
 
 
+@pytest.mark.parametrize("size", [1e200, 1e-170, 1e-310])
+def test_rows_of_any_length_have_a_direction(size):
+    lengths = np.where(np.arange(60) % 3, 1.0, size)
+    assert_same(hostile("normal", 60) * lengths[:, None], 3, metric="cosine")
+
+
 @pytest.mark.parametrize("n", [2, 127, 128, 129])
 def test_odd_numbers_of_rows(n, monkeypatch):
     monkeypatch.setattr(engine, "_FEW", 16)

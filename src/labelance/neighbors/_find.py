@@ -171,8 +171,9 @@ def search_neighbors(
     """
     if among is not None:
         return _search_bag(X, k, metric, np.asarray(among), n_jobs)
+    X = metric.rescale_rows(X)
     if queries is not None:
-        Q, own = queries, np.full(queries.shape[0], -1)
+        Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)
     elif rows is not None:
         Q, own = X[rows], rows
     else:

@@ -153,6 +153,26 @@ class FeatureMetric:
             sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
         )
 
+    def rescale_rows(self, X: Any) -> Any:
+        """Return X with very long and very short rows brought near length 1, for the cosine.
+
+        Their squares would overflow or underflow. They are multiplied by powers of two, which
+        rounds nothing and turns no direction. Squares of float32 numbers fit float64 as they are.
+        """
+        if not self.compiled.cosine or X.dtype.itemsize < 8:
+            return X
+        largest = _largest_in_rows(X, self.compiled.width)
+        extreme = (largest > 2.0**450) | ((largest < 2.0**-450) & (largest > 0))
+        if not extreme.any():
+            return X
+        shift = np.where(extreme, -np.frexp(largest)[1], 0)
+        if on_device(X):
+            return _tensor_metric.shift_exponents(X, shift)
+        if not sp.issparse(X):
+            return np.ldexp(X, shift[:, np.newaxis])
+        data = np.ldexp(X.data, np.repeat(shift, np.diff(X.indptr)))
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
     def rank(
         self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
     ) -> TopK:
@@ -183,6 +203,7 @@ class FeatureMetric:
         """
         rows_a = np.arange(A.shape[0]) if rows_a is None else np.asarray(rows_a, dtype=np.int64)
         rows_b = np.arange(B.shape[0]) if rows_b is None else np.asarray(rows_b, dtype=np.int64)
+        A, B = self.rescale_rows(A), self.rescale_rows(B)
         if not self.is_exact:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
             return _paired_distances(self.metric, A, B, self.params)
@@ -245,6 +266,20 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
             f"there are {thing}" if nominal else f"it was called with {thing}",
             'Use metric="euclidean", or encode and fill X first',
         )
+
+
+def _largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every row, its features divided by their widths."""
+    if on_device(X):
+        return _tensor_metric.largest_in_rows(X, width)
+    if not sp.issparse(X):
+        return np.concatenate([abs(block / width).max(axis=1) for block in _row_blocks(X)])
+    largest = np.zeros(X.shape[0])
+    filled = np.flatnonzero(np.diff(X.indptr))
+    if len(filled):
+        cells = abs(X.data / width[X.indices])
+        largest[filled] = np.maximum.reduceat(cells, X.indptr[filled])
+    return largest
 
 
 # --- what the metric learns about each feature --------------------------------------------------
@@ -321,11 +356,16 @@ def _stored_cells(X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             part = slice(start, start + _CELLS)
             yield X.indices[part], X.data[part].astype(np.float64)
         return
-    step = max(1, _CELLS // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        block = X[start : start + step]
+    for block in _row_blocks(X):
         rows, columns = np.nonzero(block)
         yield columns, block[rows, columns].astype(np.float64)
+
+
+def _row_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows in blocks of a bounded number of cells."""
+    step = max(1, _CELLS // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        yield X[start : start + step]
 
 
 # --- scikit-learn's metrics ----------------------------------------------------------------------

@@ -34,6 +34,20 @@ def column_std(X: Any) -> np.ndarray:
     return (squares / len(X)).sqrt().cpu().numpy()
 
 
+def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every row, its features divided by their widths."""
+    torch, widths = sys.modules["torch"], to_device(width, X)
+    return to_host(torch.cat([(part / widths).abs().amax(dim=1) for part in X.split(_rows(X))]))
+
+
+def shift_exponents(X: Any, shift: np.ndarray) -> Any:
+    """Multiply every row of a float64 tensor by 2 to its ``shift``, exactly."""
+    half = shift // 2  # 2.0 to the whole may be too large a number
+    for part in (half, shift - half):
+        X = X * to_device(np.ldexp(1.0, part)[:, np.newaxis], X)
+    return X
+
+
 def paired_distances(
     A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray, metric: Any
 ) -> np.ndarray:
