@@ -197,6 +197,13 @@ def test_kinds_that_come_later_say_how_to_convert(library):
         validate_features(foreign, who="The test")
 
 
+def test_a_cupy_array_becomes_a_tensor_where_it_lies():
+    array = type("ndarray", (), {"__module__": "cupy"})()
+    with pytest.raises(exceptions.ContainerError) as error:
+        validate_features(array, who="The test")
+    assert "torch.from_dlpack(X)" in error.value.fix
+
+
 def test_lazy_frames_say_collect():
     with pytest.raises(exceptions.ContainerError, match="collect"):
         validate_features(pl.DataFrame(X).lazy(), who="The test")

@@ -8,8 +8,10 @@ from labelance._arrays._containers import (
     HOST_DEVICES,
     SparseRows,
     column_counts,
+    device_of,
     has_categories,
     is_tensor,
+    keep_device,
     on_device,
     sparse_rows,
     squeeze_runs,
@@ -27,9 +29,7 @@ from labelance._arrays._open import (
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import (
     columns_where,
-    device_of,
     has_triton,
-    keep_device,
     to_device,
     to_host,
 )

@@ -368,6 +368,30 @@ def _refuse_words(
         )
 
 
+class DeviceCells(sp.csr_array):
+    """Cells in the computer's memory that came from a device, where they can be worked on too.
+
+    What is made of them, a selection of rows for example, knows nothing of the device.
+    """
+
+    source: Any = None
+
+
+def device_of(cells: Any) -> Any:
+    """Return an empty tensor on the device that cells came from, or None."""
+    return getattr(cells, "source", None)
+
+
+def keep_device(cells: sp.csr_array, of: Any) -> sp.csr_array:
+    """Return the cells as ones that came from where the cells ``of`` came from."""
+    if device_of(of) is None:
+        return cells
+    kept = DeviceCells(cells, copy=False)
+    kept.has_sorted_indices = True
+    kept.source = device_of(of)
+    return kept
+
+
 class SparseRows(NamedTuple):
     """A CSR matrix as compiled code sees it."""
 

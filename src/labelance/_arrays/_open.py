@@ -29,7 +29,7 @@ _NOT_YET = {
     "tensorflow": "a TensorFlow tensor",
 }
 _CONVERT = {
-    "cupy": "{0}.get()",
+    "cupy": "torch.from_dlpack({0}) makes a tensor of it without a copy, on the same device",
     "jax": "numpy.asarray({0})",
     "jaxlib": "numpy.asarray({0})",
     "dask": "{0}.compute()",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import on_device, to_working_floats
+from labelance._arrays._containers import DeviceCells, on_device, to_working_floats
 from labelance.exceptions import ContainerError, InputError
 
 # Rows are made in blocks of about this many random numbers; a block is a few of these in float64.
@@ -143,30 +143,6 @@ def _to_working_tensor(native: Any) -> Any:
     torch = sys.modules["torch"]
     short = native.dtype in (torch.float32, torch.float16, torch.bfloat16)
     return native.to(torch.float32 if short else torch.float64).contiguous()
-
-
-class DeviceCells(sp.csr_array):
-    """Cells in the computer's memory that came from a device, where they can be worked on too.
-
-    What is made of them, a selection of rows for example, knows nothing of the device.
-    """
-
-    source: Any = None
-
-
-def device_of(cells: Any) -> Any:
-    """Return an empty tensor on the device that cells came from, or None."""
-    return getattr(cells, "source", None)
-
-
-def keep_device(cells: sp.csr_array, of: Any) -> sp.csr_array:
-    """Return the cells as ones that came from where the cells ``of`` came from."""
-    if device_of(of) is None:
-        return cells
-    kept = DeviceCells(cells, copy=False)
-    kept.has_sorted_indices = True
-    kept.source = device_of(of)
-    return kept
 
 
 def _gather_cells(native: Any) -> sp.csr_array:
