@@ -86,6 +86,14 @@ def test_odd_numbers_of_rows(n, monkeypatch):
     assert_same(X, min(64, n - 1))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_short_floats_are_searched_as_float32(dtype):
+    X = torch.from_numpy(hostile("normal")).to(getattr(torch, dtype))
+    found, expected = find_neighbors(X, 5), find_neighbors(X.float().numpy(), 5)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
 @pytest.mark.parametrize("n", [1, 5])
 def test_one_row_has_neighbors_among_queries_only(n):
     assert_same(hostile("normal", n), 1, queries=hostile("normal", 3))

@@ -30,6 +30,7 @@ from labelance._arrays._sparse import check_compressed, check_structure, narrow_
 from labelance._arrays._torch import (
     columns_where,
     has_triton,
+    places_in,
     to_device,
     to_host,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "open_container",
     "open_labels",
     "open_rows",
+    "places_in",
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",

@@ -375,6 +375,7 @@ class DeviceCells(sp.csr_array):
     """
 
     source: Any = None
+    counts: Any = None  # how many cells each column has
 
 
 def device_of(cells: Any) -> Any:
@@ -388,7 +389,7 @@ def keep_device(cells: sp.csr_array, of: Any) -> sp.csr_array:
         return cells
     kept = DeviceCells(cells, copy=False)
     kept.has_sorted_indices = True
-    kept.source = device_of(of)
+    kept.source, kept.counts = of.source, of.counts
     return kept
 
 
@@ -407,6 +408,9 @@ def sparse_rows(X: Any) -> SparseRows:
 
 def column_counts(matrix: sp.csr_array) -> np.ndarray:
     """Count the stored cells of every column: of clean labels, the rows that have each label."""
+    known = getattr(matrix, "counts", None)
+    if known is not None:
+        return known.copy()
     return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
 
 

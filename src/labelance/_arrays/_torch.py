@@ -22,9 +22,14 @@ _NUMBERS_PER_BLOCK = 16_000_000
 
 
 def has_triton(tensor: Any) -> bool:
-    """Tell whether Triton can compile for a tensor's device: an NVIDIA GPU of 2020 or later."""
+    """Tell whether a Triton with tensor descriptors (3.4) compiles for a tensor's device.
+
+    That is an NVIDIA GPU of 2020 or later.
+    """
     torch = sys.modules["torch"]
     if not tensor.is_cuda or torch.version.cuda is None or find_spec("triton") is None:
+        return False
+    if find_spec("triton.tools.tensor_descriptor") is None:
         return False
     return bool(torch.cuda.get_device_capability(tensor.device) >= (8, 0))
 
@@ -157,7 +162,14 @@ def _gather_cells(native: Any) -> sp.csr_array:
     cells = DeviceCells((values, indices, indptr.astype(small)), shape=tuple(native.shape))
     cells.has_sorted_indices = True
     cells.source = native.new_empty(0)
+    cells.counts = to_host(columns.bincount(minlength=native.shape[1]))
     return cells
+
+
+def places_in(ends: np.ndarray, numbers: np.ndarray, like: Any) -> np.ndarray:
+    """Return the first place of ascending ``ends`` that is not below each number."""
+    found = sys.modules["torch"].searchsorted(to_device(ends, like), to_device(numbers, like))
+    return to_host(found)
 
 
 def columns_where(values: Any, test: str) -> np.ndarray:

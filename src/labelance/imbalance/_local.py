@@ -19,7 +19,7 @@ from labelance._arrays import column_counts, device_of
 from labelance._utils import kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance._local_tensor import measure_cells
+from labelance.imbalance._local_tensor import TypedCells, measure_cells
 
 Integers = NDArray[np.integer]
 
@@ -234,6 +234,8 @@ class LocalDistribution:
         The rarer value, 0 or 1, of every label.
     k : int
         The number of neighbors.
+    on_device : TypedCells or None
+        The cells and their types on the device that the labels came from, for our own use.
     """
 
     opposite: csr_array
@@ -241,6 +243,7 @@ class LocalDistribution:
     weights: NDArray[np.float64]
     minority_value: NDArray[np.int8]
     k: int
+    on_device: TypedCells | None = None
 
     @cached_property
     def minority(self) -> csr_array:
@@ -349,6 +352,7 @@ def find_local_distribution(
     k = neighbors.shape[1]
     like = device_of(Y)
     shares: Callable[[], csr_array]
+    typed = None
     if like is None:
         opposite = _on_pattern(M, _count_opposite(M, neighbors))
         types = type_cells(M, opposite.data, neighbors, variant)
@@ -358,6 +362,7 @@ def find_local_distribution(
         by_count, spreads = types_by_count(k), variant == "paper"
         there = measure_cells(M, neighbors, by_count, codes, like, spreads=spreads)
         counts, types = there.to_host()
+        typed = there.typed()
         opposite, shares = _on_pattern(M, counts), there.shares
     weights = shares().sum(axis=1) if weighting == "paper" else opposite.sum(axis=1) / k
     return LocalDistribution(
@@ -366,6 +371,7 @@ def find_local_distribution(
         weights=weights,
         minority_value=values,
         k=k,
+        on_device=typed,
     )
 
 

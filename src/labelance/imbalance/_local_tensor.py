@@ -1,4 +1,4 @@
-"""C and types of minority cells on a device, where the labels came from there.
+"""C and types of minority cells, and what new rows get of them, where the labels came from.
 
 Labels are packed, 32 to a number, so that n rows with q labels take n q / 8 bytes. Whether a
 neighbor has a cell is one bit to look at. Types that follow from other types are found in rounds,
@@ -110,6 +110,74 @@ class MeasuredCells:
         indptr = np.concatenate(([0], to_host(ends))).astype(packed.index_type)
         columns = to_host(labels).astype(packed.index_type)
         return csr_array((to_host(share), columns, indptr), shape=(n, q))
+
+    def typed(self) -> TypedCells:
+        """Return what the labels of new rows are made of."""
+        packed = self.packed
+        ends = packed.rows.bincount(minlength=packed.shape[0]).cumsum(0)
+        starts = sys.modules["torch"].nn.functional.pad(ends, (1, 0))
+        return TypedCells(starts, packed.labels.int(), self.types, packed.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class TypedCells:
+    """Minority cells on a device, row after row, in the order of their labels.
+
+    Parameters
+    ----------
+    starts : tensor of int64 of shape (n + 1,)
+        Where the cells of each row begin.
+    labels, types : tensors
+        The label of each cell, and the code of its type.
+    n_labels : int
+        How many labels there are.
+    """
+
+    starts: Any
+    labels: Any
+    types: Any
+    n_labels: int
+
+    def merge(
+        self, theta: np.ndarray, seeds: np.ndarray, references: np.ndarray, cd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the minority cells of synthetic rows: their labels, and how many a row has.
+
+        A cell of both parents is kept, and a cell of one if that reaches as far as the row:
+        cd, or 1 - cd from the reference, is at most the ``theta`` of its type.
+        """
+        torch, like = sys.modules["torch"], self.starts
+        there = [to_device(array, like) for array in (seeds, references, cd)]
+        reach = to_device(theta, like)
+        largest = int(self.starts.diff().max())
+        step = max(1, _CELLS // max(1, 2 * largest))
+        blocks = zip(*(array.split(step) for array in there))
+        parts = [self._merge(reach, *block) for block in blocks]
+        labels, counts = (torch.cat(part) for part in zip(*parts))
+        return to_host(labels), to_host(counts)
+
+    def _merge(self, reach: Any, seeds: Any, references: Any, cd: Any) -> tuple[Any, Any]:
+        torch = sys.modules["torch"]
+        of_seed, seed_cells = self._cells(seeds)
+        of_reference, reference_cells = self._cells(references)
+        rows = torch.cat([of_seed, of_reference])
+        cells = torch.cat([seed_cells, reference_cells])
+        away = torch.cat([cd[of_seed], 1 - cd[of_reference]])
+        kept = away <= reach[self.types[cells].long()]
+        keys, order = (rows * self.n_labels + self.labels[cells]).sort()
+        pad, twice = torch.nn.functional.pad, keys[1:] == keys[:-1]
+        is_first, is_second = pad(twice, (0, 1)), pad(twice, (1, 0))
+        chosen = keys[is_first | (kept[order] & ~is_second)]
+        return chosen % self.n_labels, (chosen // self.n_labels).bincount(minlength=len(seeds))
+
+    def _cells(self, rows: Any) -> tuple[Any, Any]:
+        """Return every cell of the rows, and for which of them it is."""
+        torch = sys.modules["torch"]
+        first = self.starts[rows]
+        sizes = self.starts[rows + 1] - first
+        owner = torch.repeat_interleave(sizes)
+        before = (sizes.cumsum(0) - sizes - first)[owner]
+        return owner, torch.arange(len(owner), device=owner.device) - before
 
 
 def measure_cells(

@@ -10,11 +10,12 @@ Every pair of rows is scored once, for both of its rows, in tiles of 128 x 128 f
 3. Groups of 16 rows are disjoint. So the k-th smallest upper bound of a row's groups bounds its
    k-th distance: the row's limit T, at first from 4,096 rows.
 4. Tile I meets the tiles I + δ; the number of tiles is odd, so δ = 0 … (tiles - 1) / 2 meets every
-   pair once. A group whose smallest L is at most T goes onto the row's list.
+   pair once. A group whose smallest L is at most T goes onto the row's list, with a bit for each of
+   its rows that has L <= T.
 5. δ runs in phases that grow by half. After each one, lists are pruned and limits fall. As rows are
    shuffled, the number of additions grows with log n, whatever the data.
 6. A list that stays long (tight clusters, where the bounds are too coarse) is opened: its groups
-   give way to those of their rows that have L <= T, with their distances in float64. Phases are
+   give way to those of their rows that had L <= T, with their distances in float64. Phases are
    shorter where lists fill up, so that this happens before they overflow.
 7. At the end all lists are opened, and whoever is left is ranked by the distances of every other
    engine. Whatever could be among the k nearest was listed. Rows whose list overflowed are
@@ -30,6 +31,7 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 TILE, GROUP, _FIRST = 128, 16, 32  # rows of a tile, of a group, of a group for the first limit
 _SAMPLE = 4096  # rows that give the first limit
@@ -37,6 +39,7 @@ _ROOM = 128  # entries on the longest list
 _LONG = 24  # entries from which on a list is opened
 _STEP = 64  # columns that a product takes at once
 _OPENED = 1 << 17  # lists opened at once
+_SLOTS = 8  # entries of a list opened together
 _TILES = 1 << 30  # tiles in a phase
 _FAR = 1e30  # bounds of rows that are none
 _ROUND = 2.0**-20
@@ -81,6 +84,11 @@ class Points:
         return int(self.halves.shape[1])
 
     @property
+    def tiles(self) -> Any:
+        """The points as the copy engine of a GPU takes them, a part of a tile at a time."""
+        return TensorDescriptor.from_tensor(self.halves, [TILE, _STEP])
+
+    @property
     def n_tiles(self) -> int:
         return len(self.halves) // TILE
 
@@ -88,6 +96,15 @@ class Points:
     def fuzz(self) -> float:
         """How far half a squared distance in float64 may be off, beyond relative rounding."""
         return _UNIT**2 * 2.0**-40 if self.unit else 0.0
+
+
+def bytes_needed(n: int, d: int) -> int:
+    """Return how much memory a search takes beyond its rows, up to a tenth."""
+    size = -(-d // _STEP) * _STEP
+    per_entry = 4 + 2 + 4  # entry, members, bound
+    first = 4 * (_SAMPLE // _FIRST)  # for the first limit
+    ranking = 8 * 64  # sorting the pairs that are left
+    return n * (2 * size + _ROOM * per_entry + max(first, ranking)) + 2**28
 
 
 def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> Points | None:
@@ -212,16 +229,11 @@ def _place_kernel(
 
 
 @triton.jit
-def _tile_product(X, rows, columns, D: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr):
-    """Return the dot products of a tile of rows with a tile of columns."""
-    inner = tl.arange(0, BK)
-    a_at = X + rows[:, None].to(tl.int64) * D + inner[None, :]
-    b_at = X + columns[None, :].to(tl.int64) * D + inner[:, None]
+def _tile_product(X, i, j, D: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr):
+    """Return the dot products of tile i of rows with tile j of columns."""
     product = tl.zeros((TILE, TILE), dtype=tl.float32)
-    for _ in range(0, D, BK):
-        product = tl.dot(tl.load(a_at), tl.load(b_at), product)
-        a_at += BK
-        b_at += BK
+    for f in range(0, D, BK):
+        product = tl.dot(X.load([i * TILE, f]), X.load([j * TILE, f]).T, product)
     return product
 
 
@@ -239,7 +251,7 @@ def _first_kernel(
     """Write the smallest lower bound of each group of the sample, for every row."""
     rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
     columns = tl.program_id(1) * TILE + tl.arange(0, TILE)
-    product = _tile_product(X, rows, columns, D, BK, TILE)
+    product = _tile_product(X, tl.program_id(0), tl.program_id(1), D, BK, TILE)
     bound = tl.load(LOW + rows)[:, None] + tl.load(LOW + columns)[None, :] - product
     bound = tl.where(rows[:, None] == columns[None, :], 3e38, bound)
     smallest = tl.min(tl.reshape(bound, (TILE, TILE // G, G)), 2)
@@ -253,6 +265,7 @@ def _pairs_kernel(
     LOW,
     REACH,
     LISTS,
+    MEMBERS,
     BOUNDS,
     COUNTS,
     n_tiles,
@@ -276,7 +289,7 @@ def _pairs_kernel(
     j = tl.where(j >= n_tiles, j - n_tiles, j)
     rows = i * TILE + tl.arange(0, TILE)
     columns = j * TILE + tl.arange(0, TILE)
-    product = _tile_product(X, rows, columns, D, BK, TILE)
+    product = _tile_product(X, i, j, D, BK, TILE)
     # L <= T says the same as product - low_j >= low_i - T, the reach of the row, and likewise for
     # the column. Maxima ask whether it holds anywhere.
     nearness = tl.max(product - tl.load(LOW + columns)[None, :], 1)
@@ -286,16 +299,16 @@ def _pairs_kernel(
     sides = tl.max(for_rows.to(tl.int32), 0) + 2 * tl.max(for_columns.to(tl.int32), 0)
     if sides % 2 == 1:
         _list_for_rows(
-            product, rows, columns, i, j, LOW, REACH, LISTS, BOUNDS, COUNTS, ROOM, TILE, G
+            product, rows, columns, i, j, LOW, REACH, LISTS, MEMBERS, BOUNDS, COUNTS, ROOM, TILE, G
         )
     if (sides >= 2) & (i != j):
         _list_for_columns(
-            product, rows, columns, i, LOW, REACH, LISTS, BOUNDS, COUNTS, ROOM, TILE, G
+            product, rows, columns, i, LOW, REACH, LISTS, MEMBERS, BOUNDS, COUNTS, ROOM, TILE, G
         )
 
 
-# Half of the registers leave room for two tiles at once on a multiprocessor, one in the product
-# and one in its checks. So what was loaded for a check is loaded again rather than kept (volatile).
+# Two tiles are on a multiprocessor at once, one in the product and one in its checks, and share
+# its registers. So what was loaded for a check is loaded again rather than kept (volatile).
 @triton.jit
 def _list_for_rows(
     product,
@@ -306,6 +319,7 @@ def _list_for_rows(
     LOW,
     REACH,
     LISTS,
+    MEMBERS,
     BOUNDS,
     COUNTS,
     ROOM: tl.constexpr,
@@ -316,17 +330,19 @@ def _list_for_rows(
     nearness = product - tl.load(LOW + columns, volatile=True)[None, :]
     if i == j:
         nearness = tl.where(rows[:, None] != columns[None, :], nearness, -3e38)
-    best = tl.max(tl.reshape(nearness, (TILE, TILE // G, G)), 2)
     low, reach = tl.load(LOW + rows, volatile=True), tl.load(REACH + rows, volatile=True)
+    best = tl.max(tl.reshape(nearness, (TILE, TILE // G, G)), 2)
+    bits = tl.where(nearness >= reach[:, None], (1 << (columns % G))[None, :], 0)
     group = j * (TILE // G) + tl.arange(0, TILE // G)
     _append(
         LISTS,
+        MEMBERS,
         BOUNDS,
         COUNTS,
         tl.broadcast_to(rows[:, None], (TILE, TILE // G)),
         tl.broadcast_to(group[None, :], (TILE, TILE // G)),
+        tl.sum(tl.reshape(bits, (TILE, TILE // G, G)), 2),
         low[:, None] - best,
-        best >= reach[:, None],
         ROOM,
     )
 
@@ -340,6 +356,7 @@ def _list_for_columns(
     LOW,
     REACH,
     LISTS,
+    MEMBERS,
     BOUNDS,
     COUNTS,
     ROOM: tl.constexpr,
@@ -348,34 +365,39 @@ def _list_for_columns(
 ):
     """Put groups of rows onto the lists of columns."""
     nearness = product - tl.load(LOW + rows, volatile=True)[:, None]
-    best = tl.max(tl.reshape(nearness, (TILE // G, G, TILE)), 1)
     low, reach = tl.load(LOW + columns, volatile=True), tl.load(REACH + columns, volatile=True)
+    best = tl.max(tl.reshape(nearness, (TILE // G, G, TILE)), 1)
+    bits = tl.where(nearness >= reach[None, :], (1 << (rows % G))[:, None], 0)
     group = i * (TILE // G) + tl.arange(0, TILE // G)
     _append(
         LISTS,
+        MEMBERS,
         BOUNDS,
         COUNTS,
         tl.broadcast_to(columns[None, :], (TILE // G, TILE)),
         tl.broadcast_to(group[:, None], (TILE // G, TILE)),
+        tl.sum(tl.reshape(bits, (TILE // G, G, TILE)), 1),
         low[None, :] - best,
-        best >= reach[None, :],
         ROOM,
     )
 
 
 @triton.jit
-def _append(LISTS, BOUNDS, COUNTS, row, group, bound, listed, ROOM: tl.constexpr):
+def _append(LISTS, MEMBERS, BOUNDS, COUNTS, row, group, members, bound, ROOM: tl.constexpr):
     """Put groups onto their rows' lists, as long as there is room."""
+    listed = members != 0
     place = tl.atomic_add(COUNTS + row, 1, mask=listed, sem="relaxed")
     listed = listed & (place < ROOM)
     at = row.to(tl.int64) * ROOM + place
     tl.store(LISTS + at, group, mask=listed)
+    tl.store(MEMBERS + at, members.to(tl.int16), mask=listed)
     tl.store(BOUNDS + at, bound, mask=listed)
 
 
 @triton.jit(do_not_specialize=["n"])
 def _prune_kernel(
     LISTS,
+    MEMBERS,
     BOUNDS,
     COUNTS,
     OVER,
@@ -399,6 +421,7 @@ def _prune_kernel(
     at = rows[:, None].to(tl.int64) * ROOM + slots[None, :]
     listed = slots[None, :] < count[:, None]
     entry = tl.load(LISTS + at, mask=listed, other=0)
+    members = tl.load(MEMBERS + at, mask=listed, other=0)
     bound = tl.load(BOUNDS + at, mask=listed, other=3e38)
     slack = tl.load(SLACK + rows, mask=inside, other=0.0)
     coarse = slack[:, None] + tl.load(GROUP_SLACK + entry, mask=listed & (entry >= 0), other=0.0)
@@ -418,6 +441,7 @@ def _prune_kernel(
     to = rows[:, None].to(tl.int64) * ROOM + place
     tl.debug_barrier()
     tl.store(LISTS + to, entry, mask=keep)
+    tl.store(MEMBERS + to, members, mask=keep)
     tl.store(BOUNDS + to, bound, mask=keep)
     tl.store(OVER + rows, 1, mask=inside & over)
     tl.store(COUNTS + rows, tl.sum(keep.to(tl.int32), 1), mask=inside)
@@ -429,13 +453,12 @@ def _prune_kernel(
 @triton.jit(do_not_specialize=["d"])
 def _open_kernel(
     X,
-    HALVES,
     ORDER,
     STRETCH,
     SCALE,
-    LOW,
     LIMIT,
     LISTS,
+    MEMBERS,
     BOUNDS,
     COUNTS,
     ROWS,
@@ -443,57 +466,64 @@ def _open_kernel(
     OUT_BOUNDS,
     FOUND,
     d,
+    UNIT: tl.constexpr,
     FUZZ: tl.constexpr,
     ROUND: tl.constexpr,
     ROOM: tl.constexpr,
     D: tl.constexpr,
     BK: tl.constexpr,
     G: tl.constexpr,
+    SLOTS: tl.constexpr,
 ):
-    """Copy a list, with the near rows of each group and their distances instead of the group."""
+    """Copy a list, with the near members of each group and their distances instead of the group."""
     at = tl.program_id(0).to(tl.int64)
     row = tl.load(ROWS + at)
-    low, limit = tl.load(LOW + row), tl.load(LIMIT + row)
+    limit = tl.load(LIMIT + row)
+    limit += tl.abs(limit) * ROUND
     scale = tl.load(SCALE + row)
     x_at = X + tl.load(ORDER + row) * d
     count = tl.load(COUNTS + row)
-    found, slot = 0, 0
-    while slot < count:
-        entry = tl.load(LISTS + row * ROOM + slot)
-        if entry < 0:
-            tl.store(OUT + at * ROOM + found, entry, mask=found < ROOM)
-            known = tl.load(BOUNDS + row * ROOM + slot)
-            tl.store(OUT_BOUNDS + at * ROOM + found, known, mask=found < ROOM)
-            found += 1
-        else:
-            members = entry * G + tl.arange(0, G).to(tl.int64)
-            product = tl.zeros((G,), dtype=tl.float32)
-            for start in range(0, D, BK):
-                f = start + tl.arange(0, BK)
-                a = tl.load(HALVES + row * D + f, mask=f < D, other=0.0).to(tl.float32)
-                b_at = HALVES + members[:, None] * D + f[None, :]
-                b = tl.load(b_at, mask=(f < D)[None, :], other=0.0).to(tl.float32)
-                product += tl.sum(a[None, :] * b, 1)
-            keep = (low + tl.load(LOW + members) - product <= limit) & (members != row)
-            z_at = X + tl.load(ORDER + members, mask=keep, other=0) * d
-            z_scale = tl.load(SCALE + members, mask=keep, other=0.0)
-            half = tl.zeros((G,), dtype=tl.float64)
-            for start in range(0, D, BK):
-                f = start + tl.arange(0, BK)
-                x = tl.load(x_at + f, mask=f < d, other=0.0).to(tl.float64) * scale
-                read = keep[:, None] & (f < d)[None, :]
-                z = tl.load(z_at[:, None] + f[None, :], mask=read, other=0.0).to(tl.float64)
-                gap = x[None, :] - z * z_scale[:, None]
-                gap *= tl.load(STRETCH + f, mask=f < d, other=0.0)[None, :]
-                half += tl.sum(gap * gap, 1)
-            bound = (0.5 * half - FUZZ).to(tl.float32)
-            keep = keep & (bound <= limit + tl.abs(limit) * ROUND)
+    found, start = 0, 0
+    while start < count:
+        slot = start + tl.arange(0, SLOTS)
+        entry = tl.load(LISTS + row * ROOM + slot, mask=slot < count, other=0)
+        bound = tl.load(BOUNDS + row * ROOM + slot, mask=slot < count, other=0.0)
+        members = tl.load(MEMBERS + row * ROOM + slot, mask=slot < count, other=0)
+        members = tl.where(entry >= 0, members.to(tl.int32) & ((1 << G) - 1), 0)
+        # Those measured before, then one member of every group after the other.
+        keep = entry < 0
+        name = entry
+        left = 1
+        while left > 0:
             place = found + tl.cumsum(keep.to(tl.int32), 0) - 1
-            to = at * ROOM + place
-            tl.store(OUT + to, (-1 - members).to(tl.int32), mask=keep & (place < ROOM))
-            tl.store(OUT_BOUNDS + to, bound, mask=keep & (place < ROOM))
+            fits = keep & (place < ROOM)
+            tl.store(OUT + at * ROOM + place, name, mask=fits)
+            tl.store(OUT_BOUNDS + at * ROOM + place, bound, mask=fits)
             found += tl.sum(keep.to(tl.int32), 0)
-        slot += 1
+            left = tl.max(members, 0)
+            if left > 0:
+                wanted = members > 0
+                lowest = members & -members
+                inside = (lowest.to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
+                members -= lowest
+                point = tl.where(wanted, entry * G + inside, 0)
+                z_at = X + tl.load(ORDER + point, mask=wanted, other=0) * d
+                z_scale = tl.load(SCALE + point, mask=wanted, other=0.0)
+                half = tl.zeros((SLOTS,), dtype=tl.float64)
+                for first in range(0, D, BK):
+                    f = first + tl.arange(0, BK)
+                    x = tl.load(x_at + f, mask=f < d, other=0.0).to(tl.float64)
+                    read = wanted[:, None] & (f < d)[None, :]
+                    z = tl.load(z_at[:, None] + f[None, :], mask=read, other=0.0).to(tl.float64)
+                    if UNIT:
+                        x, z = x * scale, z * z_scale[:, None]
+                    gap = x[None, :] - z
+                    gap *= tl.load(STRETCH + f, mask=f < d, other=0.0)[None, :]
+                    half += tl.sum(gap * gap, 1)
+                bound = (0.5 * half - FUZZ).to(tl.float32)
+                keep = wanted & (bound <= limit)
+                name = -1 - point
+        start += SLOTS
     tl.store(FOUND + at, found)
 
 
@@ -527,6 +557,8 @@ class Lists:
         How many neighbors are wanted.
     entries, bounds : tensors of shape (padded, _ROOM)
         The entries of each list, and their lower bounds.
+    members : tensor of int16 of shape (padded, _ROOM)
+        A bit for every member of a group that was within the limit when it was listed.
     counts : tensor of int32
         How long each list is; longer than its room if it overflows.
     over : tensor of int32
@@ -538,6 +570,7 @@ class Lists:
     points: Points
     k: int
     entries: Any
+    members: Any
     bounds: Any
     counts: Any
     over: Any
@@ -556,6 +589,7 @@ class Lists:
             points,
             k,
             torch.empty((padded, _ROOM), dtype=torch.int32, device=device),
+            torch.empty((padded, _ROOM), dtype=torch.int16, device=device),
             torch.empty((padded, _ROOM), dtype=torch.float32, device=device),
             torch.zeros(padded, dtype=torch.int32, device=device),
             torch.zeros(padded, dtype=torch.int32, device=device),
@@ -577,10 +611,11 @@ class Lists:
         """Let every tile I meet the tiles I + δ, for δ from ``first`` to ``last`` - 1."""
         points = self.points
         _pairs_kernel[(points.n_tiles * (last - first),)](
-            points.halves,
+            points.tiles,
             points.low,
             self.reach,
             self.entries,
+            self.members,
             self.bounds,
             self.counts,
             points.n_tiles,
@@ -591,10 +626,9 @@ class Lists:
             BK=_STEP,
             TILE=TILE,
             G=GROUP,
-            SPAN=16,
-            num_warps=8,
+            SPAN=64,
+            num_warps=4,
             num_stages=3,
-            maxnreg=128,
         )
 
     def prune(self) -> None:
@@ -602,6 +636,7 @@ class Lists:
         points, together = self.points, max(1, 512 // _ROOM)
         _prune_kernel[(triton.cdiv(self.n, together),)](
             self.entries,
+            self.members,
             self.bounds,
             self.counts,
             self.over,
@@ -634,13 +669,12 @@ class Lists:
         found = torch.empty(len(rows), dtype=torch.int32, device=device)
         _open_kernel[(len(rows),)](
             points.rows,
-            points.halves,
             points.order,
             points.stretch,
             points.scale,
-            points.low,
             self.limit,
             self.entries,
+            self.members,
             self.bounds,
             self.counts,
             rows,
@@ -648,12 +682,14 @@ class Lists:
             bounds,
             found,
             points.rows.shape[1],
+            UNIT=points.unit,
             FUZZ=points.fuzz,
             ROUND=_ROUND,
             ROOM=_ROOM,
             D=points.size,
-            BK=min(256, triton.next_power_of_2(points.size)),
+            BK=min(512, triton.next_power_of_2(points.size)),
             G=GROUP,
+            SLOTS=_SLOTS,
             num_warps=4,
         )
         self.entries[rows] = entries
@@ -716,7 +752,7 @@ def _first_limit(points: Points, k: int) -> Any:
     n_groups = _SAMPLE // _FIRST
     smallest = torch.empty((padded, n_groups), dtype=torch.float32, device=points.halves.device)
     _first_kernel[(points.n_tiles, _SAMPLE // TILE)](
-        points.halves,
+        points.tiles,
         points.low,
         smallest,
         N_GROUPS=n_groups,
@@ -724,7 +760,7 @@ def _first_limit(points: Points, k: int) -> Any:
         BK=_STEP,
         TILE=TILE,
         G=_FIRST,
-        num_warps=8,
+        num_warps=4,
         num_stages=3,
     )
     smallest += points.slack[:_SAMPLE].view(n_groups, _FIRST).amax(dim=1)

@@ -43,6 +43,8 @@ def _search_all_pairs(search: Search) -> TopK:
     from labelance.neighbors import _cuda
 
     X, metric = search.X, search.metric.compiled
+    if _cuda.bytes_needed(*X.shape) > _free_bytes(X):
+        return _search_blocks(search)
     width = to_device(metric.width, X)
     points = _cuda.place_points(X, _center(search), width, unit=metric.cosine)
     if points is None:
@@ -58,6 +60,13 @@ def _search_all_pairs(search: Search) -> TopK:
     rest = to_host(left)
     nearest.rows[rest], nearest.values[rest] = _search_blocks(replace(search, Q=X[left], own=rest))
     return nearest
+
+
+def _free_bytes(X: Any) -> int:
+    """Return how much memory the device has left, with what torch keeps for itself."""
+    cuda = sys.modules["torch"].cuda
+    kept = cuda.memory_reserved(X.device) - cuda.memory_allocated(X.device)
+    return int(cuda.mem_get_info(X.device)[0] + kept)
 
 
 def _to_top_k(rows: Any, values: Any) -> TopK:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import interpolate_rows, squeeze_runs
+from labelance._arrays import interpolate_rows, on_device, places_in, squeeze_runs
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
@@ -57,6 +57,25 @@ def assign_labels(
         Position of the synthetic row: 0 at the seed, 1 at the reference.
     """
     M = local.minority
+    if local.on_device is None:
+        columns, indptr = _merge_parents(local, seeds, references, cd)
+    else:
+        columns, counts = local.on_device.merge(THETA, seeds, references, cd)
+        columns = columns.astype(M.indices.dtype)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+    cells = np.ones(len(columns), dtype=np.int8)
+    minority = sp.csr_array((cells, columns, indptr), shape=(len(seeds), M.shape[1]))
+    # M is Y with the columns flipped whose ones are the majority; flipping again gives Y.
+    Y = minority_matrix(minority, local.minority_value)
+    Y.has_sorted_indices = True
+    return Y
+
+
+def _merge_parents(
+    local: LocalDistribution, seeds: np.ndarray, references: np.ndarray, cd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the minority cells of synthetic rows, and where each row begins."""
+    M = local.minority
     sizes = np.diff(M.indptr)
     capacity = sizes[seeds] + sizes[references]
     starts = np.cumsum(capacity, dtype=np.int64) - capacity
@@ -65,12 +84,7 @@ def assign_labels(
     parents = seeds.astype(np.int64), references.astype(np.int64)
     _merge_cells(M.indptr, M.indices, local.types.data, THETA, *parents, cd, ends, columns)
     filled, indptr = squeeze_runs(starts, ends)
-    cells = np.ones(len(filled), dtype=np.int8)
-    minority = sp.csr_array((cells, columns[filled], indptr), shape=(len(seeds), M.shape[1]))
-    # M is Y with the columns flipped whose ones are the majority; flipping again gives Y.
-    Y = minority_matrix(minority, local.minority_value)
-    Y.has_sorted_indices = True
-    return Y
+    return columns[filled], indptr
 
 
 @kernel
@@ -307,7 +321,7 @@ class MLSOL(NeighborSampler):
 
     def _draw(self, data: Data, plan: MLSOLPlan, rng: np.random.Generator) -> Draw:
         budget = self._budget(data)
-        seeds = choose_seeds(plan.weights, budget, rng)
+        seeds = choose_seeds(plan.weights, budget, rng, near=data.X)
         around = plan.neighborhood.indices
         references = around[seeds, rng.integers(around.shape[1], size=budget)]
         line = self.interpolation == "line"
@@ -324,12 +338,16 @@ class MLSOL(NeighborSampler):
         )
 
 
-def choose_seeds(weights: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows with replacement, in proportion to their weights."""
+def choose_seeds(
+    weights: np.ndarray, budget: int, rng: np.random.Generator, near: Any = None
+) -> np.ndarray:
+    """Draw rows with replacement, in proportion to their weights; on a device, if ``near`` is."""
     heavy = np.flatnonzero(weights > 0)
     reach = np.cumsum(weights[heavy])
-    drawn = np.searchsorted(reach, rng.random(budget) * reach[-1], side="left")
-    return heavy[drawn]
+    numbers = rng.random(budget) * reach[-1]
+    if on_device(near):
+        return heavy[places_in(reach, numbers, near)]
+    return heavy[np.searchsorted(reach, numbers, side="left")]
 
 
 def positions(
