@@ -1,4 +1,7 @@
-"""numpy's random numbers, computed by a kernel: in Triton's interpreter where there is no GPU."""
+"""What only a GPU shows: its kernels, its labels, other devices, arrays of other libraries.
+
+The kernel of numpy's random numbers runs in Triton's interpreter where there is no GPU.
+"""
 
 import os
 
@@ -6,12 +9,15 @@ import numpy as np
 import pytest
 
 from labelance._arrays import interpolate_rows
+from labelance.exceptions import ContainerError
+from labelance.sampling import MLSOL
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported, by us or by torch
 pytest.importorskip("triton")
 PLACE = "cuda" if torch.cuda.is_available() else "cpu"
+needs_gpu = pytest.mark.skipif(PLACE == "cpu", reason="there is no GPU")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -29,3 +35,42 @@ def test_new_rows_are_those_of_arrays_and_the_generator_goes_on(dtype):
     known = interpolate_rows(X, seeds, references, np.zeros(9, dtype=bool), theirs)
     np.testing.assert_array_equal(made.cpu().numpy(), known)
     assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def make_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 9)).astype(np.float32)
+    return X, rng.random((400, 40)) < np.linspace(0.02, 0.8, 40)
+
+
+@needs_gpu
+@pytest.mark.parametrize("interpolation", ["feature", "line"])
+def test_mlsol_makes_the_rows_of_arrays(interpolation):
+    X, y = make_data()
+    sampler = MLSOL(random_state=0, interpolation=interpolation)
+    expected = sampler.fit_resample(X, y)
+    made = sampler.fit_resample(torch.from_numpy(X).cuda(), torch.from_numpy(y).cuda())
+    for ours, theirs in zip(made, expected):
+        assert ours.is_cuda
+        np.testing.assert_array_equal(ours.cpu().numpy(), theirs)
+
+
+@needs_gpu
+def test_two_devices_are_refused():
+    X, y = map(torch.from_numpy, make_data())
+    for pair in ((X.cuda(), y), (X, y.cuda())):
+        with pytest.raises(ContainerError, match="tensors on the same device"):
+            MLSOL().fit_resample(*pair)
+
+
+@needs_gpu
+def test_cupy_arrays_come_through_dlpack():
+    cupy = pytest.importorskip("cupy")
+    X, y = make_data()
+    there = cupy.asarray(X), cupy.asarray(y.astype(np.uint8))
+    with pytest.raises(ContainerError) as error:
+        MLSOL().fit_resample(*there)
+    assert "torch.from_dlpack(X)" in error.value.fix
+    made, _ = MLSOL(random_state=0).fit_resample(*map(torch.from_dlpack, there))
+    expected, _ = MLSOL(random_state=0).fit_resample(X, y)
+    np.testing.assert_array_equal(cupy.from_dlpack(made).get(), expected)

@@ -410,9 +410,10 @@ def test_resample_says_where_there_is_no_such_device(call, songs, tmp_path):
 
 
 def test_resample_through_tensors_writes_the_same_file(call, songs, tmp_path):
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     written = []
-    for device in ("cpu", "cpu:0"):  # the second is torch's name, so rows become tensors
+    tensors = "cuda" if torch.cuda.is_available() else "cpu:0"  # torch's name makes tensors of rows
+    for device in ("cpu", tensors):
         out = tmp_path / f"more{len(written)}.csv"
         code, _, err = call("resample", songs, "--labels", "-3", "-o", out, "--device", device)
         assert code == 0, err
