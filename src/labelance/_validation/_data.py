@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +49,7 @@ from labelance.exceptions import (
 )
 
 MissingPolicy = Literal["error", "refuse", "distance", "keep"]
+MissingLabels = Literal["error", "ignore"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +101,22 @@ class Schema:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Clean labels, and how to give rows back as they came."""
+    """Clean labels, and how to give rows back as they came.
+
+    ``unknown`` has a one where y does not say whether the row has the label, and Y none; it is
+    None where all is known.
+    """
 
     Y: sp.csr_array
     names: tuple[Any, ...] | None
     container: Container
+    unknown: sp.csr_array | None = None
 
     def take(self, rows: np.ndarray) -> Labels:
         """Return some of the rows."""
         container = open_labels(take_rows(self.container.native, rows), self.names or ())
-        return replace(self, Y=self.Y[rows], container=container)
+        unknown = None if self.unknown is None else self.unknown[rows]
+        return replace(self, Y=self.Y[rows], container=container, unknown=unknown)
 
     @property
     def table(self) -> Any:
@@ -182,6 +189,7 @@ def validate_data(
     missing: MissingPolicy = "error",
     only_rows: bool = False,
     vocabulary: Iterable[Any] = (),
+    missing_labels: MissingLabels = "error",
 ) -> Data:
     """Check and clean X and y together.
 
@@ -195,7 +203,7 @@ def validate_data(
         Who asks; begins the error messages.
     categorical_features, missing, only_rows
         As in :func:`validate_features`.
-    vocabulary
+    vocabulary, missing_labels
         As in :func:`validate_labels`.
     """
     refuse_other_places(X, y, "y", who=who)
@@ -206,7 +214,7 @@ def validate_data(
         missing=missing,
         only_rows=only_rows,
     )
-    labels = validate_labels(y, who=who, vocabulary=vocabulary)
+    labels = validate_labels(y, who=who, vocabulary=vocabulary, missing_labels=missing_labels)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(
@@ -345,7 +353,13 @@ def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], wh
         )
 
 
-def validate_labels(y: Any, *, who: str, vocabulary: Iterable[Any] = ()) -> Labels:
+def validate_labels(
+    y: Any,
+    *,
+    who: str,
+    vocabulary: Iterable[Any] = (),
+    missing_labels: MissingLabels = "error",
+) -> Labels:
     """Check and clean y: an (n, q) indicator of zeros and ones, or a label set for every row.
 
     Parameters
@@ -357,14 +371,24 @@ def validate_labels(y: Any, *, who: str, vocabulary: Iterable[Any] = ()) -> Labe
         Who asks; begins the error messages.
     vocabulary : iterable, optional
         Labels that label sets may have besides those that they do have.
+    missing_labels : {"error", "ignore"}
+        Whether a cell may be NaN: unknown. "error" is for those who need all labels of a row.
     """
+    if missing_labels not in get_args(MissingLabels):
+        raise InputError(
+            f'{who} takes missing_labels="error" or "ignore"',
+            f"{missing_labels!r} came",
+            "Choose one of the two",
+        )
     _refuse_flat_labels(y, who)
     try:
         container = open_labels(y, vocabulary)
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
     _refuse_empty(container.shape, who, "y")
-    cells = container.cells()
+    cells, unknown = container.cells(), None
+    if missing_labels == "ignore":
+        cells, unknown = _part_unknown(cells)
     stored = cells.data if sp.issparse(cells) else cells
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
@@ -372,7 +396,22 @@ def validate_labels(y: Any, *, who: str, vocabulary: Iterable[Any] = ()) -> Labe
             f"y also holds {_strange_values(stored)}",
             _label_advice(stored),
         )
-    return Labels(_ones(cells), container.names, container)
+    return Labels(_ones(cells), container.names, container, unknown)
+
+
+def _part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
+    """Return cells with 0 for NaN, and where NaN was, if anywhere."""
+    stored = cells.data if sp.issparse(cells) else cells
+    missing = np.isnan(stored) if stored.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if not missing.any():
+        return cells, None
+    if not sp.issparse(cells):
+        return np.where(missing, 0, cells), _ones(missing)
+    known, unknown = cells.copy(), cells.copy()
+    known.data[missing], unknown.data = 0, missing.astype(np.int8)
+    for table in (known, unknown):
+        table.eliminate_zeros()
+    return known, unknown
 
 
 def _ones(cells: Any) -> sp.csr_array:
@@ -391,12 +430,16 @@ def _ones(cells: Any) -> sp.csr_array:
 def _label_advice(stored: np.ndarray) -> str:
     """Return what to do about cells that are neither 0 nor 1."""
     if np.isnan(stored.astype(float)).any():
-        return "Say what a missing label means: drop these rows, or count it as absent (0)"
+        return (
+            "Say what a missing label means: drop these rows, or count it as absent (0); "
+            'missing_labels="ignore" leaves it out where labels are looked at one by one: in '
+            "BinaryRelevance, and in measures and metrics of single labels"
+        )
     if set(np.unique(stored)) <= {-1, 0, 1}:
         return "Turn -1 into 0: (y > 0).astype(int)"
     return (
         "If these are features, X and y may be swapped; if they are class numbers, make one column "
-        "per class with sklearn.preprocessing.LabelBinarizer; if scores, compare with a threshold"
+        "per class with labelance.datasets.MultiClassReduction; if scores, compare with a threshold"
     )
 
 

@@ -8,33 +8,39 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from labelance._arrays import Container, find_label_sets, on_device, open_container, to_host
-from labelance._validation._data import Labels, validate_labels
+from labelance._validation._data import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 
 class Predicted(NamedTuple):
-    """True and predicted labels, (n, q) both."""
+    """True and predicted labels, (n, q) both, and the cells that y_true does not know, if any."""
 
     Y: csr_array
     Y_pred: csr_array
     names: tuple[Any, ...] | None
+    unknown: csr_array | None = None
 
 
 class Scored(NamedTuple):
-    """True labels and a finite score for every cell, (n, q) both."""
+    """True labels and a finite score for every cell, and the cells that y_true does not know."""
 
     Y: csr_array
     scores: NDArray[np.floating]
+    unknown: csr_array | None = None
 
 
-def validate_predictions(y_true: Any, y_pred: Any, *, who: str) -> Predicted:
+def validate_predictions(
+    y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels = "error"
+) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
-    true, predicted = _open_both(y_true, y_pred, who=who)
+    true, predicted = _open_both(y_true, y_pred, who=who, missing_labels=missing_labels)
     _refuse_mismatch(true, predicted.container, came="y_pred", who=who)
-    return Predicted(true.Y, predicted.Y, true.names)
+    return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
-def _open_both(y_true: Any, y_pred: Any, *, who: str) -> tuple[Labels, Labels]:
+def _open_both(
+    y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels
+) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
     rows = [find_label_sets(y) for y in (y_true, y_pred)]
     common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
@@ -42,14 +48,17 @@ def _open_both(y_true: Any, y_pred: Any, *, who: str) -> tuple[Labels, Labels]:
         # One of the two is a table, so its columns are all the labels there are.
         common = set()
     return (
-        validate_labels(y_true, who=who, vocabulary=common),
+        validate_labels(y_true, who=who, vocabulary=common, missing_labels=missing_labels),
         validate_labels(y_pred, who=f"{who} (for y_pred)", vocabulary=common),
     )
 
 
-def validate_scores(y_true: Any, scores: Any, *, who: str) -> Scored:
+def validate_scores(
+    y_true: Any, scores: Any, *, who: str, missing_labels: MissingLabels = "error"
+) -> Scored:
     """Check true labels and scores once; nothing behind this checks again."""
-    true, container = validate_labels(y_true, who=who), _open_scores(scores, who=who)
+    true = validate_labels(y_true, who=who, missing_labels=missing_labels)
+    container = _open_scores(scores, who=who)
     _refuse_mismatch(true, container, came="the scores", who=who)
     values = container.values()
     if not np.isfinite(values).all():
@@ -58,7 +67,7 @@ def validate_scores(y_true: Any, scores: Any, *, who: str) -> Scored:
             f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
             "Replace them by finite numbers that say where those cells should stand",
         )
-    return Scored(true.Y, values)
+    return Scored(true.Y, values, true.unknown)
 
 
 def check_k(k: Any, *, n_labels: int, who: str) -> int:

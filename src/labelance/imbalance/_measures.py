@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance._arrays import column_counts
-from labelance._validation import validate_labels
+from labelance._validation import MissingLabels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 
@@ -27,13 +27,25 @@ def _open(y: Any, who: str) -> csr_array:
     return validate_labels(y, who=who).Y
 
 
-def label_counts(y: Any) -> NDArray[np.int64]:
+def _count_known(y: Any, missing_labels: MissingLabels, who: str) -> tuple[Counts, Counts]:
+    """Return how many ones every label has, and how many cells of it are known."""
+    labels = validate_labels(y, who=who, missing_labels=missing_labels)
+    n, q = labels.Y.shape
+    known = np.full(q, n)
+    if labels.unknown is not None:
+        known -= column_counts(labels.unknown)
+    return column_counts(labels.Y), known
+
+
+def label_counts(y: Any, *, missing_labels: MissingLabels = "error") -> NDArray[np.int64]:
     """Count the rows of every label.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -46,7 +58,7 @@ def label_counts(y: Any) -> NDArray[np.int64]:
     >>> label_counts([[1, 0], [1, 1], [1, 0]])
     array([3, 1])
     """
-    return column_counts(_open(y, "label_counts"))
+    return _count_known(y, missing_labels, "label_counts")[0]
 
 
 def cardinality(y: Any) -> float:
@@ -77,13 +89,15 @@ def cardinality(y: Any) -> float:
     return labels.nnz / labels.shape[0]
 
 
-def density(y: Any) -> float:
+def density(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     """Divide the label cardinality by the number of labels.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -96,17 +110,19 @@ def density(y: Any) -> float:
     >>> density([[1, 0], [1, 1], [1, 0], [0, 0]])
     0.5
     """
-    labels = _open(y, "density")
-    return labels.nnz / labels.shape[0] / labels.shape[1]
+    counts, known = _count_known(y, missing_labels, "density")
+    return float(counts.sum() / known.sum()) if known.any() else math.nan
 
 
-def irlbl(y: Any) -> Floats:
+def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     """Divide the count of the most frequent label by the count of each label: IRLbl.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -129,16 +145,18 @@ def irlbl(y: Any) -> Floats:
     >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return find_irlbl(column_counts(_open(y, "irlbl")))
+    return find_irlbl(_count_known(y, missing_labels, "irlbl")[0])
 
 
-def mean_ir(y: Any) -> float:
+def mean_ir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     """Average IRLbl over the labels that occur: MeanIR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -151,17 +169,18 @@ def mean_ir(y: Any) -> float:
     >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
     2.0
     """
-    counts = column_counts(_open(y, "mean_ir"))
-    return mean_where_defined(find_irlbl(counts))
+    return mean_where_defined(find_irlbl(_count_known(y, missing_labels, "mean_ir")[0]))
 
 
-def cvir(y: Any) -> float:
+def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     """Divide the sample standard deviation of IRLbl by its mean: CVIR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -175,16 +194,18 @@ def cvir(y: Any) -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return variation(find_irlbl(column_counts(_open(y, "cvir"))))
+    return variation(find_irlbl(_count_known(y, missing_labels, "cvir")[0]))
 
 
-def imr(y: Any) -> Floats:
+def imr(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     """Divide, within each label, the count of the majority class by that of the minority: ImR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -206,18 +227,21 @@ def imr(y: Any) -> Floats:
     >>> from labelance.imbalance import imr
     >>> imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     array([ 3.,  3., nan])
+    >>> imr([[1, 0], [1, 1], [1, float("nan")], [0, 0]], missing_labels="ignore")
+    array([3., 2.])
     """
-    labels = _open(y, "imr")
-    return find_imr(column_counts(labels), labels.shape[0])
+    return find_imr(*_count_known(y, missing_labels, "imr"))
 
 
-def mean_imr(y: Any) -> float:
+def mean_imr(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     """Average ImR over the labels that have both classes: MeanImR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y: refuse it, or count the other cells only.
 
     Returns
     -------
@@ -230,8 +254,7 @@ def mean_imr(y: Any) -> float:
     >>> mean_imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     3.0
     """
-    labels = _open(y, "mean_imr")
-    return mean_where_defined(find_imr(column_counts(labels), labels.shape[0]))
+    return mean_where_defined(find_imr(*_count_known(y, missing_labels, "mean_imr")))
 
 
 def tcs(X: Any, y: Any) -> float:
@@ -412,7 +435,7 @@ def find_irlbl(counts: Counts) -> Floats:
     return _divide(np.float64(counts.max(initial=0)), counts)
 
 
-def find_imr(counts: Counts, n_rows: int) -> Floats:
+def find_imr(counts: Counts, n_rows: int | Counts) -> Floats:
     """Divide, within each label, the majority class by the minority class."""
     return _divide(np.maximum(counts, n_rows - counts), np.minimum(counts, n_rows - counts))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from labelance._validation import Data
+from labelance._arrays import column_counts
+from labelance._validation import CategoricalFeatures, Data, MissingLabels, name_columns
+from labelance.exceptions import LabelFormatError
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Weights, split_labels
 
@@ -22,6 +25,9 @@ class BinaryRelevance(LearnerWithEstimator):
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get X as it is.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y, in partially labelled data: refuse it, or let every label learn
+        from the rows of which it is known.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.
     verbose : int, default=0
@@ -71,14 +77,43 @@ class BinaryRelevance(LearnerWithEstimator):
     x0 > 2: 1 (5)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnerWithEstimator._parameter_constraints,
+        "missing_labels": [StrOptions({"error", "ignore"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        categorical_features: CategoricalFeatures = None,
+        missing_labels: MissingLabels = "error",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        self.missing_labels = missing_labels
+
     @property
     def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        split = split_labels(data.Y)
+        if data.labels.unknown is not None:
+            _refuse_unknown_labels(data)
+        split = split_labels(data.Y, data.labels.unknown)
         self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
+
+
+def _refuse_unknown_labels(data: Data) -> None:
+    """Raise for labels of which no row is known."""
+    unknown = np.flatnonzero(column_counts(data.labels.unknown) == data.n_samples)
+    if len(unknown):
+        raise LabelFormatError(
+            "BinaryRelevance learns every label from the rows of which it is known",
+            f"no row of {name_columns(unknown, data.labels.names)} is known",
+            "Leave these columns out of y",
+        )

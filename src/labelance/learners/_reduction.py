@@ -39,6 +39,7 @@ from labelance.learners.tree import (
     offsets,
     options_of,
     prepare_data,
+    problem_per_known_label,
     problem_per_label,
     problem_per_pair,
 )
@@ -122,11 +123,16 @@ class Split:
     votes: csr_array
 
 
-def split_labels(Y: csr_array) -> Split:
-    """Return one problem per label; its class 1 votes for the label."""
+def split_labels(Y: csr_array, unknown: csr_array | None = None) -> Split:
+    """Return one problem per label; its class 1 votes for the label.
+
+    Rows of which a label is ``unknown`` are left out of its problem.
+    """
     q = Y.shape[1]
     start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 has no vote
     votes = csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q))
+    if unknown is not None:
+        return Split(problem_per_known_label(Y, unknown), votes)
     return Split(problem_per_label(Y), votes)
 
 

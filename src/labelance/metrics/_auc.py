@@ -1,13 +1,14 @@
 """Areas under the ROC and the precision-recall curve of every label."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._validation import check_average, validate_scores
+from labelance._arrays import column_counts
+from labelance._validation import MissingLabels, check_average, validate_scores
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
@@ -32,7 +33,9 @@ class LabelAreas:
     auc_pr: Values
 
 
-def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> LabelAreas:
+def label_areas(
+    y_true: Any, y_score: Any, *, missing_labels: MissingLabels = "error", n_jobs: int | None = None
+) -> LabelAreas:
     """Return both areas of every label, from one sort of each column of scores.
 
     Parameters
@@ -41,6 +44,8 @@ def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> Labe
         True labels, 0 or 1.
     y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -56,7 +61,7 @@ def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> Labe
     >>> areas.auc_roc.round(6), areas.auc_pr.round(6)
     (array([0.611111]), array([0.722222]))
     """
-    counts = _count(y_true, y_score, n_jobs, who="label_areas")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, who="label_areas")
     return LabelAreas(_auc_roc(counts), _auc_pr(counts))
 
 
@@ -67,6 +72,7 @@ def macro_auc_roc(
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
+    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> float: ...
 @overload
@@ -76,6 +82,7 @@ def macro_auc_roc(
     *,
     average: None,
     undefined: Undefined = ...,
+    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_roc(
@@ -84,6 +91,7 @@ def macro_auc_roc(
     *,
     average: Average = "macro",
     undefined: Undefined = "skip",
+    missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
     """Mean over labels of the area under the ROC curve; ties between scores count half.
@@ -100,6 +108,8 @@ def macro_auc_roc(
         What a label counts that no row has, or that all rows have. "skip" leaves it out of
         the mean and warns; "nan" makes the mean nan, as scikit-learn and the paper's program
         do; a number stands in for it. Without averaging, "skip" is the same as "nan".
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -124,7 +134,7 @@ def macro_auc_roc(
     >>> macro_auc_roc(y_true, y_score, undefined=0.5)
     0.6875
     """
-    counts = _count(y_true, y_score, n_jobs, who="macro_auc_roc")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_roc")
     return _settle(_auc_roc(counts), average, undefined, who="macro_auc_roc")
 
 
@@ -135,6 +145,7 @@ def macro_auc_pr(
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
+    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> float: ...
 @overload
@@ -144,6 +155,7 @@ def macro_auc_pr(
     *,
     average: None,
     undefined: Undefined = ...,
+    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_pr(
@@ -152,6 +164,7 @@ def macro_auc_pr(
     *,
     average: Average = "macro",
     undefined: Undefined = "skip",
+    missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
     """Mean over labels of the area under the precision-recall curve, by steps.
@@ -171,6 +184,8 @@ def macro_auc_pr(
         What a label counts that no row has. "skip" leaves it out of the mean and warns;
         "nan" makes the mean nan; a number stands in for it, e.g. 0 as scikit-learn and
         the paper's program do. Without averaging, "skip" is the same as "nan".
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -195,13 +210,21 @@ def macro_auc_pr(
     >>> round(macro_auc_pr(y_true, y_score, undefined=0), 4)
     0.4167
     """
-    counts = _count(y_true, y_score, n_jobs, who="macro_auc_pr")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_pr")
     return _settle(_auc_pr(counts), average, undefined, who="macro_auc_pr")
 
 
-def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
-    Y, scores = validate_scores(y_true, y_score, who=who)
-    return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
+def _count(
+    y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, who: str
+) -> RankCounts:
+    Y, scores, unknown = validate_scores(y_true, y_score, who=who, missing_labels=missing_labels)
+    if unknown is None:
+        return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
+    # Below every other score they stand above no positive, so no count around one holds them.
+    scores = np.array(scores, dtype=np.float64)
+    scores[unknown.nonzero()] = -np.inf
+    counts = count_ranks(Y, scores, within="label", n_jobs=n_jobs)
+    return replace(counts, size=Y.shape[0] - column_counts(unknown))
 
 
 def _auc_roc(counts: RankCounts) -> Values:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._validation import check_average, validate_predictions
+from labelance._validation import MissingLabels, check_average, validate_predictions
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -21,7 +21,7 @@ class Confusion:
     Every rate here follows one rule: where there was nothing to find and nothing was found
     it is ``zero_division``; any other 0/0 is 0, because then something went wrong. So a rare
     label that is never predicted has precision 0, and predicting a label that no row has
-    costs its recall.
+    costs its recall. Without any known cell, it is nan.
     """
 
     tp: Counts
@@ -36,15 +36,15 @@ class Confusion:
 
     def precision(self, *, zero_division: float) -> Values:
         """Share of the predicted that is true."""
-        return _rate(self.tp, self.tp + self.fp, self._idle, zero_division)
+        return self._rate(self.tp, self.tp + self.fp, zero_division)
 
     def recall(self, *, zero_division: float) -> Values:
         """Share of the true that is predicted."""
-        return _rate(self.tp, self.tp + self.fn, self._idle, zero_division)
+        return self._rate(self.tp, self.tp + self.fn, zero_division)
 
     def f1(self, *, zero_division: float) -> Values:
         """Harmonic mean of precision and recall, 2TP / (2TP + FP + FN)."""
-        return _rate(2 * self.tp, 2 * self.tp + self.fp + self.fn, self._idle, zero_division)
+        return self._rate(2 * self.tp, 2 * self.tp + self.fp + self.fn, zero_division)
 
     def specificity(self, *, zero_division: float) -> Values:
         """Recall of the zeros."""
@@ -69,6 +69,11 @@ class Confusion:
     def _idle(self) -> NDArray[np.bool_]:
         return (self.tp + self.fp + self.fn) == 0
 
+    def _rate(self, part: Counts, whole: Counts, zero_division: float) -> Values:
+        out = np.where(self._idle, float(zero_division), 0.0)
+        out[self._idle & (self.tn == 0)] = np.nan  # no cell is known
+        return np.divide(part, whole, out=out, where=whole > 0)
+
     def _flipped(self) -> "Confusion":
         """The same with zeros and ones exchanged."""
         return Confusion(self.tn, self.fn, self.fp, self.tp)
@@ -77,16 +82,23 @@ class Confusion:
         return self.tp, self.fp, self.fn, self.tn
 
 
-def count_confusion(Y: csr_array, Y_pred: csr_array, *, axis: int = 0) -> Confusion:
+def count_confusion(
+    Y: csr_array, Y_pred: csr_array, *, axis: int = 0, unknown: csr_array | None = None
+) -> Confusion:
     """Count hits and misses of every label (``axis=0``) or of every row (``axis=1``).
+
+    Cells that are ``unknown`` count nowhere.
 
     Three sparse sums; scikit-learn's ``multilabel_confusion_matrix`` does the same for
     labels but checks its input a second time and refuses a sparse Y of one label.
     """
-    true, predicted = _ones(Y, axis), _ones(Y_pred, axis)
+    true, predicted, n_cells = _ones(Y, axis), _ones(Y_pred, axis), Y.shape[axis]
+    if unknown is not None:
+        predicted = predicted - _ones(Y_pred * unknown, axis)
+        n_cells = n_cells - _ones(unknown, axis)
     tp = _ones(Y * Y_pred, axis)
     fp, fn = predicted - tp, true - tp
-    return Confusion(tp, fp, fn, Y.shape[axis] - tp - fp - fn)
+    return Confusion(tp, fp, fn, n_cells - tp - fp - fn)
 
 
 def _ones(Y: csr_array, axis: int) -> Counts:
@@ -94,19 +106,31 @@ def _ones(Y: csr_array, axis: int) -> Counts:
     return np.asarray(Y.sum(axis=axis, dtype=np.int64)).ravel()
 
 
-def _rate(part: Counts, whole: Counts, idle: NDArray[np.bool_], zero_division: float) -> Values:
-    out = np.where(idle, float(zero_division), 0.0)
-    return np.divide(part, whole, out=out, where=whole > 0)
-
-
 @overload
 def macro_f1(
-    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Literal["macro"] = ...,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
-def macro_f1(y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...) -> Values: ...
 def macro_f1(
-    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: None,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
+) -> Values: ...
+def macro_f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Average = "macro",
+    zero_division: float = 1,
+    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of F = 2TP / (2TP + FP + FN).
 
@@ -119,6 +143,9 @@ def macro_f1(
     zero_division : float, default=1
         F of a label that no row has and that is never predicted. 1 as in the paper's
         program; scikit-learn's default is 0. ``nan`` leaves such labels out of the mean.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
+        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -133,21 +160,39 @@ def macro_f1(
     0.7778
     >>> macro_f1(y_true, y_pred, average=None).round(4)
     array([0.6667, 0.6667, 1.    ])
+    >>> y_true = [[1, 0, 0], [float("nan"), 1, 0], [0, 1, 0]]
+    >>> macro_f1(y_true, y_pred, average=None, missing_labels="ignore").round(4)
+    array([1.    , 0.6667, 1.    ])
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_f1")
-    return _average(count_confusion(Y, Y_pred).f1(zero_division=zero_division), average)
+    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_f1")
+    return _average(confusion.f1(zero_division=zero_division), average)
 
 
 @overload
 def macro_g_mean(
-    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Literal["macro"] = ...,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
 def macro_g_mean(
-    y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: None,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_g_mean(
-    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Average = "macro",
+    zero_division: float = 1,
+    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the geometric mean of recall and specificity.
 
@@ -160,6 +205,9 @@ def macro_g_mean(
     zero_division : float, default=1
         Recall where no row has the label and none is predicted to have it, and specificity
         where all have it and all are predicted to. Any other 0/0 counts as 0.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
+        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -171,20 +219,35 @@ def macro_g_mean(
     >>> round(macro_g_mean([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.7071
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_g_mean")
-    return _average(count_confusion(Y, Y_pred).g_mean(zero_division=zero_division), average)
+    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_g_mean")
+    return _average(confusion.g_mean(zero_division=zero_division), average)
 
 
 @overload
 def macro_balanced_accuracy(
-    y_true: Any, y_pred: Any, *, average: Literal["macro"] = ..., zero_division: float = ...
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Literal["macro"] = ...,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
 def macro_balanced_accuracy(
-    y_true: Any, y_pred: Any, *, average: None, zero_division: float = ...
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: None,
+    zero_division: float = ...,
+    missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_balanced_accuracy(
-    y_true: Any, y_pred: Any, *, average: Average = "macro", zero_division: float = 1
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Average = "macro",
+    zero_division: float = 1,
+    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the mean of recall and specificity.
 
@@ -196,6 +259,9 @@ def macro_balanced_accuracy(
         ``None`` returns the value of every label.
     zero_division : float, default=1
         As in :func:`macro_g_mean`.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
+        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -207,10 +273,17 @@ def macro_balanced_accuracy(
     >>> macro_balanced_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]])
     0.75
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="macro_balanced_accuracy")
-    return _average(
-        count_confusion(Y, Y_pred).balanced_accuracy(zero_division=zero_division), average
+    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_balanced_accuracy")
+    return _average(confusion.balanced_accuracy(zero_division=zero_division), average)
+
+
+def _label_confusion(
+    y_true: Any, y_pred: Any, missing_labels: MissingLabels, *, who: str
+) -> Confusion:
+    Y, Y_pred, _, unknown = validate_predictions(
+        y_true, y_pred, who=who, missing_labels=missing_labels
     )
+    return count_confusion(Y, Y_pred, unknown=unknown)
 
 
 def _average(of_labels: Values, average: Average) -> float | Values:
@@ -226,7 +299,9 @@ def _mean_of_defined(values: Values) -> float:
     return float(defined.mean()) if defined.size else float("nan")
 
 
-def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
+def micro_f1(
+    y_true: Any, y_pred: Any, *, zero_division: float = 1, missing_labels: MissingLabels = "error"
+) -> float:
     """F of all labels pooled: hits and misses are added up before dividing.
 
     Parameters
@@ -235,6 +310,8 @@ def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
         True and predicted labels, 0 or 1.
     zero_division : float, default=1
         The value if there is no label to find and none was predicted.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out.
 
     Returns
     -------
@@ -246,8 +323,8 @@ def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
     >>> round(micro_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.6667
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="micro_f1")
-    return float(count_confusion(Y, Y_pred).total().f1(zero_division=zero_division)[0])
+    confusion = _label_confusion(y_true, y_pred, missing_labels, who="micro_f1")
+    return float(confusion.total().f1(zero_division=zero_division)[0])
 
 
 def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
@@ -270,20 +347,22 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
     >>> round(example_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.5556
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="example_f1")
+    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, who="example_f1")
     return _mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
 
 
 # scikit-learn has the next two, but refuses a sparse Y of a single label.
 
 
-def hamming_loss(y_true: Any, y_pred: Any) -> float:
+def hamming_loss(y_true: Any, y_pred: Any, *, missing_labels: MissingLabels = "error") -> float:
     """Share of cells predicted wrongly; with rare labels, predicting nothing already looks good.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
         True and predicted labels, 0 or 1.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true: refuse it, or leave these cells out.
 
     Returns
     -------
@@ -295,9 +374,9 @@ def hamming_loss(y_true: Any, y_pred: Any) -> float:
     >>> round(hamming_loss([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="hamming_loss")
-    wrong = Y != Y_pred
-    return float(wrong.count_nonzero() / (Y.shape[0] * Y.shape[1]))
+    pooled = _label_confusion(y_true, y_pred, missing_labels, who="hamming_loss").total()
+    wrong, right = pooled.fp + pooled.fn, pooled.tp + pooled.tn
+    return float(wrong[0] / (wrong + right)[0]) if (wrong + right)[0] else float("nan")
 
 
 def subset_accuracy(y_true: Any, y_pred: Any) -> float:
@@ -318,6 +397,6 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> round(subset_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, _ = validate_predictions(y_true, y_pred, who="subset_accuracy")
+    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, who="subset_accuracy")
     wrong = Y != Y_pred
     return float(np.mean(wrong.sum(axis=1) == 0))

@@ -40,8 +40,8 @@ class RankCounts:
         Group g owns the cells ``indptr[g]:indptr[g + 1]``.
     indices : ndarray of int
         The row (or label) of each cell within its column (or row).
-    size : int
-        Cells in a group, relevant or not.
+    size : int or ndarray of int
+        Cells in a group, relevant or not; one number for each group where some are unknown.
     """
 
     at_least: NDArray[np.int32]
@@ -50,7 +50,7 @@ class RankCounts:
     relevant_above: NDArray[np.int32]
     indptr: Counts
     indices: Counts
-    size: int
+    size: int | Counts
 
     @property
     def relevant(self) -> Counts:

@@ -186,7 +186,7 @@ def imbalance_report(
     <BLANKLINE>
     """
     who = "imbalance_report"
-    Y, Y_pred, names = validate_predictions(y_true, y_pred, who=who)
+    Y, Y_pred, names, _ = validate_predictions(y_true, y_pred, who=who)
     seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], who)
     confusion = count_confusion(Y, Y_pred)
     ratio = find_irlbl(column_counts(seen))

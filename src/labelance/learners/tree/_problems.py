@@ -103,6 +103,23 @@ def problem_per_label(Y: csr_array) -> Problems:
     )
 
 
+def problem_per_known_label(Y: csr_array, unknown: csr_array) -> Problems:
+    """Return the problems of clean labels, each on the rows of which its label is known.
+
+    They list all known cells, so this takes memory for n x q numbers, whatever Y is.
+    """
+    known = np.ones(Y.shape[::-1], dtype=bool)
+    known[unknown.nonzero()[::-1]] = False
+    label, rows = np.nonzero(known)
+    return Problems(
+        np.full(Y.shape[1], 2, dtype=np.int32),
+        offsets(np.bincount(label, minlength=Y.shape[1])),
+        rows.astype(np.int32),
+        Y.T.toarray()[known].astype(np.int32),
+        False,
+    )
+
+
 def class_problems(classes: ArrayLike, n_classes: ArrayLike) -> Problems:
     """Return one problem per column of an (n, n_problems) array of class codes, on all rows."""
     codes = np.asarray(classes)
