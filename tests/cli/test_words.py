@@ -17,7 +17,7 @@ from labelance.study import load_study
 
 READING = (
     "--labels", "--format", "--encoding", "--categorical", "--present", "--missing-labels",
-    "--max-memory",
+    "--multi-class", "--max-memory",
 )  # fmt: skip
 
 

@@ -345,7 +345,8 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
             "A label is 0 or 1, or a pair of words such as no and yes",
             f"{column} holds {shown}",
             "Say which value means that a row has the label: "
-            f"({column} == {words[0]!r}).astype(int)",
+            f"({column} == {words[0]!r}).astype(int), or make a label of every value with "
+            "labelance.datasets.MultiClassReduction",
         )
     if absent and present:
         return absent[0], present[0]

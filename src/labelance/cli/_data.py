@@ -91,6 +91,15 @@ MissingLabelsOption = Annotated[
         show_default=False,
     ),
 ]
+MultiClassOption = Annotated[
+    Literal["error", "reduce"] | None,
+    typer.Option(
+        "--multi-class",
+        help="What to do with label columns of several values: make a label of every value "
+        "(reduce); an error by default.",
+        show_default=False,
+    ),
+]
 ProtocolOption = Annotated[
     Protocol,
     typer.Option(
@@ -134,6 +143,7 @@ class Source:
     categorical: CategoricalOption = None
     present: PresentOption = None
     missing_labels: MissingLabelsOption = None
+    multi_class: MultiClassOption = None
     protocol: ProtocolOption = None
     max_memory: MaxMemoryOption = None
 
@@ -151,6 +161,7 @@ class Source:
             "categorical",
             "present",
             "missing_labels",
+            "multi_class",
             "max_memory",
         )
         return labelance.datasets.load_dataset(catalogue[self.data.lower()], protocol=self.protocol)
@@ -180,6 +191,7 @@ class Source:
             "categorical": split_names(self.categorical),
             "present": split_names(self.present),
             "missing_labels": self.missing_labels,
+            "multi_class": self.multi_class,
             "max_memory": self.max_memory,
         }
         if self.encoding is not None:

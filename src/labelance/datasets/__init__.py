@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labelance.datasets._download import convert_mldr as convert_mldr
     from labelance.datasets._download import git_blob_id as git_blob_id
     from labelance.datasets._download import join_arff as join_arff
+    from labelance.datasets._multi_class import MultiClassReduction as MultiClassReduction
     from labelance.datasets._protocol import apply_protocol as apply_protocol
     from labelance.datasets._protocol import drop_rare_labels as drop_rare_labels
     from labelance.datasets._protocol import keep_frequent_features as keep_frequent_features
@@ -54,6 +55,7 @@ _PUBLIC = {
         "verify_dataset",
     ),
     "_dataset": ("MultiLabelDataset",),
+    "_multi_class": ("MultiClassReduction",),
     "_protocol": (
         "apply_protocol",
         "drop_rare_labels",

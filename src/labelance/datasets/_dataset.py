@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Categories = tuple[tuple[str, ...] | None, ...]
 """For each feature the declared values of a nominal one, or None for a number."""
 
+BETWEEN = "="  # stands between a target and one of its classes, in the name of a label
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelDataset:

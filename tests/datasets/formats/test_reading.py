@@ -320,7 +320,7 @@ def test_extreme_classification_counts_from_zero(tmp_path):
 
 def test_options_of_other_formats_are_refused(tmp_path, sparse):
     with pytest.raises(
-        InputError, match="options of a file of format arff are labels, missing_labels, present"
+        InputError, match="options of a file of format arff are labels, missing_labels, multi_class"
     ):
         read_multilabel(sparse, separator=";")
     with pytest.raises(InputError, match="formats arff, csv"):

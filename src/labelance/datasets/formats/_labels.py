@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import compress, count
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, Literal, NamedTuple, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from labelance._arrays import ABSENT, PRESENT
 from labelance._utils import did_you_mean
-from labelance.datasets._dataset import Categories, MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset, is_sparse
 from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError
@@ -209,6 +209,7 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
 MissingLabels = Literal["error", "negative", "drop"]
+MultiClass = Literal["error", "reduce"]
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (
@@ -223,28 +224,68 @@ def split_labels(
     labels: Labels,
     present: str | Collection[str] | None,
     missing_labels: MissingLabels = "error",
+    multi_class: MultiClass = "error",
 ) -> MultiLabelDataset:
     """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
-    if missing_labels not in get_args(MissingLabels):
-        raise InputError(
-            "missing_labels is 'error', 'negative' or 'drop'",
-            f"{missing_labels!r} came",
-            "Choose one of these",
-        )
     chosen = find_label_columns(table, labels)
     is_label = np.zeros(len(table.names), dtype=bool)
     is_label[list(chosen)] = True
     columns, others = np.flatnonzero(is_label), np.flatnonzero(~is_label)
     if missing_labels == "drop":
         table = _drop_unknown(table, columns)
+    cells = table.cells[:, columns]
+    _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
+    values = _label_values(table, columns, present, multi_class)
     return MultiLabelDataset(
         values=table.cells[:, others],
-        Y=_indicator(table, columns, present, refuse_missing=missing_labels == "error"),
+        Y=_indicator(table.file, cells, values),
         feature_names=tuple(compress(table.names, (~is_label).tolist())),
-        label_names=tuple(compress(table.names, is_label.tolist())),
+        label_names=tuple(value.name for value in values),
         categories=tuple(compress(table.categories, (~is_label).tolist())),
         name=table.name,
     )
+
+
+class LabelValue(NamedTuple):
+    """A label: its name, its column among those of labels, and the code that means present."""
+
+    name: str
+    place: int
+    code: int
+
+
+def _label_values(
+    table: Table,
+    columns: NDArray[np.intp],
+    present: str | Collection[str] | None,
+    multi_class: MultiClass,
+) -> list[LabelValue]:
+    """Return the labels: one for a column, or for every value of a column with other than two."""
+    found = []
+    for place, column in enumerate(columns):
+        name, values = table.names[column], table.categories[column]
+        code = _present_code(values, present)
+        if code is not None:
+            found.append(LabelValue(name, place, code))
+        elif multi_class == "error" or values is None:
+            raise _unclear(table, column, values or ())
+        else:
+            labels = [f"{name}{BETWEEN}{value}" for value in values]
+            found += [LabelValue(label, place, code) for code, label in enumerate(labels)]
+    if len(found) > len(columns):
+        _refuse_ambiguous_names(table, columns)
+    return found
+
+
+def _refuse_ambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
+    wrong = [table.names[column] for column in columns if BETWEEN in table.names[column]]
+    if wrong:
+        raise table.file.error(
+            None,
+            f"Labels of a column with several values are called column{BETWEEN}value",
+            f"the label column {wrong[0]!r} has a {BETWEEN} in its own name",
+            "Rename it, or leave it out of the labels",
+        )
 
 
 def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
@@ -366,23 +407,17 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     return replace(table, cells=table.cells[keep], lines=lines)
 
 
-def _indicator(
-    table: Table,
-    columns: NDArray[np.intp],
-    present: str | Collection[str] | None,
-    *,
-    refuse_missing: bool,
-) -> csr_array:
+def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_array:
     """Return Y: one where a label column holds the value that means present."""
-    cells = table.cells[:, columns]
-    _check_cells(table, columns, cells, refuse_missing)
-    codes = np.array([_present_code(table, j, present) for j in columns])
+    codes = np.array([value.code for value in values])
+    if len(values) > cells.shape[1]:
+        cells = cells[:, [value.place for value in values]]
     if not is_sparse(cells):
         return csr_array(cells == codes, dtype=np.int8)
     here = cells.data == codes[cells.indices]
     Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
     # In a sparse row a value that is left out is the first one, which may mean present.
-    return Y if codes.all() else _add_implied(table.file, Y, cells, codes == 0)
+    return Y if codes.all() else _add_implied(file, Y, cells, codes == 0)
 
 
 def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
@@ -404,7 +439,9 @@ def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.b
     return csr_array(Y + all_ones - stored)
 
 
-def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any, refuse_missing: bool) -> None:
+def _check_cells(
+    table: Table, columns: NDArray[np.intp], cells: Any, *, refuse_missing: bool
+) -> None:
     """Refuse a missing label, unless it means absent, and a number other than 0 and 1."""
     values = cells.data if is_sparse(cells) else cells
     numeric = np.array([table.categories[j] is None for j in columns], dtype=bool)
@@ -437,9 +474,10 @@ def _check_cells(table: Table, columns: NDArray[np.intp], cells: Any, refuse_mis
     )
 
 
-def _present_code(table: Table, column: int, present: str | Collection[str] | None) -> int:
-    """Return the code of the value of a label column that means the row has the label."""
-    values = table.categories[column]
+def _present_code(
+    values: tuple[str, ...] | None, present: str | Collection[str] | None
+) -> int | None:
+    """Return the code of the value that means the row has the label; None if that is not clear."""
     if values is None:
         return 1
     if present is not None:
@@ -451,7 +489,7 @@ def _present_code(table: Table, column: int, present: str | Collection[str] | No
         found = [code for code, word in enumerate(words) if word in PRESENT]
         known = all(word in PRESENT or word in ABSENT for word in words)
     if len(found) > 1 or not known:
-        raise _unclear(table, column, values)
+        return None
     # A label that is declared without a value for present is in no row.
     return found[0] if found else -1
 
@@ -462,6 +500,6 @@ def _unclear(table: Table, column: int, values: tuple[str, ...]) -> DataFileErro
         None,
         f"The label {table.names[column]!r} has two values, such as 0 and 1, or NO and YES",
         f"it has {{{shown}}}",
-        "Say which value means that a row has the label, with present='…', "
-        "or leave this column out of the labels",
+        "Say which value means that a row has the label, with present='…', make a label of every "
+        "value, with multi_class='reduce', or leave this column out of the labels",
     )

@@ -25,6 +25,7 @@ from labelance.datasets.formats._csv import read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
     MissingLabels,
+    MultiClass,
     Table,
     label_file_beside,
     label_file_bytes,
@@ -79,7 +80,7 @@ def find_format(path: Path, format: str | None) -> Format:
 
 
 # What reads a format, and the options of `read_multilabel` that it takes.
-_TABLE = frozenset({"labels", "present", "missing_labels"})
+_TABLE = frozenset({"labels", "present", "missing_labels", "multi_class"})
 _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
     "arff": (read_arff, _TABLE | {"text"}),
     "csv": (read_csv, _TABLE | {"separator", "categorical"}),
@@ -100,6 +101,7 @@ def read_multilabel(
     format: Format | None = None,
     present: str | Collection[str] | None = None,
     missing_labels: MissingLabels | None = None,
+    multi_class: MultiClass | None = None,
     text: TextPolicy | None = None,
     separator: str | None = None,
     categorical: Sequence[str] | None = None,
@@ -132,6 +134,10 @@ def read_multilabel(
     missing_labels : {"error", "negative", "drop"}, default="error"
         What to do with missing cells of label columns, as partially labelled data have them: refuse
         them, take the label for absent, or leave out the rows in which any label is missing.
+    multi_class : {"error", "reduce"}, default="error"
+        What to do with label columns of several values, which do not say when a row has the label:
+        refuse them, or make a label ``column=value`` of every value. With
+        ``MultiClassReduction.from_label_names`` scores become values again.
     text : {"error", "nominal", "drop"}, default="error"
         What to do with string and date attributes of ARFF: refuse them, make every distinct
         text a category, or leave the column out.
@@ -191,6 +197,7 @@ def read_multilabel(
         "labels": labels,
         "present": present,
         "missing_labels": missing_labels,
+        "multi_class": multi_class,
         "text": text,
         "separator": separator,
         "categorical": categorical,
@@ -202,13 +209,15 @@ def read_multilabel(
     read, takes = _READERS[kind]
     options = {name: value for name, value in given.items() if value is not None}
     _check_options(options, takes, kind)
+    _check_policies(options)
     budget = find_budget(Path(path), max_memory)
     file = TextFile(Path(path), encoding=encoding, max_memory=budget)
     _warn_of_plain_file(file.path)
     found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
     if isinstance(found, MultiLabelDataset):
         return found
-    return split_labels(found, labels, present, missing_labels or "error")
+    policies = missing_labels or "error", multi_class or "error"
+    return split_labels(found, labels, present, *policies)
 
 
 def _warn_of_plain_file(path: Path) -> None:
@@ -233,6 +242,23 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
                 f"The options of a file of format {kind} are {', '.join(sorted(takes)) or 'none'}",
                 f"{name}={options[name]!r} was given",
                 "Leave it out, or name the format if the ending misleads",
+            )
+
+
+_POLICIES: dict[str, tuple[str, ...]] = {
+    "missing_labels": get_args(MissingLabels),
+    "multi_class": get_args(MultiClass),
+}
+
+
+def _check_policies(options: dict[str, Any]) -> None:
+    """Raise for a policy that there is not, before the file is read."""
+    for name, known in _POLICIES.items():
+        if options.get(name, "error") not in known:
+            raise InputError(
+                f"{name} is one of {', '.join(map(repr, known))}",
+                f"{options[name]!r} came",
+                "Choose one of these",
             )
 
 

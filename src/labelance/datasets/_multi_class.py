@@ -1,0 +1,261 @@
+"""Targets with several classes, reduced to labels that are present or absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from labelance.datasets._dataset import BETWEEN
+from labelance.exceptions import InputError, LabelFormatError
+
+
+class MultiClassReduction(BaseEstimator):
+    """Reduce targets with several classes to labels: one for every class of a target.
+
+    Samplers, learners and metrics of this library know labels that a row has or has not. A
+    target with the classes a, b and c becomes three labels, of which every row has exactly
+    one; a target with the classes 0 and 1 stays the one label that it is. Back from scores, every
+    target gets the class with the largest one, so that it always has exactly one again.
+
+    Attributes
+    ----------
+    target_names_ : tuple
+        Names of the targets; numbers where y has no names.
+    classes_ : list of ndarray
+        The classes of every target, sorted.
+    label_names_ : tuple of str
+        Names of the labels: ``target=class``, or the target alone where its classes are 0 and 1.
+
+    See Also
+    --------
+    read_multilabel : With ``multi_class="reduce"`` it does the same for columns of a file.
+
+    Notes
+    -----
+    The reduction is that of one class against the rest, target by target. It keeps no order of
+    classes, and lets learners that see labels together (chains, RAkEL) find out by themselves
+    that the classes of a target exclude each other. Imbalance is then that of single classes:
+    ImR of a label is the class against all others.
+
+    Examples
+    --------
+    >>> from labelance.datasets import MultiClassReduction
+    >>> y = [["low", 0], ["high", 1], ["mid", 0]]
+    >>> reduction = MultiClassReduction().fit(y)
+    >>> reduction.label_names_
+    ('0=high', '0=low', '0=mid', '1')
+    >>> reduction.transform(y)
+    array([[0, 1, 0, 0],
+           [1, 0, 0, 1],
+           [0, 0, 1, 0]])
+    >>> reduction.inverse_transform([[0.2, 0.1, 0.4, 0.9]])
+    array([['mid', 1]], dtype=object)
+    """
+
+    target_names_: tuple[Any, ...]
+    classes_: list[NDArray[Any]]
+    label_names_: tuple[str, ...]
+
+    def fit(self, y: Any) -> MultiClassReduction:
+        """Learn the classes of every target.
+
+        Parameters
+        ----------
+        y : array-like or data frame of shape (n, n_targets)
+            A class for every row and target: numbers or words.
+
+        Returns
+        -------
+        self : MultiClassReduction
+        """
+        names, columns = _open_targets(y)
+        return self._set(names, [_classes(*named) for named in zip(names, columns)])
+
+    @classmethod
+    def from_label_names(cls, label_names: Iterable[str]) -> MultiClassReduction:
+        """Return the reduction that made labels of these names, such as those of a dataset.
+
+        Parameters
+        ----------
+        label_names : iterable of str
+            As ``label_names_``; the classes are words.
+
+        Returns
+        -------
+        reduction : MultiClassReduction
+
+        Examples
+        --------
+        >>> from labelance.datasets import MultiClassReduction
+        >>> names = ["size=S", "size=M", "size=L", "new"]
+        >>> reduction = MultiClassReduction.from_label_names(names)
+        >>> reduction.inverse_transform([[0, 0.5, 0.1, 0.2]])
+        array([['M', 0]], dtype=object)
+        """
+        found: dict[str, list[str]] = {}
+        last = None
+        for name in label_names:
+            target, between, value = name.partition(BETWEEN)
+            if target in found and (target != last or not between):
+                raise InputError(
+                    "The labels of a target follow each other",
+                    f"those of {target!r} do not",
+                    "Pass the names in the order of the columns of y",
+                )
+            found.setdefault(target, []).extend([value] if between else [])
+            last = target
+        classes = [np.array(values) if values else np.array([0, 1]) for values in found.values()]
+        return cls()._set(tuple(found), classes)
+
+    def _set(self, names: Sequence[Any], classes: list[NDArray[Any]]) -> MultiClassReduction:
+        _refuse_ambiguous(names)
+        self.target_names_, self.classes_ = tuple(names), classes
+        self.label_names_ = tuple(
+            label
+            for name, values in zip(names, classes)
+            for label in (
+                [str(name)] if is_binary(values) else [f"{name}{BETWEEN}{v}" for v in values]
+            )
+        )
+        return self
+
+    def transform(self, y: Any) -> NDArray[np.int64]:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        y : array-like or data frame of shape (n, n_targets)
+            Classes that ``fit`` has seen.
+
+        Returns
+        -------
+        labels : ndarray of shape (n, n_labels)
+            Zeros and ones.
+        """
+        check_is_fitted(self)
+        names, columns = _open_targets(y)
+        if len(columns) != len(self.classes_):
+            raise InputError(
+                f"MultiClassReduction was fitted to {len(self.classes_)} targets",
+                f"{len(columns)} came",
+                "Pass the same columns as in fit",
+            )
+        parts = []
+        for name, column, classes in zip(names, columns, self.classes_):
+            _refuse_new_classes(name, column, classes)
+            present = column == 1 if is_binary(classes) else column[:, None] == classes
+            parts.append(present.reshape(len(column), -1))
+        return np.hstack(parts).astype(np.int64)
+
+    def fit_transform(self, y: Any) -> NDArray[np.int64]:
+        """Learn the classes of every target, and return the labels of the rows.
+
+        Parameters
+        ----------
+        y : array-like or data frame of shape (n, n_targets)
+            A class for every row and target: numbers or words.
+
+        Returns
+        -------
+        labels : ndarray of shape (n, n_labels)
+            Zeros and ones.
+        """
+        return self.fit(y).transform(y)
+
+    def inverse_transform(self, scores: Any) -> NDArray[Any]:
+        """Return the class with the largest score of every row and target.
+
+        Parameters
+        ----------
+        scores : array-like or sparse matrix of shape (n, n_labels)
+            What a learner's ``predict_proba`` gives, or zeros and ones.
+
+        Returns
+        -------
+        y : ndarray of shape (n, n_targets)
+            Of equal scores the first class counts. A target of one label is 1 from 0.5 on.
+        """
+        check_is_fitted(self)
+        scores = scores.toarray() if issparse(scores) else scores  # one per label and row
+        table = np.asarray(scores, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.label_names_) or np.isnan(table).any():
+            raise InputError(
+                f"MultiClassReduction has {len(self.label_names_)} labels, each with a score",
+                f"an array of the shape {table.shape} came"
+                + (" with NaN in it" if np.isnan(table).any() else ""),
+                "Pass predict_proba(X) of a learner fitted to transform(y)",
+            )
+        columns, first = [], 0
+        for classes in self.classes_:
+            binary = is_binary(classes)
+            part = table[:, first : first + (1 if binary else len(classes))]
+            first += part.shape[1]
+            columns.append((part[:, 0] >= 0.5) * 1 if binary else classes[part.argmax(axis=1)])
+        mixed = len({column.dtype.kind for column in columns}) > 1
+        return np.column_stack([c.astype(object) for c in columns] if mixed else columns)
+
+
+def is_binary(classes: Iterable[Any]) -> bool:
+    """Tell whether the classes of a target are 0 and 1 already, or one of them."""
+    return all(not isinstance(value, str) and value in (0, 1) for value in classes)
+
+
+def _open_targets(y: Any) -> tuple[list[Any], list[NDArray[Any]]]:
+    """Return names and columns of a table; words and numbers may stand side by side."""
+    if hasattr(y, "columns"):
+        names = list(y.columns)
+        return names, [np.asarray(y[name]) for name in names]
+    table = np.asarray(y, dtype=None if isinstance(y, np.ndarray) else object)
+    if table.ndim != 2 or 0 in table.shape:
+        raise LabelFormatError(
+            "MultiClassReduction needs y as a table of rows and targets",
+            f"an array of the shape {table.shape} came",
+            "Use y.reshape(-1, 1) for a single target",
+        )
+    return list(range(table.shape[1])), list(table.T)
+
+
+def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes of a target, sorted."""
+    missing = np.array([value is None or value != value for value in column])
+    if missing.any():
+        raise LabelFormatError(
+            "MultiClassReduction needs a class for every row and target",
+            f"{name!r} lacks one in {missing.sum()} rows",
+            "Drop these rows, or give them a class of their own",
+        )
+    try:
+        return np.array(sorted(set(column.tolist())))
+    except TypeError as error:
+        raise LabelFormatError(
+            "The classes of a target are all numbers or all words",
+            f"{name!r} has both",
+            "Make them all words: y.astype(str)",
+        ) from error
+
+
+def _refuse_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]) -> None:
+    new = set(column.tolist()) - set(classes.tolist())
+    if new:
+        raise LabelFormatError(
+            f"The target {name!r} has the classes that fit saw",
+            f"{', '.join(sorted(map(str, new))[:5])} came",
+            "Fit to all rows, or to rows of every class",
+        )
+
+
+def _refuse_ambiguous(names: Sequence[Any]) -> None:
+    """Raise for names of targets that could not be told from the names of their labels."""
+    wrong = [name for name in names if BETWEEN in str(name)]
+    if wrong:
+        raise InputError(
+            f"Labels of several classes are called target{BETWEEN}class",
+            f"the target {wrong[0]!r} has a {BETWEEN} in its own name",
+            "Rename it",
+        )
