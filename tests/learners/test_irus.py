@@ -84,3 +84,8 @@ def test_parameters_set_after_fit_change_no_score():
     learner = IRUS(GaussianNB(), n_estimators=4, random_state=0).fit(X, y)
     scores = learner.predict_proba(X)
     np.testing.assert_array_equal(learner.set_params(n_estimators=8).predict_proba(X), scores)
+
+
+def test_scikit_learn_checks(pass_scikit_learn_checks):
+    # An odd number of members: no score is exactly 0.5, which scikit-learn takes for absent.
+    pass_scikit_learn_checks(IRUS(n_estimators=3, random_state=0), "draws_rows")

@@ -1,13 +1,18 @@
 """Every learner obeys the laws of :mod:`labelance.testing`; ensembles scikit-learn's too."""
 
+import numpy as np
 import pytest
 from imblearn.over_sampling import SMOTE
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.ensemble import EMLS, LabelThresholds
-from labelance.learners import BinaryRelevance, MLkNN, PerLabel, all_learners
+from labelance.exceptions import InputError
+from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
 from labelance.sampling import MLROS, MLSOL
-from labelance.testing import parametrize_with_learner_checks
+from labelance.testing import parametrize_with_learner_checks, sampler_data
 
 LEARNERS = [
     *(kind() for kind in all_learners().values()),
@@ -51,3 +56,44 @@ TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
 )
 def test_scikit_learn_checks_of_ensembles(learner, cannot, pass_scikit_learn_checks):
     pass_scikit_learn_checks(learner, *cannot)
+
+
+class WantsTwoFeatures(GaussianNB):
+    """Fits where there are two features only."""
+
+    def fit(self, X, y, sample_weight=None):
+        if X.shape[1] != 2:
+            raise RuntimeError("two features are wanted")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        BinaryRelevance(WantsTwoFeatures()),
+        IRUS(WantsTwoFeatures(), n_estimators=2, random_state=0),
+        PerLabel(None, WantsTwoFeatures(), random_state=0),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_fit_that_fails_leaves_a_learner_as_it_was(learner):
+    X, y = sampler_data()
+    with pytest.raises(RuntimeError, match="two features"):
+        learner.fit(X, y)
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    two = X[:, :2]
+    scores = learner.fit(two, y[:, :3]).predict_proba(two)
+    with pytest.raises(RuntimeError, match="two features"):
+        learner.fit(X, y)
+    assert_array_equal(learner.predict_proba(two), scores)
+    assert (learner.n_features_in_, learner.n_labels_) == (2, 3)
+
+
+def test_members_of_a_fit_that_fails_later_do_not_stay():
+    X, y = sampler_data()
+    learner = MCE(GaussianNB(), n_estimators=3, random_state=0).fit(X, y)
+    scores = learner.predict_proba(X)
+    with pytest.raises(InputError, match="too large"):
+        learner.fit(np.sign(X) * np.finfo(float).max, y)
+    assert_array_equal(learner.predict_proba(X), scores)

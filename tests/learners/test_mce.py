@@ -138,3 +138,7 @@ def test_thresholds_count_weights_that_the_estimator_does_not_ask_for():
     labels, scores = sp.csr_array(y[heard]), learner.oob_scores_[heard]
     expected = best_thresholds(labels, scores, objective="gmean", weight=weight[heard])
     np.testing.assert_allclose(learner.thresholds_, expected, atol=1e-8)
+
+
+def test_scikit_learn_checks(pass_scikit_learn_checks):
+    pass_scikit_learn_checks(MCE(n_estimators=2, random_state=0), "own_rule", "draws_rows")

@@ -151,3 +151,7 @@ def test_a_label_gets_the_rows_made_for_it(container):
     expected = LogisticRegression().fit(X_all[rows], y_all[rows, 1]).predict_proba(X)[:, 1]
     learner.set_params(estimator=LogisticRegression()).fit(container(X), container(y))
     np.testing.assert_allclose(learner.predict_proba(X)[:, 1], expected, atol=1e-4)
+
+
+def test_scikit_learn_checks(pass_scikit_learn_checks):
+    pass_scikit_learn_checks(PerLabel(random_state=0), "sure")

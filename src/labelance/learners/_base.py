@@ -26,6 +26,7 @@ from labelance._progress import speaking
 from labelance._validation import (
     CategoricalFeatures,
     Data,
+    MissingLabels,
     Schema,
     refuse_device,
     validate_data,
@@ -49,6 +50,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
+    missing_labels: MissingLabels = "error"  # a parameter of those that can do without some
 
     verbose: int = 0  # for learners without the parameter
 
@@ -71,10 +73,19 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         return self._fit_clean(self._validate(X, y))
 
     def _fit_clean(self, data: Data, **known: Any) -> Any:
-        """Learn from rows that are validated already: what ``fit`` does behind the door."""
-        self._remember(data)
-        with speaking(self.verbose):
-            self._fit(data, data.features.container.native, **known)
+        """Learn from rows that are validated already: what ``fit`` does behind the door.
+
+        Where that fails, the learner stays what it was: unfitted, or fitted to earlier rows.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._remember(data)
+            with speaking(self.verbose):
+                self._fit(data, data.features.container.native, **known)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def _validate(self, X: Any, y: Any) -> Data:
@@ -86,6 +97,7 @@ class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta
             who=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
+            missing_labels=self.missing_labels,
         )
 
     def _remember(self, data: Data) -> None:

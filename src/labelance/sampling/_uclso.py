@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import interpolate_rows
 from labelance._validation import CategoricalFeatures, Data, refuse_device
+from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import minority_matrix, minority_values
 from labelance.neighbors import FeatureMetric, Scale, search_neighbors
 from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
@@ -317,6 +318,12 @@ class UCLSO(BaseMultiLabelSampler):
         members = ClusterMembers.of(minority, clusters)
         n_new = rows_to_balance(self.sampling_strategy, data)
         balanced = (n_new > 0) & (np.diff(members.bounds) > 0)
+        if n_new.any() and not balanced.any():
+            raise NothingToSampleError(
+                "UCLSO needs two minority rows of a label in the same cluster",
+                f"no label has them in {clusters.max() + 1} clusters",
+                "Lower n_clusters, or leave sampling out",
+            )
         refuse_unbalanceable(n_new[balanced], self.max_samples, who="UCLSO")
         refuse_too_many_rows(sum(n_new[balanced].tolist()), data, who="UCLSO")
         self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
