@@ -89,8 +89,11 @@ class BinaryRelevance(LearnerWithEstimator):
         categorical_features: CategoricalFeatures = None,
         missing_labels: MissingLabels = "error",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, categorical_features=categorical_features, n_jobs=n_jobs)
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
         self.missing_labels = missing_labels
 
     @property
