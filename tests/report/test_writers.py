@@ -7,12 +7,15 @@ import subprocess
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from labelance.exceptions import InputError
 from labelance.report import study_tables, write_report
+from labelance.study.statistics import compare
 
+METRICS = ("F-measure", "AUC-ROC", "AUCPR")
 VOID = {"meta", "br", "img", "input", "link", "hr"}
 
 
@@ -200,6 +203,58 @@ def test_best_ranks_are_bold(results, tmp_path):
     bold = [cell.strip().startswith("**") for cell in row.strip("| ").split("|")[2:]]
     assert bold == [rank == min(ranks) for rank in ranks]
     assert rf"\textbf{{{min(ranks):.2f} (" in latex
+
+
+def test_nothing_is_bold_where_most_methods_are_as_good(results_of, tmp_path):
+    same = results_of(datasets="abcdefgh").assign(macro_f1=0.5)
+    text = write_report(same, tmp_path / "r.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith(("| F-measure |", "| a |"))]
+    assert not [row for row in rows if row.startswith("| F-measure |") and "**" in row]
+
+
+def verdict_of(results, tmp_path):
+    text = write_report(results, tmp_path / "r.md").read_text(encoding="utf-8")
+    return text.split("\n\n")[1]
+
+
+def test_the_verdict_says_who_wins_by_how_much_and_whether_it_is_significant(results_of, tmp_path):
+    results = results_of(datasets=[f"d{number:02}" for number in range(14)])
+    verdict = verdict_of(results, tmp_path)
+    assert len(re.findall(r"\.(?= [A-Z]|$)", verdict)) == 3
+    tables = study_tables(results)
+    ranks = tables["ranks"].groupby("method")["average_rank"].mean()
+    assert verdict.startswith(
+        f"EMLSOL has the best average rank of 3 methods, {ranks['EMLSOL']:.2f}, over 3 measures "
+        f"and 2 learners; MLSOL follows with {ranks['MLSOL']:.2f}."
+    )
+    means = tables["scores"].pivot_table("mean", ["metric", "learner", "dataset"], "method")
+    gain = (means["EMLSOL"] - means["Default"]).groupby("metric").mean()
+    for metric in METRICS:
+        assert f"{gain[metric]:+.3f} in {metric}" in verdict
+    ranked = [
+        compare(scores.droplevel([0, 1])) for _, scores in means.groupby(["metric", "learner"])
+    ]
+    count = sum(bool(one.significant.loc["EMLSOL", "Default"]) for one in ranked)
+    assert f"significant over Default in {count}" in verdict
+    assert "of 6 comparisons (Wilcoxon signed ranks, Bergmann-Hommel, 5%)." in verdict
+
+
+def test_a_verdict_is_honest(results_of, tmp_path):
+    few = verdict_of(results_of(datasets="abc"), tmp_path)
+    assert "None of this can be significant with so few datasets" in few
+    noise = results_of(datasets=[f"d{number:02}" for number in range(12)])
+    rng = np.random.default_rng(0)
+    for metric in ("macro_f1", "macro_auc_roc", "macro_auc_pr"):
+        noise[metric] = rng.normal(0.5, 0.1, len(noise))
+    assert "it may be chance" in verdict_of(noise, tmp_path)
+    assert "share the best average rank" in verdict_of(
+        results_of(datasets="abcdefgh").assign(macro_f1=1, macro_auc_roc=1, macro_auc_pr=1),
+        tmp_path,
+    )
+    assert verdict_of(results_of(datasets="a"), tmp_path).startswith("Nothing can be ranked yet")
+    other = results_of(learners=["BR"], methods=["Default", "MLSOL"])
+    apart = pd.concat([other, results_of(learners=["MLkNN"], methods=["EMLSOL", "mine"])])
+    assert "no two methods in common" in verdict_of(apart, tmp_path)
 
 
 def test_an_unknown_ending_is_refused(results, tmp_path):

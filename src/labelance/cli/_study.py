@@ -132,6 +132,8 @@ def _write_report(results: Path, output: Path, *, title: str | None, study: str 
             datasets=pandas.DataFrame(figures) if figures else None,
             title=title or f"Study: {found.study.name}",
             about=_about(found.about),
+            methods=[method.name for method in found.study.methods],
+            learners=[learner.name for learner in found.study.learners],
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from labelance.report._tables import (
     table2,
     tests,
 )
+from labelance.report._verdict import judge
 from labelance.study import PAPER_DATASETS
 
 
@@ -44,6 +45,8 @@ class Report:
         The heading.
     about : dict
         What the caller wants to be said: preset, machine, version.
+    verdict : list of str
+        Who wins, by how much, and whether it is significant: a sentence each.
     notes : list of str
         What a reader must know before the tables: what is missing, what cannot be significant.
     overview, cost : list of Table
@@ -58,6 +61,7 @@ class Report:
 
     title: str
     about: dict[str, str]
+    verdict: list[str]
     notes: list[str]
     overview: list[Table]
     details: list[tuple[Block, Table]]
@@ -79,11 +83,13 @@ def gather(
     title: str = "Study",
     about: Mapping[str, Any] | None = None,
     config: str | None = None,
+    methods: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
     correction: Correction | None = "bergmann_hommel",
     alpha: float = 0.05,
 ) -> Report:
     """Compute all tables and notes of tidy results."""
-    cells = open_results(results, config=config)
+    cells = open_results(results, config=config, methods=methods, learners=learners)
     means = fold_means(cells)
     options: dict[str, Any] = {"correction": correction, "alpha": alpha}
     blocks = rank_blocks(cells, means, **options)
@@ -102,6 +108,7 @@ def gather(
     return Report(
         title=plain(title),
         about={plain(key): plain(value) for key, value in {**said, **(about or {})}.items()},
+        verdict=judge(blocks),
         notes=_notes(cells, blocks),
         overview=overview,
         details=[
@@ -119,6 +126,8 @@ def study_tables(
     *,
     datasets: Any = None,
     config: str | None = None,
+    methods: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
     correction: Correction | None = "bergmann_hommel",
     alpha: float = 0.05,
 ) -> dict[str, Any]:
@@ -133,6 +142,9 @@ def study_tables(
         What Table 1 shows: a column ``dataset``, and figures such as n, d, q, LC, MeanImR.
     config : str, optional
         The configuration to show, or its first letters, where the results hold several.
+    methods, learners : sequence of str, optional
+        The order in which they are shown, such as the plan's; others follow. By default the
+        paper's come first, in its order.
     correction : {"bergmann_hommel", "shaffer", "holm"} or None
         For the many comparisons; above ten methods Shaffer's takes the place of
         Bergmann-Hommel's.
@@ -160,7 +172,15 @@ def study_tables(
     F-measure      BR 2.00 (0/0) 1.00 (0/0)
     F-measure   Total        0/0        0/0
     """
-    report = gather(results, datasets=datasets, config=config, correction=correction, alpha=alpha)
+    report = gather(
+        results,
+        datasets=datasets,
+        config=config,
+        methods=methods,
+        learners=learners,
+        correction=correction,
+        alpha=alpha,
+    )
     frames = {table.name: table.to_frame() for table in report.tables}
     return {**frames, "ranks": report.ranks, "scores": report.scores}
 

@@ -48,7 +48,7 @@ def to_latex(report: Report) -> str:
     said = [f"{key}: {value}" for key, value in report.about.items()] + report.notes
     items = "\n".join(rf"\item {escape(line)}" for line in said)
     parts = [
-        rf"\section*{{{escape(report.title)}}}",
+        rf"\section*{{{escape(report.title)}}}" + "\n\n" + escape(" ".join(report.verdict)),
         "\\begin{itemize}\n" + items + "\n\\end{itemize}" if items else "",
         *(_table(table) for table in report.tables),
     ]

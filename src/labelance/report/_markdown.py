@@ -14,7 +14,8 @@ def to_markdown(report: Report) -> str:
     """Return the report as Markdown."""
     about = [f"- {escape(key)}: {escape(value)}" for key, value in report.about.items()]
     notes = [f"- {escape(note)}" for note in report.notes]
-    parts = [f"# {escape(report.title)}", "\n".join(about), "\n".join(notes)]
+    verdict = escape(" ".join(report.verdict))
+    parts = [f"# {escape(report.title)}", verdict, "\n".join(about), "\n".join(notes)]
     parts += [_table(table) for table in report.tables]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -52,7 +52,13 @@ class Results:
         return [method for method in self.methods if method in tried]
 
 
-def open_results(results: Any, *, config: str | None = None) -> Results:
+def open_results(
+    results: Any,
+    *,
+    config: str | None = None,
+    methods: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
+) -> Results:
     """Check tidy results and choose one configuration of them."""
     cells = _one_config(_with_columns(results), config)
     for column in NAMES:
@@ -73,11 +79,15 @@ def open_results(results: Any, *, config: str | None = None) -> Results:
         failed=failed,
         metrics=metrics,
         datasets=sorted(set(cells["dataset"])),
-        learners=in_order(cells["learner"], PAPER_LEARNERS),
-        methods=in_order(cells["method"], PAPER_METHODS),
+        learners=in_order(cells["learner"], _plain_names(learners, PAPER_LEARNERS)),
+        methods=in_order(cells["method"], _plain_names(methods, PAPER_METHODS)),
         n_folds=len(cells[["repeat", "fold"]].drop_duplicates()),
         config=str(cells["config"].iloc[0]),
     )
+
+
+def _plain_names(given: Sequence[str] | None, usual: Sequence[str]) -> Sequence[str]:
+    return usual if given is None else [plain(name) for name in given]
 
 
 def _with_columns(results: Any) -> Any:

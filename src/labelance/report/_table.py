@@ -126,10 +126,21 @@ class Table:
 
 
 def where_least(values: Sequence[float], *, digits: int) -> frozenset[int]:
-    """Return the places of the least value, as far as ``digits`` decimals show it."""
-    shown = [round(value, digits) for value in values]
-    least = min((value for value in shown if not math.isnan(value)), default=math.nan)
-    return frozenset(place for place, value in enumerate(shown) if value == least)
+    """Return the places of the least value, as far as ``digits`` decimals show it.
+
+    What more than half of them share distinguishes nobody: then there is none.
+
+    Examples
+    --------
+    >>> from labelance.report._table import where_least
+    >>> sorted(where_least([1.501, 1.502, 3.0, 4.0], digits=2)), where_least([1, 1], digits=2)
+    ([0, 1], frozenset())
+    """
+    shown = [round(value, digits) for value in values if not math.isnan(value)]
+    least = min(shown, default=math.nan)
+    if 2 * shown.count(least) > len(shown):
+        return frozenset()
+    return frozenset(place for place, value in enumerate(values) if round(value, digits) == least)
 
 
 def decimals(value: float, digits: int) -> str:
@@ -156,19 +167,22 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else decimals(p, 3)
 
 
-def seconds_text(seconds: float) -> str:
-    """Write seconds with about three figures.
+def seconds_text(seconds: float, *, total: float) -> str:
+    """Write seconds with as many decimals as suit their total, so that a table has the same.
 
     Examples
     --------
     >>> from labelance.report._table import seconds_text
-    >>> seconds_text(0.01234), seconds_text(12.34), seconds_text(12345.6)
-    ('0.012', '12.3', '12,346')
+    >>> [seconds_text(value, total=640) for value in (0.01234, 12.34, 640)]
+    ['<0.1', '12.3', '640.0']
+    >>> seconds_text(0.01234, total=3)
+    '0.012'
     """
     if math.isnan(seconds):
         return NOTHING
-    digits = 3 if seconds < 1 else 2 if seconds < 10 else 1 if seconds < 100 else 0
-    return f"{seconds:,.{digits}f}"
+    digits = 3 if total < 10 else 2 if total < 100 else 1 if total < 10_000 else 0
+    unit = 10.0**-digits
+    return f"<{unit:.{digits}f}" if 0 < seconds < unit / 2 else f"{seconds:,.{digits}f}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -168,11 +169,12 @@ def _total_row(ranked: list[Block], methods: Sequence[str]) -> Row:
     ]
     if not seen:
         return Row((ranked[0].metric_name, "Total"), (NOTHING,) * len(methods), is_total=True)
-    best = max((wins, -losses) for wins, losses in totals)
+    by_rank = sorted({(-wins, losses) for wins, losses in totals})
+    places = [by_rank.index((-wins, losses)) for wins, losses in totals]
     return Row(
         (ranked[0].metric_name, "Total"),
         tuple(f"{wins}/{losses}" for wins, losses in totals),
-        frozenset(place for place, (wins, losses) in enumerate(totals) if (wins, -losses) == best),
+        where_least(places, digits=0),
         is_total=True,
     )
 
@@ -363,13 +365,14 @@ def _cost(cells: Any, by: str, names: Sequence[str], methods: Sequence[str], *, 
     sums = cells.pivot_table("cpu_seconds", by, "method", "sum", margins=True, margins_name="\0")
     sums = sums.reindex(index=[*names, "\0"], columns=[*methods, "\0"])
     lines = list(zip([*names, "Total"], sums.to_numpy()))
+    write = partial(seconds_text, total=float(sums.to_numpy()[-1, -1]))
     return Table(
         f"cost-by-{by}",
         f"Cost by {by} and method",
         (by.capitalize(),),
         (*methods, "Total"),
-        [Row((name,), tuple(map(seconds_text, line))) for name, line in lines[:-1]]
-        + [Row(("Total",), tuple(map(seconds_text, lines[-1][1])), is_total=True)],
+        [Row((name,), tuple(map(write, line))) for name, line in lines[:-1]]
+        + [Row(("Total",), tuple(map(write, lines[-1][1])), is_total=True)],
         note=note,
     )
 

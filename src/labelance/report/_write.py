@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,10 +37,12 @@ def write_report(
     title: str = "Study",
     about: Mapping[str, Any] | None = None,
     config: str | None = None,
+    methods: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
     correction: Correction | None = "bergmann_hommel",
     alpha: float = 0.05,
 ) -> Path:
-    """Write a report of a study: tables, and in HTML also figures.
+    """Write a report of a study: a verdict, tables, and in HTML also figures.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def write_report(
     about : dict, optional
         What stands below the heading: preset, version, machine, date. Nothing is added to
         it, so that the same results give the same bytes.
-    config, correction, alpha
+    config, methods, learners, correction, alpha
         As in :func:`study_tables`.
 
     Returns
@@ -89,6 +91,8 @@ def write_report(
         title=title,
         about=about,
         config=config,
+        methods=methods,
+        learners=learners,
         correction=correction,
         alpha=alpha,
     )

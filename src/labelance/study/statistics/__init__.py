@@ -12,7 +12,7 @@ S. García and F. Herrera. An extension on "Statistical comparisons of classifie
 data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 (2008), 2677-2694.
 """
 
-from labelance.study.statistics._compare import Comparison, compare
+from labelance.study.statistics._compare import TITLES, Comparison, compare
 from labelance.study.statistics._corrections import (
     MOST_METHODS,
     bergmann_hommel,
