@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from labelance.ensemble import EMLSMOTE as EMLSMOTE
     from labelance.ensemble import EMLSOL as EMLSOL
     from labelance.ensemble import ERHwRSMT as ERHwRSMT
+    from labelance.ensemble import MLSOLBagging as MLSOLBagging
+    from labelance.ensemble import StackedBagging as StackedBagging
     from labelance.imbalance import profile as profile
     from labelance.sampling import LPROS as LPROS
     from labelance.sampling import LPRUS as LPRUS
@@ -103,6 +105,8 @@ _NAMES = {
     "EMLSMOTE": "labelance.ensemble",
     "EMLSOL": "labelance.ensemble",
     "ERHwRSMT": "labelance.ensemble",
+    "MLSOLBagging": "labelance.ensemble",
+    "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),
     "profile": "labelance.imbalance",
     "show_versions": "labelance._versions",

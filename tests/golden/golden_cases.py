@@ -138,6 +138,8 @@ OPTIONS = {
     "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE()),
     "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT()),
     "LabelThresholds": lambda new: new(BinaryRelevance()),
+    "StackedBagging": lambda new: new(BinaryRelevance(), MLROS()),
+    "MLSOLBagging": lambda new: new(MLkNN(), MLSOL()),
 }
 
 # Other options than the defaults, by a name that stays when a parameter's does not.
@@ -178,6 +180,9 @@ VARIANTS = {
     "RAkEL of pairs": lambda new: new(labelset_size=2, n_estimators=4),
     "EMLS on bags": lambda new: new(LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean"),
     "EMLS with bags beside": lambda new: new(BinaryRelevance(), MLSOL(), bootstrap="beside"),
+    "EMLS with bags within": lambda new: new(
+        BinaryRelevance(), MLSOL(), bootstrap="within", max_features=0.6, threshold_data="oob"
+    ),
     "EMLS as the authors' program": lambda new: new(
         BinaryRelevance(), MLSOL(), threshold_search="grid", variant="mulan"
     ),

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.ensemble import EMLS, LabelThresholds
+from labelance.ensemble import EMLS, LabelThresholds, MLSOLBagging, StackedBagging
 from labelance.exceptions import InputError
 from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
 from labelance.sampling import MLROS, MLSOL
@@ -20,6 +20,8 @@ LEARNERS = [
     PerLabel(SMOTE(k_neighbors=1)),
     EMLS(BinaryRelevance(), MLSOL()),
     EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
+    MLSOLBagging(BinaryRelevance()),
+    StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
     LabelThresholds(BinaryRelevance()),
     LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
 ]
@@ -42,6 +44,7 @@ def test_learner_obeys_the_law(check):
 # MLSOL would refuse some of the data, in which no class lies next to another.
 CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, random_state=0)
 BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
+STACKED = StackedBagging(BinaryRelevance(), n_estimators=2, random_state=0)
 TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
 
 
@@ -50,9 +53,10 @@ TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
     [
         (CLONES, ["sure"]),
         (BAGS, ["own_rule", "sure", "draws_rows"]),
+        (STACKED, ["own_rule", "draws_rows"]),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
     ],
-    ids=["EMLS", "bagging", "LabelThresholds"],
+    ids=["EMLS", "bagging", "StackedBagging", "LabelThresholds"],
 )
 def test_scikit_learn_checks_of_ensembles(learner, cannot, pass_scikit_learn_checks):
     pass_scikit_learn_checks(learner, *cannot)

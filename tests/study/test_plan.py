@@ -37,6 +37,33 @@ def test_sizes_of_the_presets():
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
     assert sizes["rivals"] == 13 * (11 * 2 + 4) * 10  # four learners, beside BR alone
     assert sizes["fair"] == 7 * (6 * 12 + 1) * 10  # class weights for BR alone
+    assert sizes["beyond"] == 13 * 6 * 2 * 10
+
+
+def test_beyond_has_the_folds_seeds_and_learners_of_the_paper():
+    paper, beyond, fair = map(load_study, ("paper", "beyond", "fair"))
+    assert set(beyond.datasets) == set(paper.datasets)
+    assert beyond.learners == paper.learners
+    assert (beyond.repeats, beyond.folds, beyond.seed) == (paper.repeats, paper.folds, paper.seed)
+    assert beyond.method("Bagging") == fair.method("Bagging")
+    assert beyond.method("MLSOLBagging").family.seed_key == paper.method("EMLSOL").family.seed_key
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ({"ensemble": "MLSOL"}, "no such parameter"),
+        ({"ensemble": {"class": "StackedBagging", "c": 1}}, "It takes C"),
+        ({"ensemble": "StackedBagging", "sampler": "MLSOL"}, "the method says sampler, too"),
+        ({"bootstrap": "within", "sampler": "MLSMOTE"}, "two parents"),
+        ({"bootstrap": "within"}, "two parents"),
+    ],
+    ids=str,
+)
+def test_methods_that_cannot_be_built_are_refused(method, words):
+    plan = {"datasets": ["flags"], "learners": ["BR"], "methods": [{"name": "mine", **method}]}
+    with pytest.raises(StudyError, match=words):
+        study_of(plan).check()
 
 
 def test_the_program_has_other_rules_than_the_paper():

@@ -220,12 +220,14 @@ def test_a_plan_of_ones_own_is_trusted(tmp_path, evil):
 
 
 def test_all_classes_of_the_presets_are_known():
-    for name in ("paper", "fair", "mulan-small", "rivals", "quick"):
+    for name in ("paper", "fair", "beyond", "mulan-small", "rivals", "quick"):
         study = study_of(plan_of(load_study(name)), trust=())
         for part in [*study.learners, *study.methods]:
             for name in ("component", "sampler", "learner"):
                 component = getattr(part, name, None)
                 assert component is None or component.build() is not None
+            around = getattr(part, "ensemble", None)
+            assert around is None or around.build(estimator=None) is not None
         for source in study.datasets:
             assert source.make is None or source.make.find() is not None
 

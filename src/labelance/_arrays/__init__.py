@@ -24,6 +24,7 @@ from labelance._arrays._open import (
     open_container,
     open_rows,
     stack_rows,
+    take_columns,
     take_rows,
 )
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
@@ -63,6 +64,7 @@ __all__ = [
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",
+    "take_columns",
     "take_rows",
     "to_device",
     "to_host",

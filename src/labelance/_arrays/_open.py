@@ -164,6 +164,27 @@ def _take_native(container: Any, wrapped: Any, rows: np.ndarray) -> Any:
     return wrapped[rows.tolist()].to_native()
 
 
+def take_columns(container: Any, columns: np.ndarray) -> Any:
+    """Return the given columns of an array, tensor, sparse matrix, data frame or list, in order.
+
+    Examples
+    --------
+    >>> from labelance._arrays import take_columns
+    >>> take_columns([[10, 20, 30], [11, 21, 31]], [2, 0]).tolist()
+    [[30, 10], [31, 11]]
+    """
+    if sp.issparse(container):
+        return container.tocsr()[:, columns].asformat(container.format)
+    if is_tensor(container):
+        return container[:, to_device(np.asarray(columns), container)]
+    if hasattr(container, "iloc"):
+        return container.iloc[:, columns]
+    native = nw.from_native(container, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return native[:, np.asarray(columns).tolist()].to_native()
+    return np.take(np.asarray(container), columns, axis=1)
+
+
 def stack_rows(top: Any, bottom: Any) -> Any:
     """Put clean rows ``bottom`` under clean rows ``top`` (both arrays, CSR or tensors)."""
     if sp.issparse(top):

@@ -17,7 +17,13 @@ CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or col
 
 def categorical_mask(wanted: CategoricalFeatures, container: Container) -> np.ndarray:
     """Return the boolean mask of the columns that ``categorical_features`` names, not None."""
-    d = container.shape[1]
+    return mask_of_columns(wanted, container.shape[1], container.names)
+
+
+def mask_of_columns(
+    wanted: CategoricalFeatures, d: int, names: tuple[Any, ...] | None
+) -> np.ndarray:
+    """Return the boolean mask of columns that are listed by a mask, by numbers or by names."""
     if isinstance(wanted, str) and wanted == "auto":
         return np.zeros(d, dtype=bool)
     listed = np.atleast_1d(np.asarray(wanted))
@@ -27,7 +33,7 @@ def categorical_mask(wanted: CategoricalFeatures, container: Container) -> np.nd
         return _checked_mask(listed, d)
     if listed.dtype.kind in "iu":
         return _mask_of_numbers(listed, d)
-    return _mask_of_names(listed, container.names, d)
+    return _mask_of_names(listed, names, d)
 
 
 def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:

@@ -37,6 +37,7 @@ from labelance._validation._categorical import (
     decode,
     encode,
     encode_like,
+    mask_of_columns,
     name_columns,
     translate,
 )
@@ -93,6 +94,20 @@ class Schema:
     names: tuple[Any, ...] | None
     categories: dict[int, tuple[str, ...]]
     decoders: dict[int, np.ndarray]
+
+    def take_columns(self, columns: np.ndarray) -> Schema:
+        """Return what is known of some of the columns, by their numbers, in order."""
+        return Schema(
+            len(columns),
+            self.categorical[columns],
+            None if self.names is None else tuple(self.names[j] for j in columns),
+            {new: self.categories[j] for new, j in enumerate(columns) if j in self.categories},
+            {new: self.decoders[j] for new, j in enumerate(columns) if j in self.decoders},
+        )
+
+    def mask(self, wanted: CategoricalFeatures) -> np.ndarray:
+        """Return the mask of the columns that ``categorical_features`` names."""
+        return mask_of_columns(wanted, self.n_features, self.names)
 
     def find_words(self, container: Container) -> np.ndarray:
         """Return the columns of other rows that had categories, declared or by their words."""

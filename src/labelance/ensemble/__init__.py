@@ -1,7 +1,25 @@
 """Ensembles: any sampler times any learner, with a threshold for every label."""
 
-from labelance.ensemble._emls import EMLS, EMLSMOTE, EMLSOL, ERHwRSMT, staged_scores
-from labelance.ensemble._training_sets import Source, TrainingSet, draw_training_sets, make_source
+from labelance.ensemble._emls import (
+    EMLS,
+    EMLSMOTE,
+    EMLSOL,
+    ERHwRSMT,
+    score_members,
+    staged_scores,
+)
+from labelance.ensemble._stacked_bagging import (
+    MLSOLBagging,
+    StackedBagging,
+    half_of_best_f1,
+)
+from labelance.ensemble._training_sets import (
+    Source,
+    TrainingSet,
+    draw_training_sets,
+    make_source,
+    plans_for_all_bags,
+)
 from labelance.learners import LabelThresholds
 
 # What is not listed is for our own packages: it trusts its data.
@@ -11,6 +29,8 @@ __all__ = [
     "EMLSOL",
     "ERHwRSMT",
     "LabelThresholds",
+    "MLSOLBagging",
+    "StackedBagging",
     "TrainingSet",
     "draw_training_sets",
 ]

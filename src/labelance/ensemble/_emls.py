@@ -11,12 +11,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays import take_columns, take_rows
 from labelance._progress import run_parallel, track
-from labelance._validation import Data
-from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, make_source
+from labelance._validation import Data, Schema
+from labelance.ensemble._training_sets import (
+    DRAWING,
+    BootstrapKind,
+    TrainingSet,
+    make_source,
+    with_features,
+)
 from labelance.exceptions import InputError
 from labelance.learners import (
     Objective,
@@ -53,12 +60,16 @@ class EMLS(TunedClassifier):
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
     threshold_data : {"train", "oob", "cv"}, default="train"
         Whose scores the thresholds are found on: the training rows, as in the paper; rows
-        that members left out (with ``bootstrap=True`` or samplers that delete rows);
+        that members left out (with ``bootstrap=True``, ``"within"``, or samplers that delete
+        rows);
         or out-of-fold scores of 3 stratified folds, sampling inside each.
-    bootstrap : bool or "beside", default=False
+    bootstrap : bool, "beside" or "within", default=False
         Draw the rows of every member with replacement: before sampling (True), or "beside" the
-        rows that the sampler adds to all of them, which keeps one plan for all members. On real
-        data the latter was the best of the three; see the user guide.
+        rows that the sampler adds to all of them, which keeps one plan for all members, or
+        beside those of them that are made from rows "within" the bag (MLSOL), which keeps the
+        rows outside it unseen.
+    max_features : int or float, default=1.0
+        The features that every member sees, drawn without replacement: a number, or a share.
     variant : {"paper", "mulan"}, default="paper"
         What a label keeps for which no value of the grid is any good: 0.5, with a warning, or
         0 as in the program of the paper's authors.
@@ -77,12 +88,15 @@ class EMLS(TunedClassifier):
     ----------
     estimators_ : list of classifiers
         The fitted members.
+    estimators_features_ : list of ndarray
+        The columns of X that every member sees.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this.
 
     See Also
     --------
     LabelThresholds : Thresholds without sampling.
+    StackedBagging : A second level over the rows that members left out.
 
     References
     ----------
@@ -104,10 +118,9 @@ class EMLS(TunedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TunedClassifier._parameter_constraints,
-        "sampler": [HasMethods(["fit_resample"]), None],
+        **DRAWING,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "threshold_data": [StrOptions({"train", "oob", "cv"})],
-        "bootstrap": ["boolean", StrOptions({"beside"})],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
     }
@@ -122,6 +135,7 @@ class EMLS(TunedClassifier):
         threshold_search: ThresholdSearch = "exact",
         threshold_data: str = "train",
         bootstrap: BootstrapKind = False,
+        max_features: float = 1.0,
         variant: Variant = "paper",
         random_state: Any = None,
         warm_start: bool = False,
@@ -135,6 +149,7 @@ class EMLS(TunedClassifier):
         self.threshold_search = threshold_search
         self.threshold_data = threshold_data
         self.bootstrap = bootstrap
+        self.max_features = max_features
         self.variant = variant
         self.random_state = random_state
         self.warm_start = warm_start
@@ -148,6 +163,8 @@ class EMLS(TunedClassifier):
             cls.__init__ = _rename(cls.__init__, f"{cls.__name__}.__init__")  # type: ignore[method-assign]
 
     estimators_: list[Any]
+    estimators_features_: list[np.ndarray]
+    threshold_search: Any
     _own_sampler: ClassVar[Any] = None  # makes the sampler of an ensemble with a name
 
     def _sampler(self) -> Any:
@@ -217,6 +234,7 @@ class EMLS(TunedClassifier):
             self._refuse_bags_beside_out_of_bag()
             X, Y = data.features.container.native, data.labels.table
             source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
+            source = with_features(source, data.X.shape[1], self.max_features)
             draws = (partial(source.draw, stream) for stream in streams)
         else:
             ready = training_sets[: self.n_estimators]
@@ -227,20 +245,26 @@ class EMLS(TunedClassifier):
         new = list(draws)[len(before) :]
         fitted = run_parallel(
             Parallel,
-            (delayed(unfitted._fit_member)(draw) for draw in new),
+            (delayed(unfitted._fit_member)(draw, self._schema) for draw in new),
             len(new),
             "Fitting members",
             "members",
             n_jobs=self.n_jobs,
         )
-        self.estimators_ = [*before, *(member for member, _ in fitted)]
-        self._left_out = [rows for _, rows in fitted] if self._needs_rows_left_out() else None
+        features = self.estimators_features_ if before else []
+        self.estimators_ = [*before, *(member.estimator for member in fitted)]
+        self.estimators_features_ = [*features, *(member.features for member in fitted)]
+        left_out = [member.left_out for member in fitted]
+        self._left_out = left_out if self._needs_rows_left_out() else None
 
-    def _fit_member(self, draw: Callable[[], TrainingSet]) -> tuple[Any, np.ndarray]:
-        drawn = draw()
+    def _fit_member(self, draw: Callable[[], TrainingSet], schema: Schema) -> Member:
+        drawn, estimator = draw(), clone(self.estimator)
+        features = np.arange(schema.n_features) if drawn.features is None else drawn.features
+        if drawn.features is not None:
+            _tell_columns(estimator, features, schema)
         weight = self._weights_of_estimator(drawn.weight)
-        member = fit_inner(clone(self.estimator), drawn.data, weight, drawn.neighborhood)
-        return member, drawn.left_out
+        fitted = fit_inner(estimator, drawn.data, weight, drawn.neighborhood)
+        return Member(fitted, features, drawn.left_out)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the first member, of the first two, … of all.
@@ -255,43 +279,56 @@ class EMLS(TunedClassifier):
         scores : ndarray of shape (n, q)
             The mean score of the members so far.
         """
-        yield from (stage.mean for stage in staged_scores(self, X))
+        yield from (self._combine(stage.mean) for stage in staged_scores(self, X))
 
     def _stages(self, clean: Any, X: Any) -> Iterator[Stage]:
         """Yield a stage for every member: what it says, and what all up to it say."""
         total: Any = 0.0
-        members = track(self.estimators_, "Asking members", "members")
-        for n, member in enumerate(members, start=1):
-            scores = inner_scores(member, clean, X, self._schema)
+        for n in track(range(len(self.estimators_)), "Asking members", "members"):
+            scores = self._member_scores(n, clean, X)
             total = total + scores
-            yield Stage(scores, total / n)
+            yield Stage(scores, total / (n + 1))
+
+    def _member_scores(self, n: int, clean: Any, X: Any) -> np.ndarray:
+        """Return what a member says of rows, by the features that it sees."""
+        member, features, schema = self.estimators_[n], self.estimators_features_[n], self._schema
+        if len(features) < schema.n_features:
+            clean, X = take_columns(clean, features), take_columns(X, features)
+            schema = schema.take_columns(features)
+        return inner_scores(member, clean, X, schema)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return deque(self._stages(clean, X), 1)[0].mean
+        return self._combine(deque(self._stages(clean, X), 1)[0].mean)
+
+    def _combine(self, mean: np.ndarray) -> np.ndarray:
+        """Return the scores of the ensemble from the mean score of members."""
+        return mean
 
     def _tuning_scores(
         self, data: Data, weight: Weights, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.threshold_data != "oob":
             return super()._tuning_scores(data, weight, rng)
-        return self._out_of_bag_scores(data)
-
-    def _out_of_bag_scores(self, data: Data) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that some member left out, scored by the members that did."""
-        total = np.zeros(data.Y.shape)
-        votes = np.zeros(data.n_samples, dtype=int)
-        stages = self._stages(data.X, data.features.container.native)
-        for stage, rows in zip(stages, self._left_out or []):
-            total[rows] += stage.scores[rows]
-            votes[rows] += 1
-        del self._left_out  # only the thresholds needed it
-        rows = np.flatnonzero(votes)
+        rows, scores = self._out_of_bag_scores(data)
         if not len(rows):
             raise InputError(
                 'threshold_data="oob" needs rows that some member left out',
                 "every member saw every row",
                 'Use more members, or threshold_data="cv"',
             )
+        return rows, scores
+
+    def _out_of_bag_scores(self, data: Data) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that some member left out, scored by the members that did."""
+        total = np.zeros(data.Y.shape)
+        votes = np.zeros(data.n_samples, dtype=int)
+        X = data.features.container.native
+        for n, rows in enumerate(self._left_out or []):
+            if len(rows):
+                total[rows] += self._member_scores(n, data.X[rows], take_rows(X, rows))
+                votes[rows] += 1
+        del self._left_out  # only what is fitted here needs it
+        rows = np.flatnonzero(votes)
         return rows, total[rows] / votes[rows, None]
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
@@ -358,6 +395,14 @@ class EMLS(TunedClassifier):
             )
 
 
+class Member(NamedTuple):
+    """A fitted classifier, the columns of X that it sees, and the rows that it left out."""
+
+    estimator: Any
+    features: np.ndarray
+    left_out: np.ndarray
+
+
 class Stage(NamedTuple):
     """The scores of one member, and the mean of all members up to it."""
 
@@ -368,6 +413,24 @@ class Stage(NamedTuple):
 def staged_scores(ensemble: EMLS, X: Any) -> Iterator[Stage]:
     """Yield the stages of a fitted ensemble, member by member."""
     return ensemble._stages(ensemble._open(X), X)
+
+
+def score_members(ensemble: EMLS, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the scores of every member of a fitted ensemble, and those of the ensemble."""
+    stages = list(staged_scores(ensemble, X))
+    return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
+
+
+def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
+    """Count the nominal features of an estimator, and of those inside it, among some columns."""
+    params = estimator.get_params(deep=True)
+    listed = {
+        name: value
+        for name, value in params.items()
+        if name.rpartition("__")[2] == "categorical_features"
+        and not (value is None or isinstance(value, str))  # what is found from X itself
+    }
+    estimator.set_params(**{name: schema.mask(value)[columns] for name, value in listed.items()})
 
 
 def _refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
@@ -388,7 +451,8 @@ def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
     rows, features, labels = drawn.data.n_samples, drawn.data.X.shape[1], drawn.data.Y.shape[1]
     left_out = np.asarray(drawn.left_out)
     outside = left_out[(left_out < 0) | (left_out >= n)]
-    if (features, labels) != (d, q):
+    columns = np.arange(d) if drawn.features is None else np.asarray(drawn.features)
+    if (features, labels) != (len(columns), q) or (columns >= d).any():
         return f"one has {features} features and {labels} labels"
     if len(outside):
         return f"one leaves out row {outside[0]}"
@@ -429,14 +493,14 @@ class EMLSOL(EMLS):
         Any multi-label classifier that gives scores.
     sampler : MLSOL, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs, verbose
+    variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes
     ----------
-    estimators_, thresholds_
+    estimators_, estimators_features_, thresholds_
         As in :class:`EMLS`.
 
     See Also
@@ -466,14 +530,14 @@ class EMLSMOTE(EMLS):
         Any multi-label classifier that gives scores.
     sampler : MLSMOTE, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs, verbose
+    variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes
     ----------
-    estimators_, thresholds_
+    estimators_, estimators_features_, thresholds_
         As in :class:`EMLS`.
 
     See Also
@@ -503,14 +567,14 @@ class ERHwRSMT(EMLS):
         Any multi-label classifier that gives scores.
     sampler : RHwRSMT, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, variant
+    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
         As in :class:`EMLS`.
-    random_state, warm_start, n_jobs, verbose
+    variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
 
     Attributes
     ----------
-    estimators_, thresholds_
+    estimators_, estimators_features_, thresholds_
         As in :class:`EMLS`.
 
     See Also

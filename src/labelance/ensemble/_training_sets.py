@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_params,
+)
 
-from labelance._arrays import take_rows
+from labelance._arrays import take_columns, take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.learners import Weights
 from labelance.sampling import BaseMultiLabelSampler
 
-BootstrapKind = Literal[False, True, "beside"]
+BootstrapKind = Literal[False, True, "beside", "within"]
+
+# Parameters that EMLS and `draw_training_sets` share.
+DRAWING: dict[str, list[Any]] = {
+    "sampler": [HasMethods(["fit_resample"]), None],
+    "bootstrap": ["boolean", StrOptions({"beside", "within"})],
+    "max_features": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+    ],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +52,8 @@ class TrainingSet:
         Weights of the rows; None if all are 1.
     neighborhood : Neighborhood or None
         Neighbors of the rows found before, for learners that take them.
+    features : ndarray of int or None
+        The original columns that X has, in order; None if it has all.
     """
 
     X: Any
@@ -43,6 +61,7 @@ class TrainingSet:
     left_out: np.ndarray
     weight: Weights = None
     neighborhood: Any = None
+    features: np.ndarray | None = None
 
     @cached_property
     def data(self) -> Data:
@@ -141,6 +160,66 @@ class Beside:
         )
 
 
+class Within:
+    """A bag of the original rows, beside the new rows whose parents are both in the bag.
+
+    One plan serves all bags, and nothing that a member sees descends from a row outside its bag.
+    """
+
+    def __init__(
+        self,
+        sampler: BaseMultiLabelSampler,
+        X: Any,
+        Y: Any,
+        neighborhood: Any = None,
+        weight: Weights = None,
+    ) -> None:
+        self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
+        self.weight, self.n = weight, Y.shape[0]
+
+    def draw(self, rng: np.random.Generator) -> TrainingSet:
+        drawn, n = self.plan.draw(rng), self.n
+        bag = np.sort(rng.integers(n, size=n))
+        inside = np.zeros(n, dtype=bool)
+        inside[bag] = True
+        seeds, references = (
+            drawn.provenance[name] for name in ("seed_indices_", "reference_indices_")
+        )
+        rows = np.concatenate([bag, n + np.flatnonzero(inside[seeds] & inside[references])])
+        weight = _inherit(self.weight, drawn.provenance, drawn.y.shape[0], self.plan.sampler)
+        return TrainingSet(
+            take_rows(drawn.X, rows),
+            take_rows(drawn.y, rows),
+            np.flatnonzero(~inside),
+            None if weight is None else weight[rows],
+        )
+
+
+class Subspace:
+    """What another source draws, of some features only, drawn without replacement."""
+
+    def __init__(self, source: Source, n_features: int, n_drawn: int) -> None:
+        self.source, self.n_features, self.n_drawn = source, n_features, n_drawn
+
+    def draw(self, rng: np.random.Generator) -> TrainingSet:
+        drawn = self.source.draw(rng)
+        features = np.sort(rng.choice(self.n_features, size=self.n_drawn, replace=False))
+        return replace(drawn, X=take_columns(drawn.X, features), features=features)
+
+
+def with_features(source: Source, n_features: int, max_features: float) -> Source:
+    """Return a source of training sets with a number or a share of the features."""
+    share = np.issubdtype(type(max_features), np.floating)
+    n_drawn = max(1, int(max_features * n_features)) if share else int(max_features)
+    if n_drawn > n_features:
+        raise InputError(
+            "max_features is a number of columns of X, or a share of them",
+            f"X has {n_features} columns, and max_features is {max_features}",
+            "Lower it, or pass a share such as 0.7",
+        )
+    return source if n_drawn == n_features else Subspace(source, n_features, n_drawn)
+
+
 def make_source(
     sampler: Any,
     X: Any,
@@ -158,6 +237,9 @@ def make_source(
         _refuse_bags_beside_other_changes(sampler)
         all_rows = make_source(sampler, X, Y, neighborhood=neighborhood, weight=weight)
         return Beside(all_rows, Y.shape[0])
+    if bootstrap == "within":
+        _refuse_bags_within_other_changes(sampler)
+        return Within(sampler, X, Y, neighborhood, weight)
     if bootstrap:
         return Bootstrap(sampler, X, Y, weight)
     if sampler is None:
@@ -177,11 +259,25 @@ def _refuse_bags_beside_other_changes(sampler: Any) -> None:
         )
 
 
+def plans_for_all_bags(sampler: Any) -> bool:
+    """Say whether one plan on all rows serves every bag, honestly towards the rows outside it."""
+    traits = getattr(sampler, "traits", None)
+    return traits is not None and traits.only_adds and traits.inherits_labels
+
+
+def _refuse_bags_within_other_changes(sampler: Any) -> None:
+    if not plans_for_all_bags(sampler):
+        raise InputError(
+            'bootstrap="within" keeps the new rows whose two parents are in a bag',
+            f"{sampler} is not a sampler whose new rows descend from two parents alone",
+            "Use bootstrap=True, or MLSOL",
+        )
+
+
 @validate_params(
     {
-        "sampler": [HasMethods(["fit_resample"]), None],
+        **DRAWING,
         "n_sets": [Interval(Integral, 1, None, closed="left")],
-        "bootstrap": ["boolean", StrOptions({"beside"})],
         "random_state": ["random_state", np.random.Generator],
     },
     prefer_skip_nested_validation=False,
@@ -193,6 +289,7 @@ def draw_training_sets(
     n_sets: int = 5,
     *,
     bootstrap: BootstrapKind = False,
+    max_features: float = 1.0,
     random_state: RandomStateLike = None,
     neighborhood: Any = None,
 ) -> list[TrainingSet]:
@@ -208,7 +305,9 @@ def draw_training_sets(
         The labels, 0 or 1.
     n_sets : int, default=5
         Number of sets, at least as many as the largest ensemble has members.
-    bootstrap : bool or "beside", default=False
+    bootstrap : bool, "beside" or "within", default=False
+        As in :class:`EMLS`.
+    max_features : int or float, default=1.0
         As in :class:`EMLS`.
     random_state : int, RandomState, Generator or None, default=None
         With the ``random_state`` of an ensemble these are the sets that it would draw itself.
@@ -234,6 +333,7 @@ def draw_training_sets(
     data = validate_data(X, y, who="draw_training_sets", missing="keep")
     Y = data.labels.table  # a list has no shape
     source = make_source(sampler, X, Y, bootstrap=bootstrap, neighborhood=neighborhood)
+    source = with_features(source, data.X.shape[1], max_features)
     return [source.draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 
 

@@ -73,6 +73,9 @@ class SamplerTraits:
         Searches neighbors among all rows; takes ``fit_resample(X, y, neighborhood=…)``.
     label_specific : bool
         Makes every new row for one label, which ``label_indices_`` names.
+    inherits_labels : bool
+        Every label of a new row is its seed's or its reference's, so that the row descends from
+        these two alone.
     """
 
     adds: bool = False
@@ -85,6 +88,7 @@ class SamplerTraits:
     label_order_free: bool = True
     finds_neighbors: bool = False
     label_specific: bool = False
+    inherits_labels: bool = False
 
     @property
     def only_adds(self) -> bool:

@@ -235,7 +235,11 @@ class MLSOL(NeighborSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, interpolates=True, exact_budget=True, finds_neighbors=True
+        adds=True,
+        interpolates=True,
+        exact_budget=True,
+        finds_neighbors=True,
+        inherits_labels=True,
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

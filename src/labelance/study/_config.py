@@ -40,7 +40,8 @@ def load_study(what: str | Path) -> Study:
     Parameters
     ----------
     what : str or path
-        ``paper``, ``paper-small``, ``mulan-small``, ``fair``, ``rivals``, ``quick``, or a file.
+        ``paper``, ``paper-small``, ``mulan-small``, ``fair``, ``rivals``, ``beyond``, ``quick``, or
+        a file.
 
     Notes
     -----

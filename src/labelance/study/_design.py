@@ -93,10 +93,10 @@ class Component:
     params: Mapping[str, Any] = field(default_factory=dict)
     trust: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
-    def build(self) -> Any:
-        """Import the class and make one."""
+    def build(self, **more: Any) -> Any:
+        """Import the class and make one, with more parameters that are no plain values."""
         found = self.find()
-        params = {name: self._build_value(value) for name, value in self.params.items()}
+        params = {name: self._build_value(value) for name, value in self.params.items()} | more
         try:
             return found(**params)
         except TypeError as error:
@@ -189,7 +189,7 @@ def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
 
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
-Bootstrap = Literal[False, True, "beside"]
+Bootstrap = Literal[False, True, "beside", "within"]
 # Modules whose code may be built; None trusts all, since the user wrote the plan.
 Trust = tuple[str, ...] | None
 
@@ -279,9 +279,9 @@ class Method:
         Anything with ``fit_resample``; None leaves the rows as they are.
     n_estimators : int, default=1
         Members; their scores are averaged.
-    bootstrap : bool or "beside", default=False
+    bootstrap : bool, "beside" or "within", default=False
         Whether members see rows drawn with replacement: before sampling, or "beside" the rows
-        that the sampler, which sees all rows, adds.
+        that the sampler, which sees all rows, adds, or beside those made "within" the bag.
     objective : {"f1", "gmean", "balanced_accuracy"} or None, default=None
         What the thresholds maximise. None keeps the learner's own rule, or 0.5 for the mean of
         several members.
@@ -298,6 +298,10 @@ class Method:
         Which random numbers its sampler draws. Without it that follows from the class and the
         parameters of the sampler; the presets say it, so that a parameter can have a new name
         and the figures stay.
+    ensemble : Component, optional
+        A classifier with the parameter ``estimator``, such as
+        :class:`labelance.ensemble.StackedBagging`, that is built around the learner, in place of
+        the options above; ``stream`` says its random numbers too.
     """
 
     name: str
@@ -312,6 +316,7 @@ class Method:
     learners: tuple[str, ...] = ()
     learner: Component | None = None
     stream: int | None = None
+    ensemble: Component | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learners", tuple(self.learners))
@@ -322,7 +327,7 @@ class Method:
         if isinstance(item, Method):
             return item
         options = _table(item, "A method", [one.name for one in fields(cls)])
-        for key in ("sampler", "learner"):
+        for key in ("sampler", "learner", "ensemble"):
             if options.get(key) is not None:
                 options[key] = Component.of(options[key], trust=trust)
         learners = options.get("learners", ())
@@ -345,7 +350,7 @@ class Method:
             "threshold_search": ("exact", "grid"),
             "variant": ("paper", "mulan"),
             "threshold_data": ("train", "oob", "cv"),
-            "bootstrap": (False, True, "beside"),
+            "bootstrap": (False, True, "beside", "within"),
             "balanced": (False, True),
         }
         wrong = next(
@@ -369,11 +374,14 @@ class Method:
     @property
     def family(self) -> Family:
         """Return what decides its training sets; methods of one family share members."""
-        return Family(self.sampler, self.bootstrap, self.balanced, self.learner, self.stream)
+        drawn = self.ensemble or self.sampler
+        return Family(drawn, self.bootstrap, self.balanced, self.learner, self.stream)
 
     @property
     def shares_members(self) -> bool:
-        """Say whether its thresholds come from scores that the family has anyway."""
+        """Say whether its scores, and those for its thresholds, are what the family has anyway."""
+        if self.ensemble is not None:
+            return False
         return self.objective is None or self.threshold_data == "train"
 
 
@@ -403,6 +411,7 @@ def document(value: Any) -> dict[str, Any]:
     if isinstance(value, Method):
         plain["sampler"] = value.sampler and value.sampler.document()
         plain["learner"] = value.learner and value.learner.document()
+        plain["ensemble"] = value.ensemble and value.ensemble.document()
     if isinstance(value, DataSource):
         plain["make"] = value.make and value.make.document()
     usual = type(value)(value.name)

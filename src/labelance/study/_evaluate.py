@@ -26,16 +26,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import has_fit_parameter
 
+from labelance._utils import set_random_states
 from labelance.ensemble import (
     EMLS,
     LabelThresholds,
     Source,
     TrainingSet,
     make_source,
+    score_members,
     staged_scores,
 )
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
-from labelance.learners import BaseMultiLabelClassifier, best_thresholds
+from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
 from labelance.metrics import label_areas, macro_f1
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._data import FoldData, StudyData
@@ -213,25 +215,8 @@ def _read_stages(model: EMLS, X: Any) -> list[ScoredStage]:
 def _fit_and_evaluate(
     learner: Any, method: Method, fold: FoldData, stream: np.random.Generator
 ) -> Evaluation:
-    """Fit a method whose thresholds need models of their own."""
-    options: dict[str, Any] = {
-        "objective": method.objective,
-        "threshold_search": method.threshold_search,
-        "variant": method.variant,
-        "threshold_data": method.threshold_data,
-        "random_state": stream,
-    }
-    if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
-        model: Any = LabelThresholds(learner, **options)
-    else:
-        sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
-        model = EMLS(
-            learner,
-            sampler,
-            n_estimators=method.n_estimators,
-            bootstrap=method.bootstrap,
-            **options,
-        )
+    """Fit a method that needs models of its own."""
+    model = _build_alone(learner, method, fold, stream)
     fitting, predicting = Cost(), Cost()
     Y = labels_for(learner, fold.Y)
     with fitting.spent():
@@ -240,9 +225,38 @@ def _fit_and_evaluate(
         except NothingToSampleError:  # then the sampler does nothing, as where members are shared
             model.set_params(sampler=None).fit(fold.X, Y)
     with predicting.spent():
-        scores = model.predict_proba(fold.X_test)
-    predicted = (scores >= model.thresholds_).astype(np.int8)
-    return Evaluation(scores, predicted, None, fitting, predicting, None, float("nan"))
+        members, scores = _score_test_rows(model, fold.X_test)
+    thresholds = getattr(model, "thresholds_", 0.5)
+    predicted = (scores >= thresholds).astype(np.int8)
+    return Evaluation(scores, predicted, None, fitting, predicting, None, disagreement(members))
+
+
+def _score_test_rows(model: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return what every member of an ensemble of ours says, and what the model says."""
+    if isinstance(model, EMLS):
+        return score_members(model, X)
+    return [], relevance(model, X)
+
+
+def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random.Generator) -> Any:
+    """Return the unfitted model of a method around a learner."""
+    if method.ensemble is not None:
+        built = prepare(method.ensemble.build(estimator=learner), fold.nominal)
+        if isinstance(built, EMLS):  # it draws what a method with this stream draws
+            return built.set_params(random_state=stream)
+        return set_random_states(built, stream, only_unset=True)
+    options: dict[str, Any] = {
+        "objective": method.objective,
+        "threshold_search": method.threshold_search,
+        "variant": method.variant,
+        "threshold_data": method.threshold_data,
+        "random_state": stream,
+    }
+    if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
+        return LabelThresholds(learner, **options)
+    sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
+    options |= {"n_estimators": method.n_estimators, "bootstrap": method.bootstrap}
+    return EMLS(learner, sampler, **options)
 
 
 Row = dict[str, Any]

@@ -128,6 +128,9 @@ def time_left(work_left: float, *, work_done: float, elapsed: float, workers: in
 
 def _n_models(study: Study, cell: Cell) -> float:
     method = study.method(cell.method)
+    if method.ensemble is not None:
+        members = getattr(method.ensemble.build(estimator=None), "n_estimators", 1)
+        return float(members)
     crossed = method.objective is not None and method.threshold_data == "cv"
     return method.n_estimators * (_CV_MODELS if crossed else 1.0)
 

@@ -187,6 +187,23 @@ def _rivals() -> Arguments:
     )
 
 
+def _beyond() -> Arguments:
+    """Add plain bagging and the ensemble of ours to the paper's seven methods, on its data.
+
+    They have the folds of the paper study, and MLSOL's random numbers are those of EMLSOL.
+    """
+    sampler = {"class": "MLSOL", "sampling_ratio": 1.0, "k_neighbors": 5, "scale": "range"}
+    stacked = Component("StackedBagging", {"sampler": sampler})
+    return _arguments(
+        _sources(_SMALLEST_FIRST),
+        paper_learners(),
+        (
+            Method("Bagging", bootstrap=True, **_FIVE),
+            Method("MLSOLBagging", ensemble=stacked, stream=_STREAMS["MLSOL"]),
+        ),
+    )
+
+
 # With fewer than ten datasets no two of seven methods can differ significantly.
 _MADE: dict[str, dict[str, Any]] = {
     "small": {"n_samples": 160},
@@ -232,5 +249,6 @@ PRESETS: dict[str, Callable[[], Arguments]] = {
     "mulan-small": _mulan_small,
     "fair": _fair,
     "rivals": _rivals,
+    "beyond": _beyond,
     "quick": _quick,
 }

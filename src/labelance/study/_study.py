@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
+from labelance.ensemble import plans_for_all_bags
 from labelance.exceptions import StudyError
 from labelance.study._design import (
     Component,
@@ -392,9 +393,30 @@ def _check_method(method: Method) -> None:
     if method.learner is not None:
         _check_learner(method.name, method.learner)
     method.refuse_wrong_values()
+    if method.ensemble is not None:
+        _check_ensemble(method)
     wrong = _wrong_pair(method)
     if wrong:
         raise StudyError(f"The method {method.name} has options that go together", *wrong)
+
+
+def _check_ensemble(method: Method) -> None:
+    assert method.ensemble is not None
+    found = method.ensemble.find()
+    if "estimator" not in getattr(found, "_get_param_names", list)():
+        raise StudyError(
+            f"The ensemble of {method.name} is built around a learner, its parameter estimator",
+            f"{method.ensemble.path} has no such parameter",
+            "Name a classifier such as StackedBagging",
+        )
+    method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
+    other = sorted(set(document(method)) - {"name", "ensemble", "stream", "learners", "balanced"})
+    if other:
+        raise StudyError(
+            f"The ensemble of {method.name} has its own options",
+            f"the method says {', '.join(other)}, too",
+            "Leave them out, or make them parameters of the ensemble",
+        )
 
 
 def _wrong_pair(method: Method) -> tuple[str, str] | None:
@@ -404,13 +426,21 @@ def _wrong_pair(method: Method) -> tuple[str, str] | None:
         return 'bootstrap = "beside" came with a sampler that deletes or edits rows', (
             "Take one that only adds rows, or bootstrap = true"
         )
-    if method.threshold_data == "oob" and method.bootstrap is not True:
+    if method.bootstrap == "within" and not _makes_rows_of_two(method):
+        return 'bootstrap = "within" came without a sampler whose new rows have two parents', (
+            "Take MLSOL, or bootstrap = true"
+        )
+    if method.threshold_data == "oob" and method.bootstrap not in (True, "within"):
         return 'threshold_data = "oob" came without bootstrap', "Set bootstrap = true"
     if method.learner is not None and len(method.learners) != 1:
         return "a learner of its own came without the one that it is compared beside", (
             'Name one learner of the study: learners = ["BR"]'
         )
     return None
+
+
+def _makes_rows_of_two(method: Method) -> bool:
+    return method.sampler is not None and plans_for_all_bags(method.sampler.build())
 
 
 def _only_adds(method: Method) -> bool:

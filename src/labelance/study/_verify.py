@@ -163,7 +163,12 @@ def _choose(rows: list[Row], sample: int | None, seed: int) -> list[Row]:
 def _check_code(study: Study) -> None:
     """Raise for code that may not be built, before any is."""
     parts = [learner.component for learner in study.learners]
-    parts += [one for m in study.methods for one in (m.sampler, m.learner) if one is not None]
+    parts += [
+        part
+        for method in study.methods
+        for part in (method.sampler, method.learner, method.ensemble)
+        if part is not None
+    ]
     parts += [source.make for source in study.datasets if source.make is not None]
     for component in parts:
         component.check()

@@ -112,6 +112,14 @@ def check_new_rows_are_made_for_a_label(sampler: Any, traits: SamplerTraits) -> 
         assert len(values) == 1, f"rows made for label {label} do not agree on it"
 
 
+def check_labels_are_inherited(sampler: Any, traits: SamplerTraits) -> None:
+    """Every label of an added row is that of its seed or that of its reference."""
+    X, Y = sampler_data()
+    made = sampler.fit_resample(X, Y)[1][len(Y) :]
+    seeds, references = Y[sampler.seed_indices_], Y[sampler.reference_indices_]
+    assert ((made == seeds) | (made == references)).all(), "a label is that of neither parent"
+
+
 def check_budget_is_met(sampler: Any, traits: SamplerTraits) -> None:
     """``sampling_ratio`` of n rows, rounded down, are added or deleted; no more, no fewer."""
     X, Y = sampler_data()
@@ -171,6 +179,7 @@ ROW_LAWS = (
     Law(check_new_rows_lie_between_parents, lambda traits: traits.interpolates),
     Law(check_new_rows_are_clones, lambda traits: traits.clones),
     Law(check_new_rows_are_made_for_a_label, lambda traits: traits.label_specific),
+    Law(check_labels_are_inherited, lambda traits: traits.inherits_labels),
     Law(check_budget_is_met, lambda traits: traits.exact_budget),
     Law(check_labels_stay_zero_or_one),
     Law(check_label_order_does_not_matter, lambda traits: traits.label_order_free),

@@ -1,0 +1,322 @@
+"""Stacked bagging: honest bags beside synthetic rows, and a second level over out-of-bag scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+
+from labelance._arrays import column_counts
+from labelance._progress import run_parallel
+from labelance._validation import Data
+from labelance.ensemble._emls import EMLS
+from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
+from labelance.exceptions import InputError
+from labelance.learners import Objective, ThresholdSearch, Variant, Weights, best_thresholds
+from labelance.sampling import MLSOL
+
+
+class StackedBagging(EMLS):
+    """Bags of rows beside synthetic ones, averaged, and corrected by a second level.
+
+    Each member learns from a bootstrap bag, from the rows that a sampler makes out of rows of
+    the bag, and from a random share of the features. What the members say of the rows outside
+    their bags is honest; from it a strongly regularised logistic regression for every label
+    learns what the scores of *all* labels tell about it. The score of a label is the mean of
+    what the members say and of what the second level makes of it.
+
+    It helps where members disagree, as trees do, and where labels depend on each other. It has
+    little to add to a learner that models the labels together, and labels with fewer than
+    ``min_positives`` rows are left as bagging has them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier with ``predict_proba`` or ``decision_function``.
+    sampler : object with ``fit_resample``, or None
+        MLSOL makes one plan (one neighbor search) for all members, which keep the new rows whose
+        parents are both in the bag. Any other sampler is called with every bag. None samples
+        nothing.
+    n_estimators : int, default=5
+        The number of members.
+    max_features : int or float, default=0.7
+        The features that every member sees, drawn without replacement: a number, or a share.
+    C : float or None, default=0.1
+        Inverse strength of the second level's regularisation, as in
+        :class:`sklearn.linear_model.LogisticRegression`; None leaves the second level out.
+    min_positives : int, default=6
+        Rows of the rarer class, out of bag, that a label needs for a second level.
+    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
+        What the thresholds maximise; None keeps 0.5.
+    threshold_search : {"half", "exact", "grid"}, default="half"
+        Half of the best F, which for probabilities is the threshold of the best F (Lipton et
+        al. 2014) and less a matter of chance than that threshold itself; F of a label in few
+        rows is shrunk to the mean over labels. Or try every distinct score, or 0.05, 0.10, …
+        0.95, for any objective.
+    threshold_data : {"oob", "train"}, default="oob"
+        Whose scores the thresholds are found on: rows that members left out, or the training
+        rows, as in the paper.
+    oob_score : bool, default=False
+        Keep the scores of out-of-bag rows.
+    variant : {"paper", "mulan"}, default="paper"
+        What a label keeps for which no value of the grid is any good: 0.5, with a warning, or 0.
+    random_state : int, RandomState, Generator or None, default=None
+        One stream a member; the same int gives the same ensemble for any ``n_jobs``. The
+        learners themselves are clones with the seed that ``estimator`` has.
+    n_jobs : int, optional
+        Members, and labels of the second level, fitted at once.
+    verbose : int, default=0
+        1 shows on a terminal how far fitting and predicting are, and how long they still take.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members.
+    estimators_features_ : list of ndarray
+        The columns of X that every member sees.
+    stacked_labels_ : ndarray of int
+        The labels that have a second level.
+    coef_ : ndarray of shape (n_stacked, n_labels)
+        What the standardised score of every label (columns) says for a label with a second
+        level (rows).
+    intercept_ : ndarray of shape (n_stacked,)
+        The same, of no label in particular.
+    thresholds_ : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this.
+    oob_decision_function_ : ndarray of shape (n_samples, n_labels)
+        With ``oob_score=True``: scores of the training rows by the members that left them out,
+        and the second level; NaN for rows that every member saw.
+
+    See Also
+    --------
+    MLSOLBagging : The same over MLSOL.
+    EMLS : Members on draws of a sampler, without a second level.
+
+    References
+    ----------
+    D. H. Wolpert (1992): Stacked generalization. Neural Networks 5.
+    Z. C. Lipton, C. Elkan, B. Naryanaswamy (2014): Optimal Thresholding of Classifiers to
+    Maximize F1 Measure. ECML PKDD.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import StackedBagging
+    >>> from labelance.sampling import MLSOL
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> model = StackedBagging(tree, MLSOL(), random_state=0).fit(X, y)
+    >>> len(model.estimators_), model.predict_proba(X).shape
+    (5, (200, 10))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: kinds
+            for name, kinds in EMLS._parameter_constraints.items()
+            if name not in ("bootstrap", "warm_start")
+        },
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "min_positives": [Interval(Integral, 1, None, closed="left")],
+        "threshold_search": [StrOptions({"half", "exact", "grid"})],
+        "threshold_data": [StrOptions({"oob", "train"})],
+        "oob_score": ["boolean"],
+    }
+
+    warm_start = False  # the second level needs the rows that every member left out
+
+    def __init__(
+        self,
+        estimator: Any,
+        sampler: Any = None,
+        *,
+        n_estimators: int = 5,
+        max_features: float = 0.7,
+        C: float | None = 0.1,
+        min_positives: int = 6,
+        objective: Objective | None = "f1",
+        threshold_search: ThresholdSearch | Literal["half"] = "half",
+        threshold_data: str = "oob",
+        oob_score: bool = False,
+        variant: Variant = "paper",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.sampler = sampler
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.C = C
+        self.min_positives = min_positives
+        self.objective = objective
+        self.threshold_search = threshold_search
+        self.threshold_data = threshold_data
+        self.oob_score = oob_score
+        self.variant = variant
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def bootstrap(self) -> BootstrapKind:  # type: ignore[override]
+        """How bags are drawn: from one plan where the sampler's new rows have two parents."""
+        return "within" if plans_for_all_bags(self._sampler()) else True
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None, **ready: Any) -> None:
+        super()._fit(data, X, weight, **ready)
+        del self._judged  # only what is fitted needs it
+
+    def _fit_model(
+        self,
+        data: Data,
+        weight: Weights,
+        rng: np.random.Generator,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> None:
+        super()._fit_model(data, weight, rng, training_sets)
+        rows, scores = self._out_of_bag_scores(data)
+        part = None if weight is None else weight[rows]
+        self._fit_second_level(data.Y[rows], scores, part)
+        self._judged = rows, self._combine(scores)
+        if self.oob_score:
+            self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
+            self.oob_decision_function_[rows] = self._judged[1]
+
+    def _needs_rows_left_out(self) -> bool:
+        return True
+
+    def _fit_second_level(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
+        """Fit a logistic regression a label, on the scores of all labels, out of bag."""
+        positives = column_counts(Y)
+        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
+        self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
+        self._center, self._width = _center_and_width(scores, weight)
+        level = (scores - self._center) / self._width
+        columns = Y.tocsc()[:, self.stacked_labels_]
+        tasks = (
+            delayed(_fit_label)(level, columns[:, [j]].toarray().ravel(), self.C, weight)
+            for j in range(columns.shape[1])
+        )
+        # Threads, since all labels share one table of scores.
+        jobs = {"n_jobs": self.n_jobs, "prefer": "threads"}
+        fitted = run_parallel(
+            Parallel, tasks, columns.shape[1], "Fitting the second level", "labels", **jobs
+        )
+        self.coef_ = np.array([model.coef_[0] for model in fitted]).reshape(-1, Y.shape[1])
+        self.intercept_ = np.array([model.intercept_[0] for model in fitted])
+
+    def _validate(self, X: Any, y: Any) -> Data:
+        if self.threshold_search == "half" and self.objective not in ("f1", None):
+            raise InputError(
+                'threshold_search="half" finds thresholds for F',
+                f"objective={self.objective!r}",
+                'Use threshold_search="exact"',
+            )
+        return super()._validate(X, y)
+
+    def _tuning_scores(
+        self, data: Data, weight: Weights, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if self.threshold_data == "oob" and len(self._judged[0]):
+            return self._judged
+        return np.arange(data.n_samples), self._scores(data.X, data.features.container.native)
+
+    def _choose_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
+        if self.threshold_search == "half":
+            self.thresholds_ = half_of_best_f1(Y, scores, weight)
+        else:
+            super()._choose_thresholds(Y, scores, weight)
+
+    def _combine(self, mean: np.ndarray) -> np.ndarray:
+        scores, labels = mean.copy(), self.stacked_labels_
+        level = (mean - self._center) / self._width
+        scores[:, labels] += expit(level @ self.coef_.T + self.intercept_)
+        scores[:, labels] /= 2
+        return scores
+
+    def _untuned(self, random_state: np.random.Generator) -> StackedBagging:
+        return clone(self).set_params(objective=None, random_state=random_state)
+
+
+def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of every column and its standard deviation, 1 where that is 0."""
+    if not len(scores):
+        return np.zeros(scores.shape[1]), np.ones(scores.shape[1])
+    center = np.average(scores, axis=0, weights=weight)
+    width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
+    return center, np.where(width > 0, width, 1.0)
+
+
+def _fit_label(level: np.ndarray, y: np.ndarray, C: float, weight: Weights) -> LogisticRegression:
+    return LogisticRegression(C=C, max_iter=1000).fit(level, y, sample_weight=weight)
+
+
+# A label in so many rows counts as much as the mean over labels.
+_SHRINKAGE = 10
+
+
+def half_of_best_f1(Y: sp.csr_array, scores: np.ndarray, weight: Weights = None) -> np.ndarray:
+    """Return half of the best F of every label, F shrunk to its mean over labels in some row.
+
+    Of n rows with the label, its own F counts n / (n + 10); 0.5 where no row has any label.
+    """
+    count = column_counts(Y)
+    if not count.any():
+        return np.full(len(count), 0.5)
+    each = np.ones(Y.shape[0]) if weight is None else weight
+    predicted = scores >= best_thresholds(Y, scores, weight=weight)
+    positives, hits = Y.T @ each, Y.multiply(predicted).T @ each
+    best = 2 * hits / (each @ predicted + np.where(count > 0, positives, 1))
+    trust = count / (count + _SHRINKAGE)
+    return (trust * best + (1 - trust) * best[count > 0].mean()) / 2
+
+
+class MLSOLBagging(StackedBagging):
+    """Stacked bagging over MLSOL.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSOL, optional
+        One with other parameters than the ratio 1, of which about two fifths are left in a bag.
+    n_estimators, max_features, C, min_positives, objective
+        As in :class:`StackedBagging`.
+    threshold_search, threshold_data, oob_score, variant, random_state, n_jobs, verbose
+        As in :class:`StackedBagging`.
+
+    Attributes
+    ----------
+    estimators_, estimators_features_, stacked_labels_, coef_, intercept_, thresholds_
+        As in :class:`StackedBagging`.
+    oob_decision_function_
+        As in :class:`StackedBagging`.
+
+    See Also
+    --------
+    StackedBagging : The same over any sampler.
+    EMLSOL : The paper's ensemble.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import MLSOLBagging
+    >>> from labelance.learners import BinaryRelevance
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = MLSOLBagging(BinaryRelevance(), random_state=0).fit(X, y)
+    >>> model.predict(X).shape
+    (200, 10)
+    """
+
+    _own_sampler = staticmethod(partial(MLSOL, sampling_ratio=1.0))

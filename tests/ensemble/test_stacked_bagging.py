@@ -1,0 +1,464 @@
+"""Stacked bagging: honest bags, shares of the features, a second level, thresholds."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.tree import DecisionTreeClassifier
+
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import (
+    EMLS,
+    MLSOLBagging,
+    StackedBagging,
+    draw_training_sets,
+    half_of_best_f1,
+)
+from labelance.exceptions import InputError
+from labelance.learners import BinaryRelevance, MLkNN, best_thresholds
+from labelance.metrics import label_scores
+from labelance.sampling import MLROS, MLSMOTE, MLSOL
+
+TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_multilabel_imbalanced(150, 6, 4, random_state=0)
+
+
+# ------------------------------------------------------------------------------------------- bags
+
+
+class Remembering(MLSOL):
+    """MLSOL that keeps where its rows came from."""
+
+    drawn = []  # noqa: RUF012
+
+    def _draw(self, data, plan, rng):
+        draw = super()._draw(data, plan, rng)
+        self.drawn.append(draw)
+        return draw
+
+
+@given(seed=st.integers(0, 20))
+def test_nothing_that_a_member_sees_descends_from_a_row_outside_its_bag(seed):
+    X, Y = make_multilabel_imbalanced(90, 4, 3, random_state=seed)
+    Remembering.drawn.clear()
+    sets = draw_training_sets(Remembering(), X, Y, 3, bootstrap="within", random_state=seed)
+    for drawn, made in zip(sets, Remembering.drawn, strict=True):
+        assert len(drawn.left_out) > 0
+        originals = {row.tobytes(): number for number, row in enumerate(X)}
+        seen = {originals[row.tobytes()] for row in drawn.X[: len(X)]}
+        assert seen == set(range(len(X))) - set(drawn.left_out)
+        # The rest are exactly those new rows whose two parents are among the rows of the bag.
+        parents = zip(*(made.provenance[f"{p}_indices_"] for p in ("seed", "reference")))
+        kept = [i for i, (s, r) in enumerate(parents) if s in seen and r in seen]
+        assert_array_equal(drawn.X[len(X) :], made.X_new[kept])
+        assert_array_equal(drawn.y[len(X) :], made.Y_new[kept].toarray())
+
+
+def test_all_bags_share_one_search(monkeypatch, data):
+    searches, search = [], NearestNeighbors.kneighbors
+
+    def counted(*args, **options):
+        searches.append(1)
+        return search(*args, **options)
+
+    monkeypatch.setattr(NearestNeighbors, "kneighbors", counted)
+    MLSOLBagging(TREE, MLSOL(k_neighbors=NearestNeighbors(n_neighbors=6))).fit(*data)
+    assert len(searches) == 1
+
+
+@pytest.mark.parametrize("sampler", [MLSMOTE(), MLROS(), None], ids=str)
+def test_other_samplers_see_the_bag_alone(data, sampler):
+    X, Y = data
+    seen = []
+
+    class Noting(KNeighborsClassifier):
+        def fit(self, X, y):
+            seen.append(X)
+            return super().fit(X, y)
+
+    StackedBagging(Noting(3), sampler, max_features=1.0, random_state=0).fit(X, Y)
+    expected = draw_training_sets(sampler, X, Y, bootstrap=True, random_state=0)
+    for came, drawn in zip(seen, expected, strict=True):
+        assert_array_equal(came, drawn.X)
+
+
+@pytest.mark.parametrize("sampler", [MLSMOTE(), MLROS(), None], ids=str)
+def test_bags_within_are_refused_where_rows_have_other_parents(data, sampler):
+    with pytest.raises(InputError, match="bootstrap=True"):
+        EMLS(TREE, sampler, bootstrap="within").fit(*data)
+
+
+def test_rows_outside_bags_within_are_out_of_bag(data):
+    model = EMLS(TREE, MLSOL(), bootstrap="within", threshold_data="oob", random_state=0).fit(*data)
+    assert np.isfinite(model.thresholds_).all()
+
+
+# --------------------------------------------------------------------------------------- features
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.5, 3), (2, 2), (0.01, 1), (1.0, 6)])
+def test_members_see_their_own_features(data, share, expected):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), max_features=share, random_state=0).fit(X, Y)
+    assert [len(columns) for columns in model.estimators_features_] == [expected] * 5
+    assert all((np.diff(columns) > 0).all() for columns in model.estimators_features_)
+    members = [
+        label_scores(member, X[:, columns])
+        for member, columns in zip(model.estimators_, model.estimators_features_, strict=True)
+    ]
+    assert_allclose(model.predict_proba(X), np.mean(members, axis=0), rtol=1e-12)
+
+
+def test_a_share_of_one_changes_nothing(data):
+    X, Y = data
+    plain = EMLS(TREE, MLSOL(), random_state=0).fit(X, Y)
+    every = EMLS(TREE, MLSOL(), max_features=6, random_state=0).fit(X, Y)
+    assert_array_equal(plain.predict_proba(X), every.predict_proba(X))
+
+
+def test_more_features_than_there_are_are_refused(data):
+    with pytest.raises(InputError, match="X has 6 columns, and max_features is 7"):
+        EMLS(TREE, max_features=7).fit(*data)
+
+
+def test_ready_sets_bring_their_features(data):
+    X, Y = data
+    sets = draw_training_sets(MLSOL(), X, Y, max_features=0.5, random_state=0)
+    ready = EMLS(TREE).fit(X, Y, training_sets=sets)
+    own = EMLS(TREE, MLSOL(), max_features=0.5, random_state=0).fit(X, Y)
+    assert_array_equal(ready.predict_proba(X), own.predict_proba(X))
+
+
+def test_a_warm_start_keeps_the_features_of_members(data):
+    X, Y = data
+    model = EMLS(TREE, MLSOL(), n_estimators=2, max_features=0.5, warm_start=True, random_state=0)
+    grown = model.fit(X, Y).set_params(n_estimators=4).fit(X, Y)
+    whole = clone(model).set_params(n_estimators=4).fit(X, Y)
+    assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", [[4, 5], ["e", "f"], [False] * 4 + [True] * 2], ids=str)
+def test_nominal_features_are_counted_among_those_that_a_member_sees(name):
+    X, Y = make_multilabel_imbalanced(120, 6, 3, n_categorical=2, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    learner = BinaryRelevance(categorical_features=name)
+    model = EMLS(learner, bootstrap=True, max_features=3, random_state=0).fit(frame, Y)
+    assert learner.categorical_features == name  # members are clones
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        assert_array_equal(member.categorical_features, columns >= 4)
+    assert model.predict_proba(frame).shape == Y.shape
+
+
+@pytest.mark.parametrize("learner", [BinaryRelevance(), MLkNN(n_neighbors=3)], ids=str)
+def test_categories_of_frames_follow_their_columns(learner):
+    X, Y = make_multilabel_imbalanced(120, 6, 3, n_categorical=3, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame[list("def")] = frame[list("def")].astype(int).astype(str).astype("category")
+    model = StackedBagging(learner, MLSOL(), max_features=0.5, random_state=0).fit(frame, Y)
+    coded = StackedBagging(
+        clone(learner).set_params(categorical_features=[3, 4, 5]),
+        MLSOL(categorical_features=[3, 4, 5]),
+        max_features=0.5,
+        random_state=0,
+    ).fit(X, Y)
+    assert_allclose(model.predict_proba(frame), coded.predict_proba(X), rtol=1e-12)
+
+
+# ----------------------------------------------------------------------------------- second level
+
+
+def by_hand(model, X, Y, X_new):
+    """Out-of-bag scores, second level and mean in plain loops: a list of lists of scores."""
+    q, n = Y.shape[1], len(X)
+    sets = draw_training_sets(
+        model.sampler,
+        X,
+        Y,
+        model.n_estimators,
+        bootstrap="within",
+        max_features=model.max_features,
+        random_state=model.random_state,
+    )
+    members = [(clone(model.estimator).fit(s.X, s.y), s.features, s.left_out) for s in sets]
+    judged, out = [], []
+    for i in range(n):
+        own = [
+            label_scores(member, X[i : i + 1, columns])[0]
+            for member, columns, left_out in members
+            if i in left_out
+        ]
+        if own:
+            judged.append(i)
+            out.append([sum(scores[j] for scores in own) / len(own) for j in range(q)])
+    new = [
+        [
+            sum(label_scores(m, row[None, c])[0][j] for m, c, _ in members) / len(members)
+            for j in range(q)
+        ]
+        for row in X_new
+    ]
+    means = [sum(row[j] for row in out) / len(out) for j in range(q)]
+    widths = [(sum((r[j] - means[j]) ** 2 for r in out) / len(out)) ** 0.5 for j in range(q)]
+    widths = [width if width > 0 else 1 for width in widths]
+    level = [[(row[j] - means[j]) / widths[j] for j in range(q)] for row in out]
+    final = [list(row) for row in new]
+    for j in range(q):
+        truth = [Y[i, j] for i in judged]
+        if min(sum(truth), len(truth) - sum(truth)) >= model.min_positives:
+            second = LogisticRegression(C=model.C, max_iter=1000).fit(level, truth)
+            for row, scores in zip(new, final, strict=True):
+                z = sum(
+                    w * (s - m) / d
+                    for w, s, m, d in zip(second.coef_[0], row, means, widths, strict=True)
+                )
+                p = 1 / (1 + np.exp(-z - second.intercept_[0]))
+                scores[j] = (row[j] + p) / 2
+    return np.array(final)
+
+
+@pytest.mark.parametrize("min_positives", [6, 20])
+def test_the_scores_are_those_computed_by_hand(min_positives):
+    X, Y = make_multilabel_imbalanced(90, 5, 4, random_state=1)
+    model = StackedBagging(
+        TREE, MLSOL(), max_features=0.7, min_positives=min_positives, random_state=3
+    )
+    expected = by_hand(model, X, Y, X[:20] + 0.01)
+    model.fit(X, Y)
+    assert_allclose(model.predict_proba(X[:20] + 0.01), expected, rtol=1e-10)
+    assert 0 < len(model.stacked_labels_) < 4  # the rarest keeps its score
+
+
+def test_without_a_second_level_the_scores_are_the_members_mean(data):
+    X, Y = data
+    options = {"max_features": 0.7, "random_state": 0}
+    alone = StackedBagging(TREE, MLSOL(), C=None, **options).fit(X, Y)
+    mean = EMLS(TREE, MLSOL(), bootstrap="within", **options).fit(X, Y)
+    assert_array_equal(alone.predict_proba(X), mean.predict_proba(X))
+    assert len(alone.stacked_labels_) == 0
+    assert alone.coef_.shape == (0, 4)
+
+
+def test_out_of_bag_scores_are_kept_where_asked_for(data):
+    X, Y = data
+    model = StackedBagging(TREE, MLSOL(), n_estimators=2, oob_score=True, random_state=0).fit(X, Y)
+    sets = draw_training_sets(
+        MLSOL(), X, Y, 2, bootstrap="within", max_features=0.7, random_state=0
+    )
+    seen_by_all = np.setdiff1d(np.arange(len(X)), np.concatenate([s.left_out for s in sets]))
+    unjudged = np.flatnonzero(np.isnan(model.oob_decision_function_).all(axis=1))
+    assert len(unjudged) > 0
+    assert_array_equal(unjudged, seen_by_all)
+    assert not hasattr(clone(model).set_params(oob_score=False).fit(X, Y), "oob_decision_function_")
+
+
+def test_stages_end_with_the_ensemble(data):
+    X, Y = data
+    model = MLSOLBagging(TREE, n_estimators=3, random_state=0).fit(X, Y)
+    stages = list(model.staged_predict_proba(X))
+    assert len(stages) == 3
+    assert_array_equal(stages[-1], model.predict_proba(X))
+
+
+def test_a_label_that_follows_another_gains_from_it():
+    """Two labels are one feature behind noise of their own, so that each tells of the other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    Y = (X[:, [0, 0]] + rng.normal(scale=[0.3, 0.3], size=(400, 2)) > 0.8).astype(int)
+    model = MLSOLBagging(TREE, random_state=0).fit(X, Y)
+    assert (model.coef_ > 0).all()
+
+
+# ------------------------------------------------------------------------------------- thresholds
+
+
+def best_f_slowly(truth, scores, weight):
+    """Try every score as a threshold."""
+    best = 0.0
+    for cut in scores:
+        chosen = [s >= cut for s in scores]
+        hits = sum(w for w, t, c in zip(weight, truth, chosen, strict=True) if t and c)
+        total = sum(w * (int(t) + int(c)) for w, t, c in zip(weight, truth, chosen, strict=True))
+        best = max(best, 2 * hits / total if total else 0.0)
+    return best
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thresholds_are_half_of_the_best_f_shrunk_to_its_mean(weighted):
+    rng = np.random.default_rng(5)
+    Y = (rng.random((60, 4)) < [0.5, 0.2, 0.05, 0]).astype(int)
+    scores = np.round(0.3 * Y + 0.7 * rng.random((60, 4)), 1)
+    weight = rng.integers(1, 4, 60).astype(float) if weighted else np.ones(60)
+    best = [best_f_slowly(Y[:, j], scores[:, j], weight) for j in range(4)]
+    mean = sum(best[:3]) / 3  # nobody has the last label
+    expected = []
+    for j in range(4):
+        n = Y[:, j].sum()
+        own = best[j] if n else 0.0
+        expected.append((n / (n + 10) * own + 10 / (n + 10) * mean) / 2)
+    found = half_of_best_f1(sp.csr_array(Y), scores, weight if weighted else None)
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_thresholds_of_no_label_at_all_are_one_half():
+    assert (half_of_best_f1(sp.csr_array((5, 2), dtype=np.int8), np.zeros((5, 2))) == 0.5).all()
+
+
+def test_thresholds_come_from_out_of_bag_scores(data):
+    X, Y = data
+    model = MLSOLBagging(TREE, oob_score=True, random_state=0).fit(X, Y)
+    judged = np.flatnonzero(~np.isnan(model.oob_decision_function_[:, 0]))
+    scores = model.oob_decision_function_[judged]
+    assert_allclose(model.thresholds_, half_of_best_f1(sp.csr_array(Y[judged]), scores))
+    exact = clone(model).set_params(threshold_search="exact", objective="gmean").fit(X, Y)
+    assert_array_equal(
+        exact.thresholds_, best_thresholds(sp.csr_array(Y[judged]), scores, objective="gmean")
+    )
+    train = clone(model).set_params(threshold_search="grid", threshold_data="train").fit(X, Y)
+    assert_array_equal(
+        train.thresholds_, best_thresholds(sp.csr_array(Y), model.predict_proba(X), search="grid")
+    )
+    assert (clone(model).set_params(objective=None).fit(X, Y).thresholds_ == 0.5).all()
+
+
+def test_half_of_f_is_for_f(data):
+    with pytest.raises(InputError, match='threshold_search="exact"'):
+        MLSOLBagging(TREE, objective="gmean").fit(*data)
+
+
+# --------------------------------------------------------------------------------- laws of fitting
+
+
+@pytest.mark.parametrize("learner", [TREE, MLkNN(n_neighbors=3)], ids=str)
+def test_jobs_do_not_matter(data, learner):
+    X, Y = data
+    one, two = (MLSOLBagging(learner, random_state=0, n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert_array_equal(one.thresholds_, two.thresholds_)
+
+
+def test_containers_do_not_matter(data):
+    X, Y = data
+    X = np.round(X, 1)
+    expected = MLSOLBagging(BinaryRelevance(), random_state=0).fit(X, Y).predict_proba(X)
+    names = list("abcdef")
+    kinds = [
+        (sp.csr_array(X), sp.csr_array(Y)),
+        (sp.csc_matrix(X), Y),
+        (pd.DataFrame(X, columns=names), pd.DataFrame(Y)),
+        (pl.DataFrame(X, schema=names), Y),
+        (X.tolist(), Y.tolist()),
+    ]
+    for rows, labels in kinds:
+        model = MLSOLBagging(BinaryRelevance(), random_state=0).fit(rows, labels)
+        assert_allclose(model.predict_proba(rows), expected, rtol=1e-9)
+    assert sp.issparse(
+        MLSOLBagging(BinaryRelevance(), random_state=0).fit(*kinds[0]).predict(kinds[0][0])
+    )
+
+
+def test_sparse_rows_are_never_made_dense(monkeypatch):
+    X, Y = make_multilabel_imbalanced(150, 60, 4, sparse=True, random_state=0)
+    toarray = sp.csr_array.toarray
+
+    def of_labels(self, *args, **options):
+        assert self.shape[1] <= 4, "rows were made dense"
+        return toarray(self, *args, **options)
+
+    monkeypatch.setattr(sp.csr_array, "toarray", of_labels)
+    model = MLSOLBagging(MLkNN(n_neighbors=3), random_state=0).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+
+
+def test_seeds_matter_and_repeat(data):
+    X, Y = data
+    fitted = [MLSOLBagging(TREE, random_state=seed).fit(X, Y) for seed in (0, 0, 1)]
+    first, again, other = (model.predict_proba(X) for model in fitted)
+    assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_weights_reach_members_and_second_level(data):
+    X, Y = data
+    twice = np.full(len(X), 2.0)
+    plain = MLSOLBagging(BinaryRelevance(TREE), random_state=0).fit(X, Y)
+    # Trees do not mind the scale of weights; the second level then trusts its rows twice as much.
+    even = clone(plain).set_params(C=plain.C / 2).fit(X, Y, sample_weight=twice)
+    assert_allclose(plain.coef_, even.coef_, atol=1e-4)
+    heavy = clone(plain).fit(X, Y, sample_weight=np.where(Y[:, 0], 5.0, 1.0))
+    assert heavy.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
+
+
+def test_weights_are_routed_to_the_estimator(data):
+    X, Y = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        heavy = np.where(Y[:, 0], 5, 1)
+        asked, silent = (
+            MLSOLBagging(
+                BinaryRelevance().set_fit_request(sample_weight=wanted), C=None, random_state=0
+            ).fit(X, Y, sample_weight=heavy)
+            for wanted in (True, False)
+        )
+    plain = MLSOLBagging(BinaryRelevance(), C=None, random_state=0).fit(X, Y)
+    assert_array_equal(silent.predict_proba(X), plain.predict_proba(X))
+    assert (asked.predict_proba(X) != plain.predict_proba(X)).any()
+
+
+# ---------------------------------------------------------------------------------- degenerate data
+
+
+def test_one_label_is_learned(data):
+    X, Y = data
+    model = MLSOLBagging(BinaryRelevance(), random_state=0).fit(X, Y[:, :1])
+    assert model.predict_proba(X).shape == (len(X), 1)
+    assert model.coef_.shape == (1, 1)
+
+
+@pytest.mark.parametrize("learner", [BinaryRelevance(), MLkNN(n_neighbors=3)], ids=str)
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
+def test_constant_and_single_positive_labels_keep_their_scores(data, learner):
+    X, Y = data
+    Y = np.column_stack([Y, np.zeros(len(Y)), np.ones(len(Y)), np.arange(len(Y)) == 7]).astype(int)
+    model = MLSOLBagging(learner, random_state=0).fit(X, Y)
+    assert set(model.stacked_labels_) <= {0, 1, 2, 3}
+    predicted = model.predict(X)
+    assert (predicted[:, 4] == 0).all()
+    assert (predicted[:, 5] == 1).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_classifier_of_scikit_learn_may_miss_a_label_in_a_bag(data):
+    X, Y = data
+    Y = np.column_stack([Y, np.arange(len(Y)) == 7]).astype(int)
+    model = StackedBagging(TREE, n_estimators=8, random_state=0).fit(X, Y)
+    assert model.predict_proba(X).shape == Y.shape
+
+
+def test_rows_that_all_members_saw_decide_nothing_out_of_bag(data):
+    X, Y = data
+    sets = [
+        type(drawn)(drawn.X, drawn.y, np.empty(0, dtype=int), features=drawn.features)
+        for drawn in draw_training_sets(MLSOL(), X, Y, 5, random_state=0)
+    ]
+    model = MLSOLBagging(TREE, max_features=1.0).fit(X, Y, training_sets=sets)
+    plain = EMLS(TREE).fit(X, Y, training_sets=sets)
+    assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_parameters_are_cloned_and_set(data):
+    model = MLSOLBagging(MultiOutputClassifier(TREE), MLSOL(k_neighbors=3), C=0.1)
+    assert clone(model).get_params()["sampler__k_neighbors"] == 3
+    assert "bootstrap" not in model.get_params()
+    assert "warm_start" not in model.get_params()
