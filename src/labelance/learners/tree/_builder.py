@@ -36,13 +36,7 @@ from labelance.learners.tree._nodes import (
     with_capacity,
     with_lines,
 )
-from labelance.learners.tree._problems import (
-    Problem,
-    Problems,
-    empty_batch,
-    expand_problem,
-    next_batch,
-)
+from labelance.learners.tree._problems import Problem, Problems, SortedCells, expand_problem
 from labelance.learners.tree._splitter import (
     BEGIN,
     COLUMN_FEATURE,
@@ -52,7 +46,9 @@ from labelance.learners.tree._splitter import (
     Node,
     choose_split,
     cut_between,
-    evaluate_splits,
+    evaluate_counted,
+    evaluate_nominal,
+    evaluate_weighted,
 )
 
 # Fields of the stack: a node, and its sorted columns from LOW up to TOP.
@@ -77,15 +73,22 @@ class GrowingTree(NamedTuple):
 
 @kernel
 def grow_sorted(
-    data: TreeData, problems: Problems, weight: NDArray, options: C45Options, log_table: NDArray
+    data: TreeData,
+    problems: Problems,
+    sorted_cells: SortedCells,
+    weight: NDArray | None,
+    nominal: bool | None,
+    options: C45Options,
+    log_table: NDArray,
 ) -> UnprunedTrees:
     """Grow a tree for every problem; ``log_table[n]`` is n log2 n.
 
-    No ``weight`` means that all weights are 1 and no value is missing, so that rows can be
-    counted.
+    None for ``weight`` says that all weights are 1 and no value is missing, so that rows can be
+    counted; None for ``nominal`` that no feature is nominal. What is not needed then is not
+    compiled, for numba leaves out the branches that None rules out.
     """
-    d, trees, batch = len(data.n_categories), new_trees(problems, data.n_rows), empty_batch()
-    tree, unit = _new_tree(problems, d, len(weight) == 0), len(weight) == 0
+    d, trees = len(data.n_categories), new_trees(problems, data.n_rows)
+    tree = _new_tree(problems, d, weight is None)
     candidates = Candidates(
         np.empty(d, np.int64),
         np.empty(d),
@@ -96,20 +99,21 @@ def grow_sorted(
     row, part = trees.row, trees.weight
     for p in range(len(problems.n_classes)):
         problem = expand_problem(problems, p, data.n_rows)
-        column_start, cells = data.column_start, data.cells
-        if not problems.all_rows:
-            if p == batch.last:
-                batch = next_batch(data, problems, p)
-            first = (p - batch.first) * d
-            column_start, cells = batch.begin[first : first + d + 1], batch.cells
-        tree = _add_root(tree, problem, column_start, cells, weight)
+        first = 0 if problems.all_rows else p * d
+        column_start = sorted_cells.begin[first : first + d + 1]
+        tree = _add_root(tree, problem, column_start, sorted_cells.cells, weight)
         can_split = _set_leaf(tree, ZERO, ZERO, len(problem.y), options.min_samples_leaf)
         buffers, depth = _new_buffers(data.n_categories, tree, log_table), 1 if can_split else 0
         while depth > 0:
             depth -= 1
             v, low, top = tree.stack[depth, NODE], tree.stack[depth, LOW], tree.stack[depth, TOP]
             columns, node = tree.columns[low:top], _node_to_split(tree, v, buffers)
-            evaluate_splits(data, node, columns, tree.cells, buffers, candidates, options)
+            if weight is None:
+                evaluate_counted(data, node, columns, tree.cells, buffers, candidates, options)
+            else:
+                evaluate_weighted(data, node, columns, tree.cells, buffers, candidates, options)
+            if nominal is not None:
+                evaluate_nominal(data, node, columns, tree.cells, buffers, candidates, options)
             best = choose_split(top - low, candidates.status, candidates.gain, candidates.ratio)
             if best >= 0:
                 base = data.level_start[columns[best, COLUMN_FEATURE]]
@@ -119,11 +123,12 @@ def grow_sorted(
         trees = add_tree(trees, p, tree.nodes, tree.histogram, tree.size, problem.n_classes)
         a, used = trees.entry_start[p], tree.entries.size
         row, trees.entry_start[p + 1] = with_capacity(row, a, a + used), a + used
-        part = with_capacity(part, a, ZERO if unit else a + used)
         for e in range(used):
             row[a + e] = tree.entries.row[e]
-        for e in range(0 if unit else used):
-            part[a + e] = tree.entries.weight[e]
+        if weight is not None:
+            part = with_capacity(part, a, a + used)
+            for e in range(used):
+                part[a + e] = tree.entries.weight[e]
     return UnprunedTrees(
         trees.nodes,
         trees.node_start,
@@ -186,7 +191,11 @@ def _with_stack(tree: GrowingTree, depth: int, n_columns: int, n_cells: int) -> 
 
 @inner_kernel
 def _add_root(
-    tree: GrowingTree, problem: Problem, column_start: NDArray, cells: NDArray, weight: NDArray
+    tree: GrowingTree,
+    problem: Problem,
+    column_start: NDArray,
+    cells: NDArray,
+    weight: NDArray | None,
 ) -> GrowingTree:
     """Begin the tree of a problem: its entries, its sorted columns, and the root on the stack."""
     d, n, first = len(column_start) - 1, len(problem.rows), column_start[0]
@@ -195,8 +204,9 @@ def _add_root(
     entries, columns, own_cells = tree.entries, tree.columns, tree.cells
     for i in range(n):
         entries.row[i] = i
-    for i in range(n if len(weight) > 0 else 0):
-        entries.weight[i] = weight[problem.rows[i]]
+    if weight is not None:
+        for i in range(n):
+            entries.weight[i] = weight[problem.rows[i]]
     for f in range(d):
         columns[f, COLUMN_FEATURE] = f
         columns[f, BEGIN], columns[f, END] = column_start[f] - first, column_start[f + 1] - first
@@ -262,7 +272,7 @@ def _node_to_split(tree: GrowingTree, v: int, buffers: Buffers) -> Node:
         total += tree.histogram[v * C + c]
     for e in range(start, start if unit else stop):
         buffers.weight[entries.row[e]] = entries.weight[e]
-    return Node(C, total, stop - start, unit)
+    return Node(C, total, stop - start)
 
 
 @inner_kernel

@@ -6,7 +6,7 @@ For many trees, columns are sorted once, and a block of problems is one compiled
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -41,8 +41,14 @@ from labelance.learners.tree._data import (
     prepare_data,
 )
 from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
-from labelance.learners.tree._nodes import LEAF, UnprunedTrees
-from labelance.learners.tree._problems import Problems, check_problems, class_problems
+from labelance.learners.tree._nodes import LEAF
+from labelance.learners.tree._problems import (
+    Problems,
+    batches,
+    check_problems,
+    class_problems,
+    sort_cells,
+)
 from labelance.learners.tree._tree import Forest, PackedTrees, prune_and_pack
 
 _FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
@@ -427,7 +433,7 @@ def grow_forest(
             delayed(_grow_block)(data, problems.take(a, b), weight, complete, options, progress)
             for a, b in pairwise(edges)
         )
-    return Forest.of(data, problems, blocks)
+    return Forest.of(data, problems, list(chain.from_iterable(blocks)))
 
 
 def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
@@ -447,29 +453,24 @@ def _grow_block(
     complete: bool,
     options: C45Options,
     progress: Progress,
-) -> PackedTrees:
-    trees = _grow(data, problems, weight, complete, options)
-    packed = prune_and_pack(data, problems, trees, complete, options)
-    progress.advance(len(problems))
-    return packed
-
-
-def _grow(
-    data: TreeData,
-    problems: Problems,
-    weight: NDArray[np.float64] | None,
-    complete: bool,
-    options: C45Options,
-) -> UnprunedTrees:
-    """Grow trees in the way that suits the data: all ways give the same trees."""
+) -> list[PackedTrees]:
+    """Grow trees in the way that suits the data, and prune them: all ways give the same trees."""
     logs = _log_table(data, problems)
-    by_counting = complete and weight is None
-    few = problems.n_classes.max() <= _FEW_CLASSES
-    if by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS:
-        return grow_binary(data, problems, options, logs)
-    weight = np.ones(data.n_rows) if weight is None else weight
-    weight = weight[:0] if by_counting else weight
-    return grow_sorted(data, problems, weight, options, logs)
+    by_counting, few = complete and weight is None, problems.n_classes.max() <= _FEW_CLASSES
+    in_bits = by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS
+    # None where kernels need not know of weights, nominal features and missing values.
+    weight = np.ones(data.n_rows) if weight is None and not complete else weight
+    nominal, missing = data.n_categories.any() or None, None if complete else True
+    packed = []
+    for batch in [problems] if in_bits else batches(data, problems):
+        if in_bits:
+            trees = grow_binary(data, batch, options, logs)
+        else:
+            cells = sort_cells(data, batch)
+            trees = grow_sorted(data, batch, cells, weight, nominal, options, logs)
+        packed.append(prune_and_pack(data, batch, trees, missing, options))
+        progress.advance(len(batch))
+    return packed
 
 
 def _log_table(data: TreeData, problems: Problems) -> NDArray[np.float64]:

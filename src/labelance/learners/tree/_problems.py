@@ -5,13 +5,14 @@ Problems on parts of the rows get their sorted cells in batches, so that a batch
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import inner_kernel, kernel
+from labelance._utils import kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
@@ -241,87 +242,66 @@ def _disagreements(
     return start, rows, targets
 
 
-class CellBatch(NamedTuple):
-    """Sorted cells of the problems from ``first`` up to ``last``."""
+class SortedCells(NamedTuple):
+    """The sorted cells of some problems."""
 
-    first: int
-    last: int
-    begin: NDArray[np.int64]  # where those of problem p and feature f begin: (p - first) d + f
+    # Where those of problem p and feature f begin: p d + f, or f if every problem has all rows.
+    begin: NDArray[np.int64]
     cells: NDArray[np.uint64]
 
 
-@inner_kernel
-def empty_batch() -> CellBatch:
-    """Return a batch without problems."""
-    return CellBatch(0, 0, np.empty(0, np.int64), np.empty(0, np.uint64))
+def batches(data: TreeData, problems: Problems) -> Iterator[Problems]:
+    """Cut problems into batches: one pass through a large X should serve many cells."""
+    if problems.all_rows:
+        yield problems
+        return
+    cells_before = offsets(np.diff(data.row_start)[problems.rows])[problems.start]
+    most, first = max(_CELLS_PER_BATCH, len(data.cells)), 0
+    while first < len(problems):
+        last = int(np.searchsorted(cells_before[1:], cells_before[first] + most)) + 1
+        last = min(last, len(problems))
+        yield problems.take(first, last)
+        first = last
 
 
-@inner_kernel
-def next_batch(data: TreeData, problems: Problems, first: int) -> CellBatch:
-    """Return the sorted cells of the next problems, from ``first`` on.
+def sort_cells(data: TreeData, problems: Problems) -> SortedCells:
+    """Return the sorted cells of all problems; nothing is sorted again."""
+    if problems.all_rows:
+        return SortedCells(data.column_start, data.cells)
+    return SortedCells(*_copy_to_problems(data, problems.start, problems.rows))
 
-    One pass through the sorted columns serves all of them: each cell is copied to the
-    problems that have its row, so their columns come out sorted.
+
+@kernel
+def _copy_to_problems(data: TreeData, start: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
+    """Return where the cells of every problem and feature begin, and the cells.
+
+    One pass through the sorted columns serves all problems: each cell is copied to those that
+    have its row, so their columns come out sorted.
     """
-    d, last = len(data.n_categories), _end_of_batch(data, problems, first)
-    begin = _count_cells(data, problems, first, last)
-    row_start, slot, own_row = _mentions(data, problems, first, last)
+    d, n_problems = len(data.n_categories), len(start) - 1
+    begin = np.zeros(n_problems * d + 1, np.int64)
+    mention_start = np.zeros(data.n_rows + 2, np.int64)
+    for p in range(n_problems):
+        for i in range(start[p], start[p + 1]):
+            mention_start[rows[i] + 2] += 1
+            for e in range(data.row_start[rows[i]], data.row_start[rows[i] + 1]):
+                begin[p * d + data.row_feature[e] + 1] += 1
+    for i in range(len(begin) - 1):
+        begin[i + 1] += begin[i]
+    for row in range(data.n_rows):
+        mention_start[row + 2] += mention_start[row + 1]
+    # Every mention of a row: the slot of the problem in ``begin``, and the row's number in it.
+    slot, own_row = np.empty(len(rows), np.int64), np.empty(len(rows), np.uint64)
+    for p in range(n_problems):
+        for i in range(start[p], start[p + 1]):
+            at = mention_start[rows[i] + 1]
+            slot[at], own_row[at] = p * d, np.uint64(i - start[p])
+            mention_start[rows[i] + 1] = at + 1
     place, cells = begin.copy(), np.empty(begin[-1], np.uint64)
     for f in range(d):
         for t in range(data.column_start[f], data.column_start[f + 1]):
             rank, row = data.cells[t] & ~ROW, np.int64(data.cells[t] & ROW)
-            for i in range(row_start[row], row_start[row + 1]):
+            for i in range(mention_start[row], mention_start[row + 1]):
                 cells[place[slot[i] + f]] = rank | own_row[i]
                 place[slot[i] + f] += 1
-    return CellBatch(first, last, begin, cells)
-
-
-@inner_kernel
-def _end_of_batch(data: TreeData, problems: Problems, first: int) -> int:
-    """Return the end of a batch: one pass through a large X should serve many cells."""
-    left, last = max(_CELLS_PER_BATCH, len(data.cells)), first
-    while last < len(problems.n_classes) and left > 0:
-        for i in range(problems.start[last], problems.start[last + 1]):
-            row = problems.rows[i]
-            left -= data.row_start[row + 1] - data.row_start[row]
-        last += 1
-    return last
-
-
-@inner_kernel
-def _count_cells(data: TreeData, problems: Problems, first: int, last: int) -> NDArray:
-    """Return where the cells of every problem and feature begin."""
-    d = len(data.n_categories)
-    begin = np.zeros((last - first) * d + 1, np.int64)
-    for p in range(first, last):
-        for i in range(problems.start[p], problems.start[p + 1]):
-            row = problems.rows[i]
-            for e in range(data.row_start[row], data.row_start[row + 1]):
-                begin[(p - first) * d + data.row_feature[e] + 1] += 1
-    for i in range(len(begin) - 1):
-        begin[i + 1] += begin[i]
-    return begin
-
-
-@inner_kernel
-def _mentions(
-    data: TreeData, problems: Problems, first: int, last: int
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return for every row of X the problems that have it.
-
-    That is where its mentions begin, and for each mention the slot of the problem in
-    ``begin`` and the row's number in the problem.
-    """
-    d, low, high = len(data.n_categories), problems.start[first], problems.start[last]
-    start = np.zeros(data.n_rows + 2, np.int64)
-    for i in range(low, high):
-        start[problems.rows[i] + 2] += 1
-    for row in range(data.n_rows):
-        start[row + 2] += start[row + 1]
-    slot, own_row = np.empty(high - low, np.int64), np.empty(high - low, np.uint64)
-    for p in range(first, last):
-        for i in range(problems.start[p], problems.start[p + 1]):
-            at = start[problems.rows[i] + 1]
-            slot[at], own_row[at] = (p - first) * d, np.uint64(i - problems.start[p])
-            start[problems.rows[i] + 1] = at + 1
-    return start, slot, own_row
+    return begin, cells

@@ -43,6 +43,7 @@ from labelance.learners.tree._nodes import (
 )
 
 NO_ROW = -1
+_TRY, _STAY = np.bool_(False), np.bool_(True)  # with a type, see ZERO
 
 
 class PruningBuffers(NamedTuple):
@@ -79,16 +80,20 @@ def collapse(nodes: NDArray, histogram: NDArray, C: int) -> None:
 
 @inner_kernel
 def prune(
-    data: TreeData, tree: UnprunedTree, entries: Entries, complete: bool, options: C45Options
+    data: TreeData,
+    tree: UnprunedTree,
+    entries: Entries,
+    missing: bool | None,
+    options: C45Options,
 ) -> None:
     """Prune a tree in place, children before parents.
 
-    ``complete`` says that no value is missing.
+    None for ``missing`` says that no value is missing; see :func:`grow_sorted`.
     """
     nodes, histogram, C = tree.nodes, tree.histogram, tree.problem.n_classes
     size, buffers, count, top = len(nodes), _new_buffers(tree), 0, 1
     estimate, touched, stack = buffers.estimate, buffers.touched, np.empty(2 * size + 1, np.int64)
-    if complete:
+    if missing is None:
         _link_rows(nodes, entries, buffers)
     stack[0] = 0  # a node comes twice: as ~v once its children are done
     while top > 0:
@@ -110,23 +115,26 @@ def prune(
         as_tree, as_branch, heaviest = 0.0, np.inf, _heaviest_child(nodes, histogram, C, v)
         for b in range(nodes[v, WIDTH]):
             as_tree += estimate[nodes[v, FIRST] + b]
-        if options.subtree_raising and complete:
-            count = _list_siblings(nodes, v, heaviest, buffers)
-            _route_rows(data, tree, heaviest, count, buffers, not complete)
-            as_branch = estimate[heaviest] + _added_estimate(tree, count, buffers, options)
-        elif options.subtree_raising:
-            entries, as_branch = _redistribute(data, tree, entries, v, heaviest, buffers, options)
+        if options.subtree_raising:
+            if missing is None:
+                count = _list_siblings(nodes, v, heaviest, buffers)
+                _route_rows(data, tree, heaviest, count, buffers, _TRY)
+                as_branch = estimate[heaviest] + _added_estimate(tree, count, buffers, options)
+            else:
+                entries, as_branch = _redistribute(
+                    data, tree, entries, v, heaviest, buffers, options
+                )
         if as_leaf - (as_tree + PRUNE_SLACK) < EPS and as_leaf - (as_branch + PRUNE_SLACK) < EPS:
-            if complete:
+            if missing is None:
                 _merge_leaves(nodes, v, buffers)
             nodes[v, FEATURE] = LEAF
         elif as_branch - (as_tree + PRUNE_SLACK) < EPS:
-            if complete:
-                _route_rows(data, tree, heaviest, count, buffers, complete)
+            if missing is None:
+                _route_rows(data, tree, heaviest, count, buffers, _STAY)
             # The branch takes the place of the node, and brings its list of rows along.
-            for field in range(nodes.shape[1] if complete else START):
+            for field in range(nodes.shape[1] if missing is None else START):
                 nodes[v, field] = nodes[heaviest, field]
-            if not complete:
+            if missing is not None:
                 entries, _ = _redistribute(data, tree, entries, v, v, buffers, options)
             stack[top] = v
             top += 1

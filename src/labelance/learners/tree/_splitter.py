@@ -67,7 +67,6 @@ class Node(NamedTuple):
     n_classes: int
     weight: float
     n_rows: int
-    counted: bool  # all weights are 1, and no value is missing
 
 
 class Column(NamedTuple):
@@ -114,7 +113,7 @@ class Buffers(NamedTuple):
 
 
 @inner_kernel
-def evaluate_splits(
+def evaluate_nominal(
     data: TreeData,
     node: Node,
     columns: NDArray,
@@ -123,21 +122,33 @@ def evaluate_splits(
     candidates: Candidates,
     options: C45Options,
 ) -> None:
-    """Find the best split of a node on each of its ``columns``."""
+    """Find the split on each nominal column."""
     status, gain, ratio, low, high = candidates
-    n_categories, min_samples_leaf = data.n_categories, options.min_samples_leaf
-    if node.counted:
-        _evaluate_counted(data, node, columns, cells, buffers, candidates, options)
     for i in range(len(columns)):
         f = columns[i, COLUMN_FEATURE]
-        if n_categories[f] > 0:
+        if data.n_categories[f] > 0:
             column, low[i], high[i] = _column(data, node, columns, i), 0, 0
             status[i], gain[i], ratio[i] = _nominal_split(
-                cells, column, node, buffers, min_samples_leaf
+                cells, column, node, buffers, options.min_samples_leaf
             )
             if not buffers.averaged[f] and status[i] == VALID:
                 status[i] = UNCOUNTED
-        elif not node.counted:
+
+
+@inner_kernel
+def evaluate_weighted(
+    data: TreeData,
+    node: Node,
+    columns: NDArray,
+    cells: NDArray,
+    buffers: Buffers,
+    candidates: Candidates,
+    options: C45Options,
+) -> None:
+    """Find the best split on each numeric column; rows may have any weights and missing values."""
+    status, gain, ratio, low, high = candidates
+    for i in range(len(columns)):
+        if data.n_categories[columns[i, COLUMN_FEATURE]] == 0:
             column = _column(data, node, columns, i)
             status[i], gain[i], ratio[i], low[i], high[i] = _weighted_split(
                 cells, data.levels, column, node, buffers, options
@@ -152,7 +163,7 @@ def _column(data: TreeData, node: Node, columns: NDArray, i: int) -> Column:
 
 
 @inner_kernel
-def _evaluate_counted(
+def evaluate_counted(
     data: TreeData,
     node: Node,
     columns: NDArray,

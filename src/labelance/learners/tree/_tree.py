@@ -296,9 +296,16 @@ class PackedTrees(NamedTuple):
 
 @kernel
 def prune_and_pack(
-    data: TreeData, problems: Problems, trees: UnprunedTrees, complete: bool, options: C45Options
+    data: TreeData,
+    problems: Problems,
+    trees: UnprunedTrees,
+    missing: bool | None,
+    options: C45Options,
 ) -> PackedTrees:
-    """Collapse and prune grown trees, and pack what is left of them."""
+    """Collapse and prune grown trees, and pack what is left of them.
+
+    None for ``missing`` says that no value is missing; see :func:`grow_sorted`.
+    """
     most = len(trees.nodes)
     packed = PackedTrees(
         np.zeros(len(problems.n_classes), np.int64),
@@ -320,7 +327,7 @@ def prune_and_pack(
             start, stop = trees.entry_start[p], trees.entry_start[p + 1]
             weight = trees.weight[start:stop] if len(trees.weight) > 0 else trees.weight
             entries = Entries(trees.row[start:stop], weight, stop - start)
-            prune(data, tree, entries, complete, options)
+            prune(data, tree, entries, missing, options)
         packed.sizes[p] = _pack(data, tree, problems.all_rows, packed, nodes, cells)
         nodes += packed.sizes[p]
         cells += packed.sizes[p] * C
