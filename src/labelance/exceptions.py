@@ -24,6 +24,7 @@ __all__ = [
     "LabelFormatError",
     "LabelanceError",
     "LabelanceWarning",
+    "LongSearchWarning",
     "MissingDependencyError",
     "MissingValuesError",
     "NothingToSampleError",
@@ -118,6 +119,10 @@ class FeatureScaleWarning(LabelanceWarning):
 
 class IndexMismatchWarning(LabelanceWarning):
     """X and Y are pandas frames with different indices; their rows are paired by position."""
+
+
+class LongSearchWarning(LabelanceWarning):
+    """An exact search for neighbors will take minutes."""
 
 
 class UndefinedLabelWarning(LabelanceWarning):

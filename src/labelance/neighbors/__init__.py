@@ -3,6 +3,8 @@
 from labelance.neighbors._brute import even_block as even_block
 from labelance.neighbors._brute import single_threaded_blas as single_threaded_blas
 from labelance.neighbors._brute import thread_count as thread_count
+from labelance.neighbors._find import METHODS as METHODS
+from labelance.neighbors._find import Method as Method
 from labelance.neighbors._find import check_n_neighbors as check_n_neighbors
 from labelance.neighbors._find import check_neighborhood as check_neighborhood
 from labelance.neighbors._find import find_neighbors

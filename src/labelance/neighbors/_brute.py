@@ -34,9 +34,10 @@ _QUERIES, _QUERIES_PAIRWISE = 64, 256
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
 
 # The way out of a search that takes over a minute.
-_SOONER = (
-    "Fewer rows take less: half of them a quarter of the time. A torch tensor on a GPU is "
-    "searched there, and samplers take any other search as k_neighbors."
+SOONER = (
+    "Fewer rows take less: half of them a quarter of the time. method='approx' (neighbor_method "
+    "of a sampler) finds nearly all neighbors much sooner, and a torch tensor on a GPU is searched "
+    "there."
 )
 
 
@@ -66,7 +67,7 @@ class Search:
             threads=self.threads,
             what="Searching neighbors",
             unit="rows",
-            advice=_SOONER,
+            advice=SOONER,
         )
         rows, values = zip(*parts)
         return TopK(np.concatenate(rows), np.concatenate(values))

@@ -81,7 +81,7 @@ class CandidateEngine(ABC):
     def block(self, start: int, stop: int) -> tuple[TopK, int]:
         """Return the nearest rows of some queries, and how many were ranked for them."""
         capacity = 0 if self.exact is not None else self._capacity + self.segment
-        scan = _new_scan(stop - start, self.search.k, capacity, self.bounds.low.dtype)
+        scan = new_scan(stop - start, self.search.k, capacity, self.bounds.low.dtype)
         counts, ranked = scan.candidates.counts, 0
         for first in range(0, self.search.X.shape[0], self.segment):
             self.scan_segment(first, start, stop, scan)
@@ -117,7 +117,7 @@ class CandidateEngine(ABC):
         return int(ranked.sum())
 
 
-def _new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:
+def new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:
     """Return the scan of queries that have seen no row."""
     candidates = Candidates(
         np.empty((queries, capacity), dtype=np.int64), np.zeros(queries, dtype=np.int64)
@@ -196,8 +196,7 @@ def bounds_of(
     if terms == 0:
         exact = corpus.astype(dtype)
         return Bounds(exact, exact, np.zeros(len(queries), dtype=dtype))
-    unit, tiny = float(np.finfo(dtype).eps) / 2, 64.0 * terms * float(np.finfo(np.float32).tiny)
-    share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 16)
+    share, tiny = error_of(terms, dtype)
     if cosine:
         slack = np.full(len(corpus), 2 * share + tiny)
         return Bounds(
@@ -206,6 +205,13 @@ def bounds_of(
     low, high = corpus * (1 - share) - tiny, corpus * (1 + share) + tiny
     margin = 2 * share * queries + 2 * tiny
     return Bounds(low.astype(dtype), high.astype(dtype), margin.astype(dtype))
+
+
+def error_of(terms: int, dtype: np.dtype) -> tuple[float, float]:
+    """Return how wrong a squared distance can be: a share of S, and what tiny products lose."""
+    unit = float(np.finfo(dtype).eps) / 2
+    share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 16)
+    return share, 64.0 * terms * float(np.finfo(np.float32).tiny)
 
 
 def is_whole(lengths: np.ndarray) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,20 +19,32 @@ from labelance._validation import (
     validate_features,
     validate_like,
 )
-from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
+from labelance.exceptions import (
+    InputError,
+    LongSearchWarning,
+    MissingValuesError,
+    TooFewRowsError,
+)
+from labelance.neighbors._approx import search_approx
 from labelance.neighbors._brute import Search, search_brute, search_pairwise, thread_count
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
 from labelance.neighbors._neighborhood import Neighborhood
+from labelance.neighbors._partition import search_partition, suits_cells
 from labelance.neighbors._sparse import search_sparse
 from labelance.neighbors._torch import search_tensors
+
+Method = Literal["auto", "exact", "approx"]
+METHODS = get_args(Method)
 
 _WHO = "find_neighbors"
 
 # Cells of all pairs together: below the first, preparing costs more than measuring them all, and
 # below the second, starting threads does.
 _SMALL, _LARGE = 250_000, 50_000_000
+_LONG = 2_000_000_000_000  # takes minutes on a few cores
+_MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
 
 
 def find_neighbors(
@@ -44,10 +57,11 @@ def find_neighbors(
     missing: Literal["error", "distance"] = "error",
     among: Any = None,
     queries: Any = None,
+    method: Method = "auto",
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Neighborhood:
-    """Find the k nearest other rows of every row, exactly.
+    """Find the k nearest other rows of every row, exactly unless asked otherwise.
 
     A row is left out of its own neighbors by its number, not by its distance, so that rows
     which occur twice find each other. Equal distances are ordered by lower row number. The
@@ -78,6 +92,10 @@ def find_neighbors(
     queries : array, tensor, sparse matrix or data frame of shape (m, d), optional
         Search for the neighbors of these rows among the rows of X; nothing is left out. A
         category that X does not have differs from all of its categories.
+    method : {"auto", "exact", "approx"}, default="auto"
+        "approx" may miss some of the nearest rows of very many dense ones, in a time that grows
+        little faster than their number; ``recall_`` of the result says how many it found.
+        "auto" is exact like "exact", and warns where that will take long.
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
     verbose : int, default=0
@@ -115,7 +133,7 @@ def find_neighbors(
     >>> find_neighbors(X, 1, queries=[[4.0, 1]]).distances
     array([[1.]])
     """
-    _check_options(missing, among, queries)
+    _check_options(missing, method, among, queries)
     refuse_other_places(X, queries, "queries", who=_WHO)
     features = validate_features(
         X, who=_WHO, categorical_features=categorical_features, missing=missing
@@ -137,7 +155,9 @@ def find_neighbors(
         Q = validate_like(queries, features.schema(), who=_WHO)
         _check_queries(Q, features, missing)
     with speaking(verbose):
-        return search_neighbors(features.X, k, learned, among=bag, queries=Q, n_jobs=n_jobs)
+        return search_neighbors(
+            features.X, k, learned, among=bag, queries=Q, method=method, n_jobs=n_jobs
+        )
 
 
 def search_neighbors(
@@ -148,6 +168,7 @@ def search_neighbors(
     among: np.ndarray | None = None,
     rows: np.ndarray | None = None,
     queries: Any = None,
+    method: Method = "exact",
     n_jobs: int | None = None,
 ) -> Neighborhood:
     """Return the k nearest rows of clean data: :func:`find_neighbors` without validation.
@@ -166,11 +187,13 @@ def search_neighbors(
         Search for these rows only, among all others.
     queries : array or CSR array of shape (m, d), optional
         Search for these rows among the rows of X.
+    method : {"auto", "exact", "approx"}
+        As in :func:`find_neighbors`.
     n_jobs : int, optional
         The number of threads.
     """
     if among is not None:
-        return _search_bag(X, k, metric, np.asarray(among), n_jobs)
+        return _search_bag(X, k, metric, np.asarray(among), method, n_jobs)
     X = metric.rescale_rows(X)
     if queries is not None:
         Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)
@@ -178,28 +201,49 @@ def search_neighbors(
         Q, own = X[rows], rows
     else:
         Q, own = X, np.arange(X.shape[0])
-    nearest = _run(Search(Q, X, own, k, metric, thread_count(n_jobs)))
+    search = Search(Q, X, own, k, metric, thread_count(n_jobs))
+    found = _run_approx(search) if method == "approx" else None
+    nearest = _run(search, warn=method == "auto") if found is None else found
     if not np.isfinite(nearest.values).all():
         raise InputError(
             "Neighbors are ordered by finite distances",
             f"the metric {metric.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
-    return Neighborhood(nearest.rows, nearest.values)
+    recall = None if found is None else _measure_recall(search, found)
+    return Neighborhood(nearest.rows, nearest.values, recall)
 
 
 def _search_bag(
-    X: Any, k: int, metric: FeatureMetric, among: np.ndarray, n_jobs: int | None
+    X: Any, k: int, metric: FeatureMetric, among: np.ndarray, method: Method, n_jobs: int | None
 ) -> Neighborhood:
     order = np.argsort(among)
     ordered = among[order]  # a tie goes to the lower row number, however the bag is listed
-    inside = search_neighbors(X[ordered], k, metric, n_jobs=n_jobs)
+    inside = search_neighbors(X[ordered], k, metric, method=method, n_jobs=n_jobs)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    return Neighborhood(ordered[inside.indices[back]], inside.distances[back])
+    return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
 
 
-def _run(search: Search) -> TopK:
+def _run_approx(search: Search) -> TopK | None:
+    """Return near rows; None where the data is too small, or none of those that it is made for."""
+    X, metric = search.X, search.metric
+    if on_device(X) or sp.issparse(X) or not metric.is_exact or _has_missing_numbers(search):
+        return None
+    embedding = choose_embedding(search.Q, X, metric.compiled)
+    return search_approx(search, embedding) if suits_cells(search, embedding) else None
+
+
+def _measure_recall(search: Search, found: TopK) -> float:
+    """Return the share of the nearest rows of some queries that were found."""
+    m = search.Q.shape[0]
+    some = np.unique(np.linspace(0, m - 1, min(m, _MEASURED)).astype(np.int64))
+    exact = _run(replace(search, Q=search.Q[some], own=search.own[some]))
+    # Who is as near as the last one is as good.
+    return float((found.values[some] <= exact.values[:, -1:]).mean())
+
+
+def _run(search: Search, *, warn: bool = False) -> TopK:
     """Choose the engine that suits the search, and run it."""
     Q, X, metric = search.Q, search.X, search.metric
     if on_device(X):
@@ -219,7 +263,24 @@ def _run(search: Search) -> TopK:
         return search_brute(search)
     if suits_kdtree(search, embedding):
         return search_kdtree(search, embedding)
+    if suits_cells(search, embedding):
+        nearest = search_partition(search, embedding)
+        if nearest is not None:
+            return nearest
+    if warn and effort > _LONG:
+        _warn_of_long_search(search)
     return search_gemm(search, embedding)
+
+
+def _warn_of_long_search(search: Search) -> None:
+    n, d = search.X.shape
+    warnings.warn(
+        f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
+        "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
+        "finds nearly all of them much sooner; method='exact' silences this.",
+        LongSearchWarning,
+        stacklevel=2,
+    )
 
 
 def _cells_per_pair(X: Any) -> float:
@@ -247,7 +308,13 @@ def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
 
 
 def resolve_neighbors(
-    k_neighbors: Any, X: Any, metric: FeatureMetric, *, n_jobs: int | None, who: str
+    k_neighbors: Any,
+    X: Any,
+    metric: FeatureMetric,
+    *,
+    method: Method = "exact",
+    n_jobs: int | None,
+    who: str,
 ) -> Neighborhood:
     """Find neighbors of clean rows as ``k_neighbors`` says, in imbalanced-learn's way.
 
@@ -261,6 +328,8 @@ def resolve_neighbors(
         Clean rows.
     metric : FeatureMetric
         How distances are measured, where k_neighbors is a number.
+    method : {"auto", "exact", "approx"}
+        As in :func:`find_neighbors`, where k_neighbors is a number.
     n_jobs : int or None
         The number of threads, where k_neighbors is a number.
     who : str
@@ -268,7 +337,7 @@ def resolve_neighbors(
     """
     if not hasattr(k_neighbors, "kneighbors"):
         k = check_n_neighbors(k_neighbors, X.shape[0], who=who, name="k_neighbors")
-        return search_neighbors(X, k, metric, n_jobs=n_jobs)
+        return search_neighbors(X, k, metric, method=method, n_jobs=n_jobs)
     finder = k_neighbors
     if hasattr(finder, "fit"):
         finder = clone(finder, safe=False)
@@ -360,10 +429,14 @@ def check_n_neighbors(k: Any, n: int, *, who: str, name: str = "k") -> int:
     return int(k)
 
 
-def _check_options(missing: str, among: Any, queries: Any) -> None:
+def _check_options(missing: str, method: str, among: Any, queries: Any) -> None:
     if missing not in ("error", "distance"):
         raise InputError(
             'missing is "error" or "distance"', f"missing is {missing!r}", "Choose one of the two"
+        )
+    if method not in METHODS:
+        raise InputError(
+            'method is "auto", "exact" or "approx"', f"method is {method!r}", "Choose one of them"
         )
     if among is not None and queries is not None:
         raise InputError(

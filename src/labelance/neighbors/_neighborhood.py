@@ -24,6 +24,9 @@ class Neighborhood:
         Row numbers of the neighbors.
     distances : array of shape (m, k)
         How far they are.
+    recall_ : float or None, default=None
+        For an approximate search, the share of the nearest rows that it found, measured on some
+        rows; None says that all are the nearest.
 
     Attributes
     ----------
@@ -49,6 +52,7 @@ class Neighborhood:
 
     indices: np.ndarray
     distances: np.ndarray
+    recall_: float | None = None
 
     def __post_init__(self) -> None:
         indices = np.asarray(self.indices)
@@ -114,14 +118,15 @@ class Neighborhood:
                 f"k is {k}",
                 "Search again with a larger k",
             )
-        return Neighborhood(self.indices[:, :k], self.distances[:, :k])
+        return Neighborhood(self.indices[:, :k], self.distances[:, :k], self.recall_)
 
     def __repr__(self) -> str:
         reach = np.median(self.distances[:, -1]) if self.indices.size else np.nan
-        return f"Neighborhood({self.n_rows} rows, k={self.k}, median reach {reach:.4g})"
+        recall = "" if self.recall_ is None else f", recall {self.recall_:.3f}"
+        return f"Neighborhood({self.n_rows} rows, k={self.k}, median reach {reach:.4g}{recall})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Neighborhood, (self.indices, self.distances)  # a copy is locked too
+        return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too
 
 
 def _locked(array: np.ndarray) -> np.ndarray:

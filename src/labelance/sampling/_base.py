@@ -37,6 +37,7 @@ from labelance.imbalance import profile
 from labelance.neighbors import (
     FAR_WIDER,
     FeatureMetric,
+    Method,
     Neighborhood,
     Scale,
     check_neighborhood,
@@ -419,6 +420,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     categorical_features: CategoricalFeatures
     missing: MissingPolicy
     n_jobs: int | None
+    neighbor_method: Method = "exact"  # of samplers that search in bags, which are small
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
@@ -482,7 +484,12 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             check_neighborhood(given, data.X, metric, k, who=type(self).__name__)
             return given
         return resolve_neighbors(
-            self.k_neighbors, data.X, metric, n_jobs=self.n_jobs, who=type(self).__name__
+            self.k_neighbors,
+            data.X,
+            metric,
+            method=self.neighbor_method,
+            n_jobs=self.n_jobs,
+            who=type(self).__name__,
         )
 
 

@@ -18,7 +18,7 @@ from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance import exceeds, find_scumble, mean_ir_is_below
-from labelance.neighbors import FeatureMetric, Neighborhood, Scale
+from labelance.neighbors import METHODS, FeatureMetric, Method, Neighborhood, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
@@ -152,6 +152,9 @@ class MLeNN(NeighborCleaner):
         nominal.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
+    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+        How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
+        miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
@@ -204,6 +207,7 @@ class MLeNN(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
+        "neighbor_method": [StrOptions(set(METHODS))],
         "threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
@@ -220,6 +224,7 @@ class MLeNN(NeighborCleaner):
         scale: Scale = None,
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
+        neighbor_method: Method = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -231,6 +236,7 @@ class MLeNN(NeighborCleaner):
         self.scale = scale
         self.categorical_features = categorical_features
         self.missing = missing
+        self.neighbor_method = neighbor_method
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -284,6 +290,9 @@ class MLTL(NeighborCleaner):
         nominal.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
+    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+        How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
+        miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
@@ -340,6 +349,7 @@ class MLTL(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
+        "neighbor_method": [StrOptions(set(METHODS))],
         "threshold": [Interval(Real, 0, None, closed="left"), None],
         "strategy": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],
@@ -360,6 +370,7 @@ class MLTL(NeighborCleaner):
         scale: Scale = None,
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
+        neighbor_method: Method = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -372,6 +383,7 @@ class MLTL(NeighborCleaner):
         self.scale = scale
         self.categorical_features = categorical_features
         self.missing = missing
+        self.neighbor_method = neighbor_method
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -14,7 +14,7 @@ from labelance._arrays import column_counts
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution, Variant, find_local_distribution
-from labelance.neighbors import Neighborhood, Scale
+from labelance.neighbors import METHODS, Method, Neighborhood, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
@@ -73,6 +73,9 @@ class MLUL(NeighborSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from. The same int keeps the same rows for any
         ``n_jobs`` and any container.
+    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+        How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
+        miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
@@ -129,6 +132,7 @@ class MLUL(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
+        "neighbor_method": [StrOptions(set(METHODS))],
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "variant": [StrOptions({"paper", "mulan"})],
@@ -147,6 +151,7 @@ class MLUL(NeighborSampler):
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
         random_state: Any = None,
+        neighbor_method: Method = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -159,6 +164,7 @@ class MLUL(NeighborSampler):
         self.categorical_features = categorical_features
         self.missing = missing
         self.random_state = random_state
+        self.neighbor_method = neighbor_method
         self.n_jobs = n_jobs
         self.verbose = verbose
 

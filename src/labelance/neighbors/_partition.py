@@ -1,0 +1,439 @@
+"""Engine for very many dense rows: cells around centers, most of which hold no neighbor.
+
+Rows are divided among centers (k-means on a sample), each going to its nearest. For a query q
+with center a and the rows x of another cell, with center b, two bounds hold:
+
+- the triangle inequality: d(q, x) >= d(q, b) - R, where R is the farthest that a row of the cell
+  is from b (and d(q, x) >= r - d(q, b), where r is the nearest);
+- the plane between the centers: f(p) = d(p, b)² - d(p, a)² is linear in p, with a gradient of
+  length 2 d(a, b). It is at most 0 for rows of the cell, so d(q, x) >= f(q) / (2 d(a, b)).
+
+A query scans its own cell first, which gives it k rows and hence a reach; a cell that lies beyond
+the reach is skipped with all of its rows. Distances to centers are float32 products with the error
+of `bounds_of`, and every bound is moved to its safe side by that error. What is scanned is scanned
+as in :mod:`labelance.neighbors._gemm`, so the answers are the same to the last bit, whatever the
+centers are. Where a sample of queries says that too little would be skipped, they are products of
+all pairs after all.
+
+The order of the rows is that of the cells. Ties do not suffer: bounds never coincide (points of
+whole numbers, where they would, are not searched here), so whoever is as near as the k-th nearest
+stays a candidate, and candidates are ranked in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from labelance._utils import kernel
+from labelance.neighbors._brute import SOONER, Search, for_each_block, single_threaded_blas
+from labelance.neighbors._candidates import (
+    Bounds,
+    Scan,
+    bounds_of,
+    error_of,
+    new_scan,
+    scan_row,
+)
+from labelance.neighbors._gemm import Embedding, Points, embed_all
+from labelance.neighbors._metric import Candidates, TopK
+
+_MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
+_CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
+_ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it is moved
+_QUERIES, _ROWS = 256, 1024  # scanned together
+_FIRST = 3  # cells beside the own one that are scanned before the reach is taken
+_CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
+_PROBES, _WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
+_TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked
+_SAFE = 1 - 2.0**-18  # keeps a bound below what float32 may round it to
+
+
+class Cells(NamedTuple):
+    """Cell c has the rows ``order[edges[c] : edges[c + 1]]``, in ascending order."""
+
+    centers: np.ndarray
+    order: np.ndarray
+    edges: np.ndarray
+
+
+class Extents(NamedTuple):
+    """What the bounds need to know of every cell, each on its safe side."""
+
+    lengths: np.ndarray  # squared, of the centers
+    nearest: np.ndarray  # distance of a row from the center
+    farthest: np.ndarray
+    longest: np.ndarray  # squared length of a row
+
+
+class Error(NamedTuple):
+    """How wrong a squared distance can be: ``share`` of both squared lengths, and ``tiny``."""
+
+    share: float
+    tiny: float
+
+
+def suits_cells(search: Search, embedding: Embedding) -> bool:
+    """Tell whether cells may be worth their centers."""
+    plain = not embedding.whole and len(embedding.many) == 0
+    return plain and len(search.X) >= _MANY_ROWS and len(search.Q) * 8 >= len(search.X)
+
+
+def search_partition(search: Search, embedding: Embedding) -> TopK | None:
+    """Return the k nearest rows of X for every row of Q, or None where cells would not pay."""
+    with single_threaded_blas():
+        engine = _make_engine(search, embedding)
+        if engine is None:
+            return None
+        left, ranked = engine.probe()
+        if left > _WORTHWHILE:
+            return None
+        if ranked > _TOO_COARSE:
+            engine = _make_engine(search, replace(embedding, dtype=np.dtype(np.float64)))
+        return None if engine is None else engine.run()
+
+
+def _make_engine(search: Search, embedding: Embedding) -> PartitionEngine | None:
+    """Divide rows and queries among cells; None where the bounds hold no longer."""
+    points = embed_points(search, embedding)
+    if points is None:
+        return None
+    n_centers = int(_CELLS_PER_ROOT * np.sqrt(len(search.X)))
+    centers = place_centers(points.corpus, n_centers, search.threads)
+    cells, squares = divide(points.corpus, centers, search.threads)
+    error = Error(*error_of(points.corpus.shape[1], embedding.dtype))
+    extents = _measure(cells, squares + points.corpus_lengths, points.corpus_lengths, error)
+    return PartitionEngine(search, *arrange(search, points, cells), extents, error)
+
+
+def embed_points(search: Search, embedding: Embedding) -> Points | None:
+    """Embed rows and queries with the lengths that the points have; None if that cannot be."""
+    points = embed_all(search.Q, search.X, embedding)
+    if points is None or not embedding.unit:
+        return points
+    if not (points.corpus_lengths.all() and points.query_lengths.all()):
+        return None  # a row of zeros has distance 1 from everything, which no point has
+    ones = np.ones(len(search.X)), np.ones(len(search.Q))
+    return replace(points, corpus_lengths=ones[0], query_lengths=ones[1])
+
+
+def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells, Cells, Bounds]:
+    """Return points in the order of cells, the cells, the groups of queries, and bounds."""
+    groups = cells
+    if search.Q is not search.X:
+        groups = divide(points.queries, cells.centers, search.threads, keep_empty=True)[0]
+    lengths = points.corpus_lengths[cells.order], points.query_lengths[groups.order]
+    corpus = points.corpus[cells.order]
+    queries = corpus if search.Q is search.X else points.queries[groups.order]
+    bounds = bounds_of(*lengths, corpus.shape[1], corpus.dtype, cosine=points.embedding.unit)
+    return Points(points.embedding, corpus, lengths[0], queries, lengths[1]), cells, groups, bounds
+
+
+def place_centers(points: np.ndarray, n_centers: int, threads: int) -> np.ndarray:
+    """Return centers by a few rounds of k-means on a sample, always the same."""
+    rng = np.random.default_rng(0)
+    size = min(len(points), _ROWS_PER_CENTER * n_centers)
+    sample = points[np.sort(rng.choice(len(points), size, replace=False))]
+    centers = sample[np.sort(rng.choice(size, n_centers, replace=False))]
+    for _ in range(_ROUNDS):
+        cells, _ = divide(sample, centers, threads)
+        starts = cells.edges[:-1]
+        sums = np.add.reduceat(sample[cells.order], starts, axis=0, dtype=np.float64)
+        centers = (sums / np.diff(cells.edges)[:, np.newaxis]).astype(points.dtype)
+    return centers
+
+
+def divide(
+    points: np.ndarray, centers: np.ndarray, threads: int, *, keep_empty: bool = False
+) -> tuple[Cells, np.ndarray]:
+    """Give every point to its nearest center; return also that distance², less the point's own.
+
+    Centers without points are left out, unless they are to keep their numbers.
+    """
+    lengths = np.einsum("ij,ij->i", centers, centers)
+    turned = np.ascontiguousarray(-2 * centers.T)
+
+    def work(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = points[start:stop] @ turned
+        scores += lengths
+        nearest = scores.argmin(axis=1)
+        return nearest, np.take_along_axis(scores, nearest[:, np.newaxis], axis=1)[:, 0]
+
+    parts = for_each_block(
+        work,
+        len(points),
+        block=_ROWS,
+        threads=threads,
+        what="Dividing rows among cells",
+        unit="rows",
+    )
+    cell, squares = map(np.concatenate, zip(*parts))
+    counts = np.bincount(cell, minlength=len(centers))
+    order = np.argsort(cell, kind="stable")
+    if keep_empty:
+        return Cells(centers, order, np.append(0, np.cumsum(counts))), squares
+    return _cut(Cells(centers, order, np.append(0, np.cumsum(counts)))), squares
+
+
+def _cut(cells: Cells) -> Cells:
+    """Leave empty cells out, and cut large ones into several with the same center."""
+    starts, counts = cells.edges[:-1], np.diff(cells.edges)
+    parts = -(-counts // _ROWS)
+    number = np.repeat(np.arange(len(parts)), parts)
+    part = np.arange(len(number)) - np.repeat(np.cumsum(parts) - parts, parts)
+    edges = np.append(starts[number] + part * _ROWS, cells.edges[-1])
+    return Cells(cells.centers[number], cells.order, edges)
+
+
+def _measure(cells: Cells, squares: np.ndarray, lengths: np.ndarray, error: Error) -> Extents:
+    """Return the extents of cells, from squared distances of their rows to their centers."""
+    centers = np.einsum("ij,ij->i", cells.centers, cells.centers, dtype=np.float64)
+    of_row, starts = np.repeat(centers, np.diff(cells.edges)), cells.edges[:-1]
+    squares, lengths = squares[cells.order], lengths[cells.order]
+    wrong = error.share * (lengths + of_row) + error.tiny
+    far = np.sqrt(np.maximum(squares, 0) + wrong)
+    near = np.sqrt(np.maximum(squares - wrong, 0))
+    return Extents(
+        centers,
+        np.minimum.reduceat(near, starts),
+        np.maximum.reduceat(far, starts),
+        np.maximum.reduceat(lengths, starts),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CellEngine(ABC):
+    """Rows, queries and bounds of their products in the order of their cells.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
+    points : Points
+        Rows and queries in the order of their cells.
+    cells, groups : Cells
+        Those of the rows, and of the queries; they have the same centers.
+    bounds : Bounds
+        How far scores may be from exact values.
+    """
+
+    search: Search
+    points: Points
+    cells: Cells
+    groups: Cells
+    bounds: Bounds
+
+    @abstractmethod
+    def scan(self, group: int, start: int, stop: int) -> Scan:
+        """Scan cells for the queries ``start`` to ``stop``, all of one group."""
+
+    def run(self) -> TopK:
+        """Return the nearest rows of all queries."""
+        edges = self.blocks()
+        m, k = len(self.groups.order), self.search.k
+        rows, values = np.empty((m, k), dtype=np.int64), np.empty((m, k))
+
+        def work(first: int, last: int) -> None:
+            for group, start, stop in edges[first:last]:
+                found = self._rank(self.scan(group, start, stop).candidates, np.arange(start, stop))
+                queries = self.groups.order[start:stop]
+                rows[queries], values[queries] = found
+
+        for_each_block(
+            work,
+            len(edges),
+            block=8,
+            threads=self.search.threads,
+            what="Searching neighbors",
+            unit="cells",
+            advice=SOONER,
+        )
+        return TopK(rows, values)
+
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """Return (group, start, stop) for blocks of queries of one group."""
+        edges = self.groups.edges
+        return [
+            (group, start, min(start + _QUERIES, edges[group + 1]))
+            for group in range(len(edges) - 1)
+            for start in range(edges[group], edges[group + 1], _QUERIES)
+        ]
+
+    def batches(self, cells: np.ndarray) -> list[np.ndarray]:
+        """Divide cells into batches of about so many rows that their products are fast."""
+        rows = np.cumsum(np.diff(self.cells.edges)[cells])
+        return np.split(cells, np.flatnonzero(np.diff(rows // _ROWS)) + 1) if len(cells) else []
+
+    def scan_cells(
+        self, cells: np.ndarray, start: int, lines: np.ndarray, needed: np.ndarray, scan: Scan
+    ) -> None:
+        """Scan the rows of cells for lines of the queries from ``start`` on, where needed."""
+        first, sizes = self.cells.edges[cells], np.diff(self.cells.edges)[cells]
+        rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        queries = self.points.queries[start + lines] * self.points.embedding.weights()
+        scores = queries @ self.points.corpus[rows].T
+        own = self._own(start + lines)
+        _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
+        if scan.candidates.counts.max() > self._capacity:
+            self._rank_early(scan, start)
+
+    def _own(self, places: np.ndarray) -> np.ndarray:
+        """Return where the rows stand that queries are themselves, -1 if there are none."""
+        own = self.search.own[self.groups.order[places]]
+        return np.where(own < 0, -1, self._places[own])
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where every row stands in the order of cells."""
+        places = np.empty_like(self.cells.order)
+        places[self.cells.order] = np.arange(len(places))
+        return places
+
+    def new_scan(self, queries: int) -> Scan:
+        """Return the scan of queries that have seen no row."""
+        capacity = self._capacity + 2 * _ROWS  # a batch of cells goes beyond, by less than a cell
+        return new_scan(queries, self.search.k, capacity, self.bounds.low.dtype)
+
+    @property
+    def _capacity(self) -> int:
+        return max(_CAPACITY, 4 * self.search.k)
+
+    def _rank_early(self, scan: Scan, start: int) -> None:
+        """Cut overlong lists of candidates to the k nearest."""
+        k, (places, counts) = self.search.k, scan.candidates
+        full = np.flatnonzero(counts > self._capacity)
+        nearest = self._rank(Candidates(places[full], counts[full]), start + full)
+        places[full, :k] = self._places[nearest.rows]
+        scan.low[full, :k] = -np.inf
+        counts[full] = k
+
+    def _rank(self, candidates: Candidates, queries: np.ndarray) -> TopK:
+        """Return the k nearest of the candidates, whose numbers decide ties."""
+        places, counts = candidates
+        n, most = len(self.cells.order), int(counts.max())
+        listed = np.arange(most) < counts[:, np.newaxis]
+        rows = np.where(listed, self.cells.order[np.where(listed, places[:, :most], 0)], n)
+        rows.sort(axis=1)
+        return self.search.rank(self.groups.order[queries], Candidates(rows, counts))
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionEngine(CellEngine):
+    """Scan what bounds cannot rule out: the exact engine."""
+
+    extents: Extents
+    error: Error
+
+    def probe(self) -> tuple[float, float]:
+        """Return the shares of rows that some queries would scan, and of those to be ranked."""
+        edges = self.blocks()
+        sizes, scanned, ranked, asked = np.diff(self.cells.edges), 0, 0, 0
+        for group, start, stop in edges[:: max(1, len(edges) // _PROBES)]:
+            stop = min(stop, start + 16)
+            scan, bounds = self._begin(group, start, stop)
+            left = (bounds <= self._reach(scan, start, stop)) | np.isnan(bounds)
+            scanned += int(sizes @ left.sum(axis=1))
+            ranked += int(scan.candidates.counts.sum())
+            asked += stop - start
+        return scanned / (asked * len(self.cells.order)), ranked / scanned
+
+    def scan(self, group: int, start: int, stop: int) -> Scan:
+        """Scan all cells that can hold a neighbor of these queries."""
+        scan, bounds = self._begin(group, start, stop)
+        left = np.flatnonzero((bounds <= self._reach(scan, start, stop)).any(axis=1))
+        left = left[np.argsort(self._gaps(group)[left], kind="stable")]
+        for cells in self.batches(left):
+            needed = bounds[cells] <= self._reach(scan, start, stop)
+            lines, some = np.flatnonzero(needed.any(axis=0)), needed.any(axis=1)
+            if len(lines):
+                self.scan_cells(cells[some], start, lines, needed[some][:, lines], scan)
+        return scan
+
+    def _begin(self, group: int, start: int, stop: int) -> tuple[Scan, np.ndarray]:
+        """Scan the nearest cells; return bounds of the distances to all others.
+
+        A cell that has been scanned has none (NaN), and is within no reach, however far.
+        """
+        gaps, scan = self._gaps(group), self.new_scan(stop - start)
+        first = np.argsort(gaps, kind="stable")[: _FIRST + 1]
+        lines = np.arange(stop - start)
+        for cells in self.batches(first):
+            needed = np.ones((len(cells), len(lines)), dtype=bool)
+            self.scan_cells(cells, start, lines, needed, scan)
+        lengths = self.points.query_lengths[start:stop]
+        products = self.cells.centers @ self.points.queries[start:stop].T
+        bounds = np.empty(products.shape, dtype=np.float32)
+        _bound_cells(products, group, lengths, self.extents, gaps, self.error, bounds)
+        bounds[first] = np.nan
+        return scan, bounds
+
+    def _gaps(self, group: int) -> np.ndarray:
+        """Return no less than the distances from the center of a group to all centers."""
+        lengths, error = self.extents.lengths, self.error
+        both = lengths + lengths[group]
+        squares = both - 2 * (self.cells.centers @ self.cells.centers[group]).astype(np.float64)
+        squares[group] = 0.0  # itself comes first, however it was rounded
+        return np.sqrt(np.maximum(squares, 0) + error.share * both + error.tiny)
+
+    def _reach(self, scan: Scan, start: int, stop: int) -> np.ndarray:
+        """Return no less than the distance of the k-th nearest row seen so far."""
+        lengths = self.points.query_lengths[start:stop]
+        other = 1.0 if self.points.embedding.unit else 0.0  # bounds of unit points leave it out
+        wrong = self.error.share * lengths + self.error.tiny
+        squares = scan.best.values[:, -1].astype(np.float64) + lengths + other + wrong
+        return np.sqrt(np.maximum(squares, 0))
+
+
+@kernel
+def _scan_lines(
+    scores: np.ndarray,
+    first: np.ndarray,
+    sizes: np.ndarray,
+    needed: np.ndarray,
+    own: np.ndarray,
+    lines: np.ndarray,
+    start: int,
+    bounds: Bounds,
+    scan: Scan,
+) -> None:
+    """Scan the rows of cells for some lines of a block of queries, whose first is ``start``."""
+    for t in range(lines.size):
+        at = 0
+        for c in range(first.size):
+            if needed[c, t]:
+                part = scores[t, at : at + sizes[c]]
+                scan_row(part, first[c], own[t], lines[t], start + lines[t], bounds, scan)
+            at += sizes[c]
+
+
+@kernel
+def _bound_cells(
+    products: np.ndarray,
+    group: int,
+    lengths: np.ndarray,
+    extents: Extents,
+    gaps: np.ndarray,
+    error: Error,
+    bounds: np.ndarray,
+) -> None:
+    """Fill ``bounds`` with less than the distance of every query to any row of every cell."""
+    share, tiny = error
+    for cell in range(products.shape[0]):
+        length, reach = extents.lengths[cell], extents.farthest[cell]
+        inside, gap = extents.nearest[cell], gaps[cell]
+        # The rows of a cell are nearer to its center up to the error of two distances.
+        slack = 2 * share * (extents.longest[cell] + max(length, extents.lengths[group])) + 2 * tiny
+        for i in range(lengths.size):
+            wrong = share * (lengths[i] + length) + tiny
+            square = lengths[i] + length - 2 * np.float64(products[cell, i])
+            low, high = square - wrong, square + wrong
+            own = lengths[i] + extents.lengths[group] - 2 * np.float64(products[group, i])
+            own += share * (lengths[i] + extents.lengths[group]) + tiny
+            bound = max(np.sqrt(max(low, 0.0)) - reach, inside - np.sqrt(max(high, 0.0)))
+            if gap > 0:
+                bound = max(bound, (low - own - slack) / (2 * gap))
+            bounds[cell, i] = max(bound, 0.0) * _SAFE

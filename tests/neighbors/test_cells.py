@@ -1,0 +1,157 @@
+"""Cells: exact where bounds rule others out, near enough where one asks for "approx"."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from labelance import MLSOL
+from labelance.exceptions import InputError, LongSearchWarning
+from labelance.neighbors import find_neighbors
+
+rng = np.random.default_rng(0)
+N, D = 500, 6
+CENTERS = rng.normal(size=(12, D)) * 5
+
+
+def clustered(spread=0.3, n=N):
+    return CENTERS[rng.integers(len(CENTERS), size=n)] + spread * rng.normal(size=(n, D))
+
+
+# Data made to break bounds: ties, centers that coincide, rounding larger than distances.
+ROWS = {
+    "clusters": clustered(),
+    "tight clusters": clustered(1e-7),
+    "no clusters": rng.normal(size=(N, D)),
+    "copies": np.repeat(clustered(n=N // 7), 7, axis=0),
+    "all rows alike": np.ones((N, D)) * 0.3,
+    "a lattice": rng.integers(4, size=(N, D)) / 3,
+    "far from zero": clustered() + 1e5,
+    "huge": clustered() * 1e80,
+    "tiny": clustered() * 1e-80,
+    "heavy tails": rng.standard_cauchy(size=(N, D)),
+    "one far row": np.vstack([clustered(n=N - 1), np.full((1, D), 1e6)]),
+    "single precision": clustered().astype(np.float32),
+    "on a line": np.outer(rng.random(N), np.arange(1, D + 1)),
+}
+
+
+@pytest.fixture
+def always_cells(monkeypatch):
+    """Divide any number of rows among cells, however little that rules out."""
+    monkeypatch.setattr("labelance.neighbors._find._SMALL", 0)
+    monkeypatch.setattr("labelance.neighbors._find.suits_kdtree", lambda search, embedding: False)
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
+    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", np.inf)
+
+
+def assert_equal(found, known):
+    np.testing.assert_array_equal(found.indices, known.indices)
+    np.testing.assert_array_equal(found.distances, known.distances)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("rows", ROWS)
+def test_cells_find_what_measuring_every_pair_finds(rows, metric, request):
+    X = ROWS[rows]
+    known = [find_neighbors(X, k, metric=metric) for k in (5, 80)]
+    request.getfixturevalue("always_cells")
+    for around in known:
+        assert_equal(find_neighbors(X, around.k, metric=metric), around)
+
+
+@pytest.mark.parametrize("scale", ["range", "standard"])
+def test_scaled_rows_and_other_queries(scale, request):
+    X, queries = ROWS["clusters"], np.vstack([ROWS["heavy tails"][:150], ROWS["clusters"][:30]])
+    known = find_neighbors(X, 4, scale=scale, queries=queries)
+    request.getfixturevalue("always_cells")
+    assert_equal(find_neighbors(X, 4, scale=scale, queries=queries), known)
+
+
+def test_threads_do_not_change_a_thing(always_cells):
+    X = ROWS["clusters"]
+    for method in ("exact", "approx"):
+        assert_equal(
+            find_neighbors(X, 5, method=method, n_jobs=2),
+            find_neighbors(X, 5, method=method, n_jobs=1),
+        )
+
+
+def test_rows_of_zeros_have_no_direction(request):
+    X = ROWS["clusters"].copy()
+    X[::50] = 0
+    known = find_neighbors(X, 5, metric="cosine")
+    request.getfixturevalue("always_cells")
+    assert_equal(find_neighbors(X, 5, metric="cosine"), known)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_near_rows_are_other_rows_with_their_distances(rows, always_cells):
+    X = ROWS[rows]
+    found = find_neighbors(X, 5, method="approx")
+    exact = find_neighbors(X, 5)
+    assert (np.sort(found.indices)[:, 1:] != np.sort(found.indices)[:, :-1]).all()
+    assert (found.indices != np.arange(len(X))[:, None]).all()
+    assert (np.diff(found.distances) >= 0).all()
+    assert (found.distances >= exact.distances).all()
+    gaps = X[:, None].astype(float) - X[found.indices]
+    np.testing.assert_allclose(found.distances, np.linalg.norm(gaps, axis=2), rtol=1e-12)
+
+
+def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
+    monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
+    monkeypatch.setattr("labelance.neighbors._find._MEASURED", N)
+    X = np.random.default_rng(0).normal(size=(N, 30))
+    found, exact = find_neighbors(X, 2, method="approx"), find_neighbors(X, 2)
+    shares = [np.isin(a, b).mean() for a, b in zip(found.indices, exact.indices)]
+    assert 0.1 < found.recall_ < 0.9
+    assert found.recall_ == pytest.approx(np.mean(shares))
+    assert f"recall {found.recall_:.3f}" in repr(found)
+    for kept in (found.truncate(1), pickle.loads(pickle.dumps(found))):
+        assert kept.recall_ == found.recall_
+    assert exact.recall_ is None
+
+
+def test_clusters_are_found_whole(always_cells):
+    assert find_neighbors(ROWS["clusters"], 5, method="approx").recall_ > 0.99
+
+
+def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
+    X = ROWS["clusters"]
+    for other, options in ((sp.csr_array(X), {}), (X, {"metric": "chebyshev"})):
+        found = find_neighbors(other, 3, method="approx", **options)
+        assert found.recall_ is None
+        assert_equal(found, find_neighbors(other, 3, **options))
+
+
+def test_few_rows_are_searched_exactly_though_asked_otherwise():
+    assert find_neighbors(ROWS["clusters"], 5, method="approx").recall_ is None
+
+
+def test_a_long_search_names_the_way_out(monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
+    X = ROWS["no clusters"]
+    with pytest.warns(LongSearchWarning, match="method='approx'"):
+        find_neighbors(X, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find_neighbors(X, 5, method="exact")
+
+
+def test_other_methods_are_refused():
+    with pytest.raises(InputError, match='"auto", "exact" or "approx"'):
+        find_neighbors(ROWS["clusters"], 5, method="aprox")
+    with pytest.raises(ValueError, match="neighbor_method"):
+        MLSOL(neighbor_method="aprox").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
+
+
+def test_a_sampler_takes_the_method(always_cells):
+    X, y = ROWS["clusters"], (rng.random((N, 3)) < 0.3).astype(int)
+    around = find_neighbors(X, 5, method="approx")
+    known = MLSOL(random_state=0).fit_resample(X, y, neighborhood=around)
+    found = MLSOL(random_state=0, neighbor_method="approx").fit_resample(X, y)
+    for ours, theirs in zip(found, known):
+        np.testing.assert_array_equal(ours, theirs)
