@@ -28,7 +28,7 @@ def case(request, reference):
     dump = f"dumps/mlsol_{request.param}"
     rows = np.loadtxt(reference(f"{dump}_knn.csv"), delimiter=",", dtype=int)
     distances = np.loadtxt(reference(f"{dump}_knndist.csv"), delimiter=",")[:, :5]
-    X, nominal = dataset.X[:n], dataset.categorical_features
+    X, nominal = dataset.values[:n], dataset.categorical_features
     found = find_neighbors(X, 5, scale="range", categorical_features=nominal)
     return X, nominal, found, rows, distances
 
