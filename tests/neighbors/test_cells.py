@@ -143,9 +143,9 @@ def test_a_long_search_names_the_way_out(monkeypatch):
 
 def test_other_methods_are_refused():
     with pytest.raises(InputError, match='"auto", "exact" or "approx"'):
-        find_neighbors(ROWS["clusters"], 5, method="aprox")
+        find_neighbors(ROWS["clusters"], 5, method="nearly")
     with pytest.raises(ValueError, match="neighbor_method"):
-        MLSOL(neighbor_method="aprox").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
+        MLSOL(neighbor_method="nearly").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
 
 
 def test_a_sampler_takes_the_method(always_cells):
