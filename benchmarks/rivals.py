@@ -4,7 +4,7 @@ A first call on a part of the rows compiles what is compiled. Needs the real dat
 LABELANCE_DATA, or let them be downloaded.
 
     python benchmarks/rivals.py
-    python benchmarks/rivals.py --only bibtex --repeats 1
+    python benchmarks/rivals.py --only bibtex --repeats 1 --samplers
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=DATASETS, metavar="DATASET")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--samplers", action="store_true", help="leave the learners out")
     options = parser.parse_args()
     warnings.simplefilter("ignore", LabelanceWarning)
     for name in options.only:
@@ -72,7 +73,8 @@ def main() -> None:
         nominal = data.categorical_features if data.categorical_features.any() else None
         samplers, learners = make_samplers(nominal), make_learners(nominal)
         measure(name, {n: s.fit_resample for n, s in samplers.items()}, data, options.repeats)
-        measure(name, {n: s.fit for n, s in learners.items()}, data, options.repeats)
+        if not options.samplers:
+            measure(name, {n: s.fit for n, s in learners.items()}, data, options.repeats)
 
 
 if __name__ == "__main__":

@@ -53,15 +53,31 @@ def border_by_loop(X, has_label, k_border, k_neighbors):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_borders_by_loop(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(40, 3))
-    has_label = rng.random(40) < [0.1, 0.3, 0.5, 0.9][seed]
+    """Among 40 rows the nearest 32 of each answer nearly all; among 150, many must be searched."""
+    rng, n = np.random.default_rng(seed), [150, 40, 40, 150][seed]
+    X = rng.normal(size=(n, 3))
+    has_label = rng.random(n) < [0.1, 0.3, 0.5, 0.9][seed]
     border = find_border(space(X), has_label, 3, 5)
     own, weight, rest, thinness = border_by_loop(X, has_label, 3, 5)
     assert border.own.tolist() == own
     assert border.rest.tolist() == rest
     assert_allclose(border.weight, weight)
     assert_allclose(border.thinness, thinness)
+
+
+def test_references_are_the_nearest_rows_of_the_labelset():
+    """Equal rows and many ties, in labelsets of 1 to 80 rows, by loop."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(200, 2)).astype(float)
+    labelset = rng.choice(5, size=200, p=[0.4, 0.35, 0.2, 0.04, 0.01])
+    Y = sp.csr_array(np.eye(5, dtype=int)[labelset])
+    references, counts = MLBOTE(k_neighbors=5)._references(space(X), Y)
+    D = cdist(X, X)
+    for i in range(200):
+        alike = [m for m in np.flatnonzero(labelset == labelset[i]) if m != i]
+        nearest = sorted(alike, key=lambda m: (D[i, m], m))[:5]
+        assert counts[i] == len(nearest)
+        assert references[i].tolist() == nearest + [-1] * (5 - len(nearest))
 
 
 def test_noise_by_hand():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from labelance._arrays import column_counts, interpolate_rows
 from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
-from labelance.neighbors import FeatureMetric, Scale, search_neighbors
+from labelance.neighbors import FeatureMetric, Neighborhood, Scale, search_neighbors
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._labelset_random import labelset_bags
 from labelance.sampling._mlsol import choose_seeds
@@ -23,39 +24,85 @@ _ONE_VS_REST = 10  # zeros for each one, from which on a label is in need whatev
 _FAR = 1.5  # times the widest gap of a label, from which on a lone cell is noise
 _MOST_PER_ROW = 5  # rows from one cross-borderline row
 _MOST_BORDER_ROWS = 10  # times the number of self-borderline rows
+_LISTED = 32  # nearest rows of every row, among which most others are found
 
 INTERIOR, SELF_BORDERLINE, CROSS_BORDERLINE = range(3)
 
 
-class Distances(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Distances:
     """How rows of clean data are compared."""
 
     X: Any
     metric: FeatureMetric
     n_jobs: int | None
 
+    @cached_property
+    def listed(self) -> Neighborhood:
+        """The nearest rows of every row, found once: most other searches are answered by them."""
+        n = self.X.shape[0]
+        # Others' distances may differ in their last digit from one search to another.
+        k = min(_LISTED, n - 1) if self.metric.is_exact else 0
+        if k == 0:
+            return Neighborhood(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
+        return search_neighbors(self.X, k, self.metric, n_jobs=self.n_jobs)
+
     def within(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest others of every row inside the rows, and their distances."""
-        k = min(k, len(rows) - 1)
-        found = search_neighbors(self.X, k, self.metric, among=rows, n_jobs=self.n_jobs)
-        return found.indices, found.distances
+        return self._nearest(rows, rows, min(k, len(rows) - 1))
 
     def across(
         self, queries: np.ndarray, rows: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of the rows for every query, and their distances."""
-        k = min(k, len(rows))
-        found = search_neighbors(
-            self.X[rows], k, self.metric, queries=self.X[queries], n_jobs=self.n_jobs
-        )
-        return rows[found.indices], found.distances
+        """Return the k nearest of the rows for every query, which is none of them."""
+        return self._nearest(queries, rows, min(k, len(rows)))
 
     def gaps(self, some: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
         """Return distances of some of the rows to their k nearest others among the rows."""
-        found, distances = self.across(some, rows, k + 1)
-        own = found == some[:, None]
-        own[~own.any(axis=1), -1] = True  # so many equal rows that it did not find itself
-        return distances[~own].reshape(len(some), -1)
+        return self._nearest(some, rows, min(k, len(rows) - 1))[1]
+
+    def _nearest(
+        self, queries: np.ndarray, rows: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Read the k nearest of the rows from the list, and search for queries that lack some."""
+        wanted = np.zeros(self.X.shape[0], dtype=bool)
+        wanted[rows] = True
+        places, counts = first_places(wanted[self.listed.indices[queries]], k)
+        found = np.take_along_axis(self.listed.indices[queries], places, axis=1)
+        distances = np.take_along_axis(self.listed.distances[queries], places, axis=1)
+        lacking = np.flatnonzero(counts < k)
+        if len(lacking):
+            found, distances = (_widened(table, k) for table in (found, distances))
+            found[lacking], distances[lacking] = self.search(queries[lacking], rows, k)
+        return found, distances
+
+    def search(
+        self, queries: np.ndarray, rows: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Search for the k nearest of the rows; queries are all among them, or none is."""
+        ordered = np.sort(rows)  # a tie goes to the lower row number
+        place = np.minimum(np.searchsorted(ordered, queries), len(ordered) - 1)
+        if (ordered[place] == queries).all():
+            asked: dict[str, Any] = {"rows": place}
+        else:
+            asked = {"queries": self.X[queries]}
+        found = search_neighbors(self.X[ordered], k, self.metric, n_jobs=self.n_jobs, **asked)
+        return ordered[found.indices], found.distances
+
+
+def first_places(mask: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the first k that are true in every row, and how many are true.
+
+    Where there are fewer, other places follow them.
+    """
+    return np.argsort(~mask, axis=1, kind="stable")[:, :k], mask.sum(axis=1)
+
+
+def _widened(table: np.ndarray, k: int) -> np.ndarray:
+    """Return a table with room for k columns."""
+    wide = np.empty((len(table), k), dtype=table.dtype)
+    wide[:, : table.shape[1]] = table
+    return wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +287,8 @@ class MLBOTE(NeighborSampler):
     labelset is no seed (the program draws it and then makes no row); and a label without an
     interior row uses all its rows.
 
-    Cost: searches between the rows of every label and the rest, O(n² d cardinality).
+    Cost: a search for the 32 nearest rows of every row, and one between the rows of a label and
+    the rest where these are not enough: O(n² d), at worst times the cardinality.
 
     References
     ----------
@@ -327,16 +375,22 @@ class MLBOTE(NeighborSampler):
 
     def _references(self, space: Distances, Y: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest rows with the same labels as each row has, and how many there are."""
-        n = Y.shape[0]
-        references = np.full((n, self.k_neighbors), -1)
-        counts = np.zeros(n, dtype=np.int64)
         bags = labelset_bags(Y)
-        parts = np.split(bags.rows, bags.starts[1:-1])
-        for bag in track(parts, "Searching labelsets", "labelsets"):
-            if len(bag) > 1:
-                found = space.within(bag, self.k_neighbors)[0]
-                counts[bag] = found.shape[1]
-                references[bag, : found.shape[1]] = found
+        sizes = np.diff(bags.starts)
+        labelset = np.empty(Y.shape[0], dtype=np.int64)
+        labelset[bags.rows] = np.repeat(np.arange(len(sizes)), sizes)
+        counts = np.minimum(sizes[labelset] - 1, self.k_neighbors)
+        same = labelset[space.listed.indices] == labelset[:, None]
+        places, known = first_places(same, self.k_neighbors)
+        references = np.full((len(labelset), self.k_neighbors), -1)
+        references[:, : places.shape[1]] = np.take_along_axis(space.listed.indices, places, axis=1)
+        references[np.arange(self.k_neighbors) >= counts[:, None]] = -1
+        lacking = np.flatnonzero(known < counts)
+        for bag in np.unique(labelset[lacking]):
+            rows = bags.rows[bags.starts[bag] : bags.starts[bag + 1]]
+            some = rows[known[rows] < counts[rows]]
+            k = counts[some[0]]
+            references[some, :k] = space.search(some, rows, k)[0]
         return references, counts
 
     def _borders(
