@@ -1,7 +1,8 @@
-"""Does the paper reproduce? Every figure of that page of the docs, from committed results.
+"""Does the paper reproduce? Which sampler? The figures of these pages, from committed results.
 
     python benchmarks/claims.py results/paper results/fair            # print
     python benchmarks/claims.py results/paper results/fair --write docs/user_guide/reproduction.md
+    python benchmarks/claims.py results/rivals --rivals --write docs/user_guide/methods.md
 
 The page has places ``<!-- begin: NAME -->`` … ``<!-- end: NAME -->`` that are filled.
 """
@@ -16,6 +17,7 @@ import pandas as pd
 
 from labelance.report import study_tables
 from labelance.study import import_results
+from labelance.study.statistics import compare, wilcoxon_matrix
 
 MEASURES = {"macro_f1": "F", "macro_auc_roc": "AUC-ROC", "macro_auc_pr": "AUCPR"}
 ENSEMBLES = {"MLSMOTE": "EMLSMOTE", "RHwRSMT": "ERHwRSMT", "MLSOL": "EMLSOL"}
@@ -170,6 +172,103 @@ def figures(paper: pd.DataFrame, rivals: pd.DataFrame | None) -> dict[str, str]:
     return found
 
 
+# Like with like: one model each, or five with tuned thresholds; and learners that are many models.
+SINGLES = ["Default", "MLSMOTE", "RHwRSMT", "MLSOL", "MLBOTE", "LSDMLO"]
+FIVES = ["EMLSMOTE", "ERHwRSMT", "EMLSOL", "EMLBOTE", "ELSDMLO"]
+MODELS = ["Default", "EMLSOL", "PerLabel", "UCLSO", "IRUS", "MCE"]
+
+
+def complete(frame: pd.DataFrame, learner: str, methods: list[str]) -> pd.DataFrame:
+    """Return means over folds, rows (dataset, method), of datasets where all of that is done."""
+    done = frame[
+        (frame["status"] == "done") & (frame["learner"] == learner) & frame["method"].isin(methods)
+    ]
+    folds = len(frame[["repeat", "fold"]].drop_duplicates())
+    whole = done.groupby("dataset").size() == folds * len(methods)
+    done = done[done["dataset"].isin(whole.index[whole])]
+    return done.groupby(["dataset", "method"])[list(MEASURES)].mean()
+
+
+def ranks(frame: pd.DataFrame, methods: list[str]) -> str:
+    """Return average ranks, wins and losses by Bergmann-Hommel, and Friedman's test."""
+    head = ["Measure", "Learner", "datasets", *methods, "Iman-Davenport p"]
+    lines = ["| " + " | ".join(head) + " |", "|---|---|---:|" + "---|" * (len(methods) + 1)]
+    for measure, word in MEASURES.items():
+        for learner in ("BR", "MLkNN"):
+            table = complete(frame, learner, methods)[measure].unstack()[methods]
+            found = compare(table)
+            cells = [
+                f"{found.average_ranks[m]:.2f} ({found.wins[m]}/{found.losses[m]})" for m in methods
+            ]
+            p = f"{found.friedman.F_p:.1e}"
+            lines.append("| " + " | ".join([word, learner, str(len(table)), *cells, p]) + " |")
+    return "\n".join(lines)
+
+
+def against(frame: pd.DataFrame, methods: list[str], control: str) -> str:
+    """Return what methods gain over one that is named beforehand, Wilcoxon p corrected by Holm."""
+    parts = []
+    for learner in ("BR", "MLkNN"):
+        scores = complete(frame, learner, [control, *methods])
+        if not len(scores):
+            continue
+        n = scores.index.get_level_values("dataset").nunique()
+        lines = header(f"{learner}: method minus {control}, {n} datasets")
+        adjusted = {m: _holm(scores[m].unstack(), methods, control) for m in MEASURES}
+        for method in methods:
+            both = scores.unstack("method")
+            cells = [
+                _gain((both[m, method] - both[m, control]), adjusted[m][method]) for m in MEASURES
+            ]
+            lines.append(f"| {method} | " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def models(frame: pd.DataFrame) -> str:
+    """Return what learners of many models gain, each on the datasets that it was run on."""
+    head = header("BR: method minus Default")
+    lines = [
+        head[0].replace(" | F |", " | datasets | F |"),
+        head[1].replace("|---:|", "|---:|---:|", 1),
+    ]
+    for method in MODELS[1:]:
+        both = complete(frame, "BR", ["Default", method]).unstack("method")
+        gaps = pd.DataFrame({m: both[m, method] - both[m, "Default"] for m in MEASURES})
+        lines.append(f"| {method} | {len(gaps)} | {summary(gaps)} |")
+    return "\n".join(lines)
+
+
+def _holm(table: pd.DataFrame, methods: list[str], control: str) -> dict[str, float]:
+    """Return Holm's adjusted p of every method against a control."""
+    p = {m: float(wilcoxon_matrix(table[[m, control]]).iloc[0, 1]) for m in methods}
+    found, least = {}, 0.0
+    for place, method in enumerate(sorted(p, key=p.__getitem__)):
+        least = max(least, min(1.0, p[method] * (len(p) - place)))
+        found[method] = least
+    return found
+
+
+def _gain(gaps: pd.Series, p: float) -> str:
+    words = f"{gaps.mean():+.4f} ({(gaps > 0).sum()} of {len(gaps)}), p {p:.3f}"
+    return f"**{words}**" if p <= 0.05 else words
+
+
+def rivals_of_the_paper(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the parts of the page on samplers."""
+    done = frame[frame["status"] == "done"]
+    n_datasets, n_folds = done["dataset"].nunique(), done.groupby(["repeat", "fold"]).ngroups
+    return {
+        "rivals-share": f"Done: {len(done):,} cells on {n_datasets} datasets, {n_folds} test folds "
+        "each.",
+        "rivals-singles": ranks(frame, SINGLES),
+        "rivals-fives": ranks(frame, FIVES),
+        "rivals-default": against(frame, SINGLES[1:], "Default"),
+        "rivals-emlsol": against(frame, [m for m in FIVES if m != "EMLSOL"], "EMLSOL"),
+        "rivals-learners": models(frame),
+    }
+
+
 def fill(page: str, parts: dict[str, str]) -> str:
     """Put the parts in their places."""
     for name, text in parts.items():
@@ -182,10 +281,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paper", type=Path)
     parser.add_argument("fair", type=Path, nargs="?")
+    parser.add_argument("--rivals", action="store_true", help="the first folder is of rivals")
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
+    first = import_results(options.paper).frame()
     rivals = import_results(options.fair).frame() if options.fair else None
-    parts = figures(import_results(options.paper).frame(), rivals)
+    parts = rivals_of_the_paper(first) if options.rivals else figures(first, rivals)
     if options.write:
         options.write.write_text(fill(options.write.read_text(), parts))
         return
