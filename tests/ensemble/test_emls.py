@@ -50,7 +50,7 @@ def test_five_members_share_one_search(monkeypatch, data):
     searches = count(monkeypatch, NearestNeighbors, "kneighbors")
     fits = count(monkeypatch, DecisionTreeClassifier, "fit")
     sampler = MLSOL(k_neighbors=NearestNeighbors(n_neighbors=6))
-    EMLS(TREE, sampler, n_estimators=5, random_state=0).fit(*data)
+    EMLS(TREE, sampler, n_estimators=5, threshold_data="train", random_state=0).fit(*data)
     assert (len(searches), len(fits)) == (1, 5)
 
 
@@ -71,7 +71,7 @@ def test_a_foreign_sampler_is_called_for_every_member(data):
         def _fit_resample(self, X, y):
             raise AssertionError
 
-    EMLS(TREE, Doubling(), n_estimators=5, random_state=0).fit(*data)
+    EMLS(TREE, Doubling(), n_estimators=5, threshold_data="train", random_state=0).fit(*data)
     assert len(set(seeds)) == 5
 
 
@@ -110,8 +110,10 @@ def test_bagging_is_no_sampler_with_a_bootstrap(data):
 def test_out_of_bag_scores_come_from_members_that_left_the_row_out(data):
     X, Y = data
     knn = KNeighborsClassifier(1)  # knows its own rows by heart
-    seen = EMLS(knn, None, bootstrap=True, n_estimators=3, random_state=0).fit(X, Y)
+    options = {"bootstrap": True, "n_estimators": 3, "random_state": 0}
+    seen = EMLS(knn, None, threshold_data="train", **options).fit(X, Y)
     unseen = clone(seen).set_params(threshold_data="oob").fit(X, Y)
+    assert_array_equal(unseen.thresholds_, EMLS(knn, None, **options).fit(X, Y).thresholds_)
     assert macro_f1(Y, seen.predict(X)) >= macro_f1(Y, unseen.predict(X))
     assert not np.array_equal(seen.thresholds_, unseen.thresholds_)
 
@@ -232,12 +234,12 @@ def test_a_foreign_under_sampler_gives_rows_out_of_bag(data):
             return X[self.sample_indices_], Y[self.sample_indices_]
 
     model = EMLS(TREE, Half(), threshold_data="oob", random_state=0).fit(*data)
-    assert not hasattr(model, "_left_out")
+    assert np.isfinite(model.thresholds_).all()
 
 
 def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
     searches = count(monkeypatch, MLSMOTE, "_search")
-    model = EMLS(TREE, MLSMOTE(), n_estimators=5, random_state=0).fit(*data)
+    model = EMLS(TREE, MLSMOTE(), n_estimators=5, threshold_data="train", random_state=0).fit(*data)
     bags = len(set(MLSMOTE().plan(*data).details.labels))
     assert (len(searches), len(model.estimators_)) == (2 * bags, 5)  # ours and the ensemble's
 
@@ -263,7 +265,8 @@ def test_bags_beside_the_rows_that_a_sampler_adds():
             seen.append(np.asarray(X))
             return super().fit(X, Y)
 
-    model = EMLS(Spy(), MLSOL(), n_estimators=3, bootstrap="beside", random_state=0).fit(X, Y)
+    options = {"n_estimators": 3, "threshold_data": "train", "random_state": 0}
+    model = EMLS(Spy(), MLSOL(), bootstrap="beside", **options).fit(X, Y)
     assert len(model.estimators_) == 3
     originals = {tuple(row) for row in X}
     for rows in seen:
@@ -403,11 +406,12 @@ def test_stages_are_smaller_ensembles(data):
 
 def test_a_warm_start_adds_members(monkeypatch, data):
     X, Y = data
-    model = EMLS(TREE, MLSOL(), n_estimators=2, warm_start=True, random_state=1).fit(X, Y)
+    options = {"warm_start": True, "threshold_data": "train", "random_state": 1}
+    model = EMLS(TREE, MLSOL(), n_estimators=2, **options).fit(X, Y)
     fits = count(monkeypatch, DecisionTreeClassifier, "fit")
     model.set_params(n_estimators=5).fit(X, Y)
     assert len(fits) == 3
-    expected = EMLS(TREE, MLSOL(), random_state=1).fit(X, Y)
+    expected = EMLS(TREE, MLSOL(), threshold_data="train", random_state=1).fit(X, Y)
     assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     assert_array_equal(model.thresholds_, expected.thresholds_)
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
-from labelance import datasets, imbalance, metrics, model_selection, neighbors
+from labelance import datasets, ensemble, imbalance, metrics, model_selection, neighbors
 from labelance.exceptions import InputError, LabelanceError, LabelanceWarning
 from labelance.learners import BinaryRelevance, LabelPowerset, MLkNN
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, REMEDIAL, RHwRSMT, sample_weights
@@ -133,11 +133,12 @@ OPTIONS = {
     "FunctionSampler": lambda new: new(first_rows_without_labels),
     "SamplerSequence": lambda new: new([REMEDIAL(), MLSOL(), MLUL()]),
     "SOSHF": lambda new: new(4),
-    "EMLS": lambda new: new(BinaryRelevance(), MLROS()),
-    "EMLSOL": lambda new: new(MLkNN(), MLSOL()),  # so that it can be told of the data
-    "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE()),
-    "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT()),
-    "LabelThresholds": lambda new: new(BinaryRelevance()),
+    "EMLS": lambda new: new(BinaryRelevance(), MLROS(), threshold_data="train"),
+    "EMLSOL": lambda new: new(MLkNN(), MLSOL(), threshold_data="train"),  # told of the data so
+    "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE(), threshold_data="train"),
+    "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT(), threshold_data="train"),
+    "LabelThresholds": lambda new: new(BinaryRelevance(), shrinkage=0),
+    "LabelCalibration": lambda new: new(MLkNN()),
     "StackedBagging": lambda new: new(BinaryRelevance(), MLROS()),
     "MLSOLBagging": lambda new: new(MLkNN(), MLSOL()),
 }
@@ -178,15 +179,27 @@ VARIANTS = {
     "LabelPowerset by the winner": lambda new: new(proba="winner"),
     "MLkNN scaled": lambda new: new(5, 0.5, scale="standard"),
     "RAkEL of pairs": lambda new: new(labelset_size=2, n_estimators=4),
-    "EMLS on bags": lambda new: new(LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean"),
-    "EMLS with bags beside": lambda new: new(BinaryRelevance(), MLSOL(), bootstrap="beside"),
     "EMLS with bags within": lambda new: new(
         BinaryRelevance(), MLSOL(), bootstrap="within", max_features=0.6, threshold_data="oob"
     ),
-    "EMLS as the authors' program": lambda new: new(
-        BinaryRelevance(), MLSOL(), threshold_search="grid", variant="mulan"
+    "EMLS on bags": lambda new: new(
+        LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean", threshold_data="train"
     ),
-    "LabelThresholds on the training rows": lambda new: new(MLkNN(), threshold_data="train"),
+    "EMLS with bags beside": lambda new: new(
+        BinaryRelevance(), MLSOL(), bootstrap="beside", threshold_data="train"
+    ),
+    "EMLS as the authors' program": lambda new: new(
+        BinaryRelevance(),
+        MLSOL(),
+        threshold_search="grid",
+        variant="mulan",
+        threshold_data="train",
+    ),
+    "LabelThresholds on the training rows": lambda new: new(
+        MLkNN(), threshold_data="train", shrinkage=0
+    ),
+    "LabelThresholds shrunk": lambda new: new(MLkNN(), threshold_data="train", shrinkage=5),
+    "LabelCalibration by steps": lambda new: new(MLkNN(), method="isotonic", min_rows=5),
 }
 
 
@@ -320,9 +333,21 @@ def report():
 
 def scorers():
     learner, data = fitted()
-    return [
-        metrics.get_label_scorer(name)(learner, data.X, data.Y) for name in sorted(metrics.SCORERS)
-    ]
+    names = sorted(metrics.SCORERS.keys() - set(PROBABILITY_SCORERS))
+    return [metrics.get_label_scorer(name)(learner, data.X, data.Y) for name in names]
+
+
+PROBABILITY_SCORERS = ("neg_macro_brier_loss", "neg_macro_calibration_error")
+
+
+def probability_scorers():
+    learner, data = fitted()
+    return [metrics.get_label_scorer(name)(learner, data.X, data.Y) for name in PROBABILITY_SCORERS]
+
+
+def bins(**options):
+    found = metrics.calibration_bins(*scored()[:2], **options)
+    return found.count, found.score, found.share, found.error
 
 
 def joint_scorer():
@@ -474,6 +499,8 @@ def function_cases():
         "label_ranking_average_precision",
         "macro_auc_pr",
         "macro_auc_roc",
+        "macro_brier_loss",
+        "macro_calibration_error",
         "one_error",
         "ranking_loss",
     ]:
@@ -491,11 +518,18 @@ def function_cases():
         "subset_accuracy",
     ]:
         yield f"metrics.{name}", partial(on_predictions, getattr(metrics, name))
+    yield (
+        "ensemble.correct_prior",
+        lambda: ensemble.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
+    )
+    yield "metrics.calibration_bins", bins
+    yield "metrics.calibration_bins, of as many rows each", partial(bins, strategy="quantile")
     yield "metrics.label_areas", areas
     yield "metrics.label_propensity", partial(on_labels, metrics.label_propensity)
     yield "metrics.label_scores", lambda: metrics.label_scores(fitted()[0], dense().X)
     yield "metrics.imbalance_report", report
     yield "metrics.get_label_scorer, of every name", scorers
+    yield "metrics.get_label_scorer, of probabilities", probability_scorers
     yield "metrics.get_joint_scorer", joint_scorer
 
     for name in [
@@ -619,6 +653,7 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
+    *["CostMatrix", "PrecisionAtRecall", "RecallAtPrecision", "CalibrationBins"],
     *["SCORERS", "ImbalanceReport", "JointScorer", "LabelAreas", "LabelScorer"],
     *["ImbalanceProfile", "LabelType", "Labelsets", "LocalDistribution", "Neighborhood", "Figure2"],
     *[
@@ -632,6 +667,7 @@ NOT_RESULTS = {
     *["fetch_dataset", "get_data_home", "list_datasets", "verify_dataset"],
 }
 FUNCTIONS = {
+    "correct_prior",
     *["label_weights", "sample_weights", "WeightedIndexSampler"],
     *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],
 }

@@ -8,7 +8,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.ensemble import EMLS, LabelThresholds, MLSOLBagging, StackedBagging
+from labelance.ensemble import (
+    EMLS,
+    LabelCalibration,
+    LabelThresholds,
+    MLSOLBagging,
+    StackedBagging,
+)
 from labelance.exceptions import InputError
 from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
 from labelance.sampling import MLROS, MLSOL
@@ -24,6 +30,8 @@ LEARNERS = [
     StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
     LabelThresholds(BinaryRelevance()),
     LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
+    LabelCalibration(MLkNN(n_neighbors=3)),
+    LabelCalibration(BinaryRelevance(), method="isotonic", min_rows=2),
 ]
 
 
@@ -42,7 +50,7 @@ def test_learner_obeys_the_law(check):
 
 
 # MLSOL would refuse some of the data, in which no class lies next to another.
-CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, random_state=0)
+CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, threshold_data="train", random_state=0)
 BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
 STACKED = StackedBagging(BinaryRelevance(), n_estimators=2, random_state=0)
 TUNED = LabelThresholds(BinaryRelevance(), random_state=0)

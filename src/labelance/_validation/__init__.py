@@ -33,6 +33,7 @@ from labelance._validation._predictions import (
     check_average,
     check_k,
     validate_predictions,
+    validate_probabilities,
     validate_scores,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "validate_labels",
     "validate_like",
     "validate_predictions",
+    "validate_probabilities",
     "validate_scores",
     "validate_weights",
 ]

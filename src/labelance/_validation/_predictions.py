@@ -54,13 +54,20 @@ def _open_both(
 
 
 def validate_scores(
-    y_true: Any, scores: Any, *, who: str, missing_labels: MissingLabels = "error"
+    y_true: Any,
+    scores: Any,
+    *,
+    who: str,
+    missing_labels: MissingLabels = "error",
+    probabilities: bool = False,
 ) -> Scored:
     """Check true labels and scores once; nothing behind this checks again."""
     true = validate_labels(y_true, who=who, missing_labels=missing_labels)
     container = _open_scores(scores, who=who)
     _refuse_mismatch(true, container, came="the scores", who=who)
     values = container.values()
+    if probabilities:
+        _refuse_no_probabilities(values, who)
     if not np.isfinite(values).all():
         raise InputError(
             f"{who} ranks by score",
@@ -68,6 +75,23 @@ def validate_scores(
             "Replace them by finite numbers that say where those cells should stand",
         )
     return Scored(true.Y, values, true.unknown)
+
+
+def validate_probabilities(scores: Any, *, who: str) -> NDArray[np.float64]:
+    """Check a table of probabilities once; nothing behind this checks again."""
+    values = np.asarray(_open_scores(scores, who=who).values(), dtype=float)
+    _refuse_no_probabilities(values, who)
+    return values
+
+
+def _refuse_no_probabilities(values: NDArray[np.floating], who: str) -> None:
+    outside = np.count_nonzero(~((values >= 0) & (values <= 1)))
+    if outside:
+        raise InputError(
+            f"{who} takes probabilities, between 0 and 1",
+            f"{outside} scores are outside, or nan",
+            "Pass what predict_proba gives, or scipy.special.expit of margins",
+        )
 
 
 def check_k(k: Any, *, n_labels: int, who: str) -> int:

@@ -20,17 +20,29 @@ from labelance.ensemble._training_sets import (
     make_source,
     plans_for_all_bags,
 )
-from labelance.learners import LabelThresholds
+from labelance.learners import (
+    CostMatrix,
+    LabelCalibration,
+    LabelThresholds,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    correct_prior,
+)
 
 # What is not listed is for our own packages: it trusts its data.
 __all__ = [
     "EMLS",
     "EMLSMOTE",
     "EMLSOL",
+    "CostMatrix",
     "ERHwRSMT",
+    "LabelCalibration",
     "LabelThresholds",
     "MLSOLBagging",
+    "PrecisionAtRecall",
+    "RecallAtPrecision",
     "StackedBagging",
     "TrainingSet",
+    "correct_prior",
     "draw_training_sets",
 ]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays import take_columns, take_rows
@@ -26,7 +26,9 @@ from labelance.ensemble._training_sets import (
 )
 from labelance.exceptions import InputError
 from labelance.learners import (
+    KnownScores,
     Objective,
+    ScoreSource,
     ThresholdSearch,
     TunedClassifier,
     Variant,
@@ -54,15 +56,16 @@ class EMLS(TunedClassifier):
         plain bagging.
     n_estimators : int, default=5
         The number M of members.
-    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
-        What the thresholds maximise; None keeps 0.5.
+    objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
+        What the thresholds maximise; None keeps 0.5. As in :class:`LabelThresholds`.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
-    threshold_data : {"train", "oob", "cv"}, default="train"
-        Whose scores the thresholds are found on: the training rows, as in the paper; rows
-        that members left out (with ``bootstrap=True``, ``"within"``, or samplers that delete
-        rows);
-        or out-of-fold scores of 3 stratified folds, sampling inside each.
+    threshold_data : {"auto", "oob", "cv", "train"}, default="auto"
+        Whose scores the thresholds are found on: "train", the training rows, as in the paper;
+        "oob", rows that members left out (with ``bootstrap=True``, ``"within"``, or samplers that
+        delete rows); "cv", out-of-fold scores of 3 stratified folds, sampling inside each, which
+        takes three more ensembles. "auto" is "oob" with ``bootstrap=True`` or ``"within"`` (and no
+        warm start), else "cv".
     bootstrap : bool, "beside" or "within", default=False
         Draw the rows of every member with replacement: before sampling (True), or "beside" the
         rows that the sampler adds to all of them, which keeps one plan for all members, or
@@ -92,11 +95,14 @@ class EMLS(TunedClassifier):
         The columns of X that every member sees.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this.
+    threshold_spread_ : ndarray of shape (n_labels,)
+        How much a label's threshold depends on the rows, as in :class:`LabelThresholds`.
 
     See Also
     --------
     LabelThresholds : Thresholds without sampling.
     StackedBagging : A second level over the rows that members left out.
+    LabelCalibration : Makes probabilities of scores.
 
     References
     ----------
@@ -120,7 +126,6 @@ class EMLS(TunedClassifier):
         **TunedClassifier._parameter_constraints,
         **DRAWING,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "threshold_data": [StrOptions({"train", "oob", "cv"})],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
     }
@@ -133,7 +138,7 @@ class EMLS(TunedClassifier):
         n_estimators: int = 5,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
-        threshold_data: str = "train",
+        threshold_data: ScoreSource = "auto",
         bootstrap: BootstrapKind = False,
         max_features: float = 1.0,
         variant: Variant = "paper",
@@ -304,22 +309,33 @@ class EMLS(TunedClassifier):
         """Return the scores of the ensemble from the mean score of members."""
         return mean
 
-    def _tuning_scores(
-        self, data: Data, weight: Weights, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if self.threshold_data != "oob":
+    def _threshold_source(self) -> ScoreSource:
+        if self.threshold_data != "auto":
+            return self.threshold_data
+        return "oob" if self._has_bags() else "cv"
+
+    def _has_bags(self) -> bool:
+        """Say whether there are rows that members know nothing of, and who left them out."""
+        return self.bootstrap in (True, "within") and not self.warm_start
+
+    def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
+        if self._threshold_source() != "oob":
             return super()._tuning_scores(data, weight, rng)
+        return self._scores_left_out(data)
+
+    def _scores_left_out(self, data: Data) -> KnownScores:
+        """Return the rows that some member left out, scored by the members that did."""
         rows, scores = self._out_of_bag_scores(data)
         if not len(rows):
             raise InputError(
                 'threshold_data="oob" needs rows that some member left out',
-                "every member saw every row",
+                f"every member saw every row of n_samples={data.n_samples}",
                 'Use more members, or threshold_data="cv"',
             )
-        return rows, scores
+        return KnownScores(rows, self._combine(scores))
 
     def _out_of_bag_scores(self, data: Data) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that some member left out, scored by the members that did."""
+        """Return the rows that some member left out, and the mean of the members that did."""
         total = np.zeros(data.Y.shape)
         votes = np.zeros(data.n_samples, dtype=int)
         X = data.features.container.native
@@ -327,7 +343,6 @@ class EMLS(TunedClassifier):
             if len(rows):
                 total[rows] += self._member_scores(n, data.X[rows], take_rows(X, rows))
                 votes[rows] += 1
-        del self._left_out  # only what is fitted here needs it
         rows = np.flatnonzero(votes)
         return rows, total[rows] / votes[rows, None]
 
@@ -337,7 +352,11 @@ class EMLS(TunedClassifier):
         )
 
     def _needs_rows_left_out(self) -> bool:
-        return self.threshold_data == "oob" and self.objective is not None
+        """Say whether to remember them: for thresholds, or for whoever calibrates the scores."""
+        return self._tunes_out_of_bag() or self._has_bags()
+
+    def _tunes_out_of_bag(self) -> bool:
+        return self.objective is not None and self._threshold_source() == "oob"
 
     def _refuse_few_sets(self, training_sets: Sequence[TrainingSet]) -> None:
         if len(training_sets) < self.n_estimators:
@@ -367,7 +386,7 @@ class EMLS(TunedClassifier):
             )
 
     def _refuse_warm_start_out_of_bag(self) -> None:
-        if self.warm_start and self._needs_rows_left_out():
+        if self.warm_start and self._tunes_out_of_bag():
             raise InputError(
                 'threshold_data="oob" needs to know which rows every member left out',
                 "with warm_start=True those of earlier members are forgotten",
@@ -375,7 +394,7 @@ class EMLS(TunedClassifier):
             )
 
     def _refuse_bags_beside_out_of_bag(self) -> None:
-        if self.bootstrap == "beside" and self._needs_rows_left_out():
+        if self.bootstrap == "beside" and self._tunes_out_of_bag():
             raise InputError(
                 'threshold_data="oob" needs rows that a member knows nothing of',
                 'with bootstrap="beside" new rows are made from rows outside its bag, too',

@@ -21,7 +21,15 @@ from labelance._validation import Data
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
 from labelance.exceptions import InputError
-from labelance.learners import Objective, ThresholdSearch, Variant, Weights, best_thresholds
+from labelance.learners import (
+    KnownScores,
+    Objective,
+    ScoreSource,
+    ThresholdSearch,
+    Variant,
+    Weights,
+    best_thresholds,
+)
 from labelance.sampling import MLSOL
 
 
@@ -146,7 +154,7 @@ class StackedBagging(EMLS):
         min_positives: int = 6,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch | Literal["half"] = "half",
-        threshold_data: str = "oob",
+        threshold_data: ScoreSource = "oob",
         oob_score: bool = False,
         variant: Variant = "paper",
         random_state: Any = None,
@@ -188,10 +196,10 @@ class StackedBagging(EMLS):
         rows, scores = self._out_of_bag_scores(data)
         part = None if weight is None else weight[rows]
         self._fit_second_level(data.Y[rows], scores, part)
-        self._judged = rows, self._combine(scores)
+        self._judged = KnownScores(rows, self._combine(scores))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
-            self.oob_decision_function_[rows] = self._judged[1]
+            self.oob_decision_function_[rows] = self._judged.scores
 
     def _needs_rows_left_out(self) -> bool:
         return True
@@ -225,18 +233,16 @@ class StackedBagging(EMLS):
             )
         return super()._validate(X, y)
 
-    def _tuning_scores(
-        self, data: Data, weight: Weights, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if self.threshold_data == "oob" and len(self._judged[0]):
+    def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
+        if self.threshold_data == "oob" and len(self._judged.rows):
             return self._judged
-        return np.arange(data.n_samples), self._scores(data.X, data.features.container.native)
+        scores = self._scores(data.X, data.features.container.native)
+        return KnownScores(np.arange(data.n_samples), scores)
 
-    def _choose_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
+    def _find_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> np.ndarray:
         if self.threshold_search == "half":
-            self.thresholds_ = half_of_best_f1(Y, scores, weight)
-        else:
-            super()._choose_thresholds(Y, scores, weight)
+            return half_of_best_f1(Y, scores, weight)
+        return super()._find_thresholds(Y, scores, weight)
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         scores, labels = mean.copy(), self.stacked_labels_

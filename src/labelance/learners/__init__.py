@@ -9,6 +9,12 @@ from labelance.learners._base import (
     relevance,
 )
 from labelance.learners._binary_relevance import BinaryRelevance
+from labelance.learners._calibration import (
+    LabelCalibration,
+    correct_prior,
+    fit_sigmoids,
+    fit_steps,
+)
 from labelance.learners._chains import ChainPlan, fit_clone_chains
 from labelance.learners._clr import CalibratedLabelRanking
 from labelance.learners._cocoa import COCOA, draw_couples, split_couples
@@ -18,6 +24,13 @@ from labelance.learners._irus import IRUS, split_inversely
 from labelance.learners._label_powerset import LabelPowerset
 from labelance.learners._mce import MCE
 from labelance.learners._mlknn import MLkNN, count_neighbors, count_rows
+from labelance.learners._objectives import (
+    CostMatrix,
+    Objective,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+)
+from labelance.learners._out_of_sample import CV_FOLDS, KnownScores, ScoreSource, has_bags
 from labelance.learners._per_label import PerLabel
 from labelance.learners._rakel import RAkEL, draw_subsets
 from labelance.learners._reduction import (
@@ -40,14 +53,14 @@ from labelance.learners._soshf_kernels import (
     two_classes,
 )
 from labelance.learners._thresholds import (
-    CV_FOLDS,
     GRID,
     LabelThresholds,
-    Objective,
     ThresholdSearch,
     TunedClassifier,
     Variant,
     best_thresholds,
+    pooled_threshold,
+    shrink_thresholds,
 )
 from labelance.learners.tree import C45Classifier
 

@@ -1,6 +1,12 @@
 """Measures of multi-label predictions and scores, with care for rare and empty labels."""
 
 from labelance.metrics._auc import LabelAreas, label_areas, macro_auc_pr, macro_auc_roc
+from labelance.metrics._calibration import (
+    CalibrationBins,
+    calibration_bins,
+    macro_brier_loss,
+    macro_calibration_error,
+)
 from labelance.metrics._classification import (
     example_f1,
     hamming_loss,
@@ -32,10 +38,12 @@ from labelance.metrics._scorers import (
 
 __all__ = [
     "SCORERS",
+    "CalibrationBins",
     "ImbalanceReport",
     "JointScorer",
     "LabelAreas",
     "LabelScorer",
+    "calibration_bins",
     "coverage_error",
     "example_f1",
     "get_joint_scorer",
@@ -49,6 +57,8 @@ __all__ = [
     "macro_auc_pr",
     "macro_auc_roc",
     "macro_balanced_accuracy",
+    "macro_brier_loss",
+    "macro_calibration_error",
     "macro_f1",
     "macro_g_mean",
     "micro_f1",

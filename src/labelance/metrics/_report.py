@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 
 from labelance._arrays import column_counts
 from labelance._utils import optional_import
-from labelance._validation import check_label_names, validate_labels, validate_predictions
+from labelance._validation import (
+    check_label_names,
+    validate_labels,
+    validate_predictions,
+    validate_scores,
+)
 from labelance.exceptions import InputError
 from labelance.imbalance import find_irlbl, rarest_first, rarity_bands
+from labelance.metrics._calibration import brier_of_labels, calibration_error_of_labels
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -23,10 +29,13 @@ HEADS = {
     "specificity": "spe",
     "g_mean": "geo",
     "f1": "f1",
+    "brier": "brier",
+    "calibration_error": "ece",
     "irlbl": "IRLbl",
     "support": "sup",
 }
 RATES = ("precision", "recall", "specificity", "g_mean", "f1")
+LOSSES = ("brier", "calibration_error")  # only where there are probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,8 @@ class ImbalanceReport:
         Rows that have the label.
     averages : dict of str to dict
         "macro" (labels alike), "weighted" (by support) and "micro" (all cells pooled).
+    brier, calibration_error : ndarray of shape (q,) or None
+        Losses of the probabilities of every label, where these were given.
     """
 
     label_names: tuple[str, ...]
@@ -56,23 +67,32 @@ class ImbalanceReport:
     irlbl: Values
     support: NDArray[np.int64]
     averages: dict[str, dict[str, float]]
+    brier: Values | None = None
+    calibration_error: Values | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that this report has."""
+        return tuple(name for name in HEADS if getattr(self, name) is not None)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return {label or average: {column: value}}, as scikit-learn's ``output_dict`` does."""
-        columns = [getattr(self, column).tolist() for column in HEADS]
-        rows = (dict(zip(HEADS, row)) for row in zip(*columns))
+        columns = [getattr(self, column).tolist() for column in self.columns]
+        rows = (dict(zip(self.columns, row)) for row in zip(*columns))
         averages = {f"{name} avg": row for name, row in self.averages.items()}
         return {**dict(zip(self.label_names, rows)), **averages}
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per label and average."""
         pandas = optional_import("pandas", extra="data", purpose="ImbalanceReport.to_frame")
-        return pandas.DataFrame.from_dict(self.to_dict(), orient="index", columns=list(HEADS))
+        return pandas.DataFrame.from_dict(
+            self.to_dict(), orient="index", columns=list(self.columns)
+        )
 
     @property
     def bands(self) -> dict[str, dict[str, float]]:
         """Means over the labels in 1-9 rows, in 10-99 and so on, undefined values left out."""
-        of_labels = {name: getattr(self, name) for name in (*RATES, "irlbl")}
+        of_labels = {name: getattr(self, name) for name in self.columns if name != "support"}
         return {
             f"{band} avg": {
                 **{name: _mean(v[labels], np.ones(len(labels))) for name, v in of_labels.items()},
@@ -99,7 +119,7 @@ class ImbalanceReport:
         averages = {name: table[name] for name in list(table)[len(order) :]}
         more = f"… {len(order) - top} more labels" if len(order) > top else ""
         width = max(map(len, (*shown, *bands, *averages, more)))
-        lines = [_line("", HEADS.values(), width), ""]
+        lines = [_line("", [HEADS[name] for name in self.columns], width), ""]
         lines += self._lines(shown, digits, width)
         if more:
             lines.append(f"{more:>{width}}")
@@ -109,7 +129,7 @@ class ImbalanceReport:
 
     def _lines(self, rows: dict[str, dict[str, float]], digits: int, width: int) -> list[str]:
         return [
-            _line(name, [_cell(row[column], digits) for column in HEADS], width)
+            _line(name, [_cell(row[column], digits) for column in self.columns], width)
             for name, row in rows.items()
         ]
 
@@ -125,6 +145,7 @@ def imbalance_report(
     y_pred: Any,
     *,
     y_train: Any = ...,
+    y_score: Any = ...,
     label_names: Sequence[str] | None = ...,
     zero_division: float = ...,
     output_dict: Literal[False] = ...,
@@ -135,6 +156,7 @@ def imbalance_report(
     y_pred: Any,
     *,
     y_train: Any = ...,
+    y_score: Any = ...,
     label_names: Sequence[str] | None = ...,
     zero_division: float = ...,
     output_dict: Literal[True],
@@ -144,6 +166,7 @@ def imbalance_report(
     y_pred: Any,
     *,
     y_train: Any = None,
+    y_score: Any = None,
     label_names: Sequence[str] | None = None,
     zero_division: float = 1,
     output_dict: bool = False,
@@ -158,6 +181,9 @@ def imbalance_report(
         True and predicted labels, 0 or 1.
     y_train : array, sparse matrix or data frame of shape (m, q) or None, default=None
         Where IRLbl comes from, if not from ``y_true``: a test fold says little about a rare label.
+    y_score : array or data frame of shape (n, q) or None, default=None
+        Probabilities, which add two columns: the Brier loss and the expected calibration error of
+        every label, as :func:`macro_brier_loss` and :func:`macro_calibration_error` have them.
     label_names : sequence of str or None, default=None
         One per label; taken from the frame if y_true is one, else "0", "1", ….
     zero_division : float, default=1
@@ -188,6 +214,7 @@ def imbalance_report(
     who = "imbalance_report"
     Y, Y_pred, names, _ = validate_predictions(y_true, y_pred, who=who)
     seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], who)
+    losses = {} if y_score is None else _losses(y_true, y_score, who)
     confusion = count_confusion(Y, Y_pred)
     ratio = find_irlbl(column_counts(seen))
     report = ImbalanceReport(
@@ -195,7 +222,8 @@ def imbalance_report(
         **_rates(confusion, zero_division),
         irlbl=ratio,
         support=confusion.support,
-        averages=_averages(confusion, ratio, zero_division),
+        averages=_averages(confusion, ratio, zero_division, losses),
+        **losses,
     )
     return report.to_dict() if output_dict else report
 
@@ -204,11 +232,19 @@ def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
     return {rate: getattr(confusion, rate)(zero_division=zero_division) for rate in RATES}
 
 
+def _losses(y_true: Any, y_score: Any, who: str) -> dict[str, Values]:
+    Y, scores, _ = validate_scores(y_true, y_score, who=who, probabilities=True)
+    return {
+        "brier": brier_of_labels(Y, scores),
+        "calibration_error": calibration_error_of_labels(Y, scores),
+    }
+
+
 def _averages(
-    confusion: Confusion, ratio: Values, zero_division: float
+    confusion: Confusion, ratio: Values, zero_division: float, losses: dict[str, Values]
 ) -> dict[str, dict[str, float]]:
     """Three ways to average over labels; undefined values are left out of each."""
-    of_labels = {**_rates(confusion, zero_division), "irlbl": ratio}
+    of_labels = {**_rates(confusion, zero_division), **losses, "irlbl": ratio}
     pooled = _rates(confusion.total(), zero_division)
     support = {"support": int(confusion.support.sum())}
     alike = np.ones(ratio.size)
@@ -216,7 +252,7 @@ def _averages(
         "macro": {name: _mean(v, alike) for name, v in of_labels.items()} | support,
         "weighted": {name: _mean(v, confusion.support) for name, v in of_labels.items()} | support,
         "micro": {name: float(v[0]) for name, v in pooled.items()}
-        | {"irlbl": float("nan")}
+        | dict.fromkeys((*losses, "irlbl"), float("nan"))
         | support,
     }
 

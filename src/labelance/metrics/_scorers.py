@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
 from labelance.metrics._auc import macro_auc_pr, macro_auc_roc
+from labelance.metrics._calibration import macro_brier_loss, macro_calibration_error
 from labelance.metrics._classification import (
     example_f1,
     hamming_loss,
@@ -157,6 +158,8 @@ SCORERS: dict[str, LabelScorer] = {
     "neg_hamming_loss": LabelScorer(hamming_loss, "predict", -1),
     "macro_auc_roc": LabelScorer(macro_auc_roc, "scores"),
     "macro_auc_pr": LabelScorer(macro_auc_pr, "scores"),
+    "neg_macro_brier_loss": LabelScorer(macro_brier_loss, "scores", -1),
+    "neg_macro_calibration_error": LabelScorer(macro_calibration_error, "scores", -1),
     "label_ranking_average_precision": LabelScorer(label_ranking_average_precision, "scores"),
     "neg_ranking_loss": LabelScorer(ranking_loss, "scores", -1),
     "neg_one_error": LabelScorer(one_error, "scores", -1),

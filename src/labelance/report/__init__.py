@@ -1,6 +1,7 @@
 """Pictures and tables of what was computed elsewhere."""
 
 from labelance.report._before_after import plot_before_after, save_before_after
+from labelance.report._calibration_display import CalibrationDisplay
 from labelance.report._display_data import (
     LabelFrequencyDisplay,
     MinorityTypesDisplay,
@@ -17,6 +18,7 @@ from labelance.report._tables import paper_table2
 from labelance.report._write import write_report
 
 __all__ = [
+    "CalibrationDisplay",
     "CriticalDifferenceDisplay",
     "LabelFrequencyDisplay",
     "MetricByRarityDisplay",

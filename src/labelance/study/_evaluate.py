@@ -253,7 +253,7 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
         "random_state": stream,
     }
     if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
-        return LabelThresholds(learner, **options)
+        return LabelThresholds(learner, shrinkage=0, **options)
     sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
     options |= {"n_estimators": method.n_estimators, "bootstrap": method.bootstrap}
     return EMLS(learner, sampler, **options)

@@ -1,0 +1,167 @@
+"""What a label's threshold may aim at, beside the measures that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelance.exceptions import InputError
+
+Rule = Callable[[Any, Any, Any, Any], Any]
+Objective = Literal["f1", "gmean", "balanced_accuracy"] | Rule
+
+
+def objective_value(
+    objective: Objective, hits: Any, false: Any, n_positive: Any, n: float
+) -> np.ndarray:
+    """Return an objective from true positives and false positives; 0/0 counts as 1."""
+    if callable(objective):
+        return np.asarray(objective(hits, false, n_positive - hits, n - n_positive - false), float)
+    if objective == "f1":
+        return _ratio(2 * hits, hits + false + n_positive)
+    recall = _ratio(hits, n_positive)
+    specificity = _ratio(np.maximum(n - n_positive - false, 0), n - n_positive)
+    if objective == "gmean":
+        return np.sqrt(recall * specificity)
+    return (recall + specificity) / 2
+
+
+def _ratio(part: Any, whole: Any) -> np.ndarray:
+    part, whole = np.broadcast_arrays(part, whole)
+    return np.divide(part, whole, out=np.ones(part.shape), where=whole > 0)
+
+
+@dataclass(frozen=True)
+class PrecisionAtRecall:
+    """The best precision among thresholds whose recall is at least so much.
+
+    An objective of :class:`LabelThresholds`. Where no threshold that was tried has the recall,
+    the one with the largest recall is taken.
+
+    Parameters
+    ----------
+    recall : float
+        The least recall, in [0, 1].
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import LabelThresholds, PrecisionAtRecall
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = LabelThresholds(
+    ...     KNeighborsClassifier(10), objective=PrecisionAtRecall(0.9), random_state=0
+    ... )
+    >>> model.fit(X, y).predict(X).mean() > y.mean()
+    np.True_
+    """
+
+    recall: float
+
+    def __post_init__(self) -> None:
+        _refuse_no_share("PrecisionAtRecall", self.recall)
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
+        """Return the precision, or something below 0 where the recall is too small."""
+        recall = _ratio(tp, tp + fn)
+        return np.where(recall >= self.recall, _ratio(tp, tp + fp), recall - 1)
+
+
+@dataclass(frozen=True)
+class RecallAtPrecision:
+    """The best recall among thresholds whose precision is at least so much.
+
+    An objective of :class:`LabelThresholds`. A label for which no threshold has the precision
+    is never predicted: its threshold is infinite. (On the grid, which has no such value, it keeps
+    the threshold of the largest precision.)
+
+    Parameters
+    ----------
+    precision : float
+        The least precision, in [0, 1].
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import LabelThresholds, RecallAtPrecision
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = LabelThresholds(
+    ...     KNeighborsClassifier(10), objective=RecallAtPrecision(0.9), random_state=0
+    ... )
+    >>> model.fit(X, y).predict(X).mean() < y.mean()
+    np.True_
+    """
+
+    precision: float
+
+    def __post_init__(self) -> None:
+        _refuse_no_share("RecallAtPrecision", self.precision)
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
+        """Return the recall, or something below 0 where the precision is too small."""
+        precision = _ratio(tp, tp + fp)
+        return np.where(precision >= self.precision, _ratio(tp, tp + fn), precision - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class CostMatrix:
+    """The least cost, from what every kind of decision costs, one matrix for all labels or each.
+
+    An objective of :class:`LabelThresholds`. Where it costs least never to predict a label, its
+    threshold is infinite.
+
+    Parameters
+    ----------
+    costs : array-like of shape (2, 2) or (n_labels, 2, 2)
+        ``costs[true, predicted]``: what a row costs that has the label (``true=1``) or not, and
+        is predicted to have it or not. Gains are negative costs.
+
+    Examples
+    --------
+    A rare label that is missed costs as much as nine false alarms:
+
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import CostMatrix, LabelThresholds
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> costs = CostMatrix([[0, 1], [9, 0]])
+    >>> model = LabelThresholds(KNeighborsClassifier(10), objective=costs, random_state=0)
+    >>> model.fit(X, y).predict(X).mean() > y.mean()
+    np.True_
+    """
+
+    costs: ArrayLike
+
+    def __post_init__(self) -> None:
+        table = np.asarray(self.costs)
+        if table.shape[-2:] != (2, 2) or table.ndim > 3 or not np.isfinite(table).all():
+            raise InputError(
+                "CostMatrix takes finite costs of shape (2, 2), or (n_labels, 2, 2)",
+                f"the shape is {table.shape}, or some are not finite",
+                "Pass costs[true, predicted], such as [[0, 1], [9, 0]]",
+            )
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
+        """Return the cost of all rows, with a minus sign."""
+        c = np.asarray(self.costs, float)
+        return -(tn * c[..., 0, 0] + fp * c[..., 0, 1] + fn * c[..., 1, 0] + tp * c[..., 1, 1])
+
+    def refuse_other_labels(self, n_labels: int) -> None:
+        """Raise unless there is a matrix for all labels, or one for each."""
+        shape = np.shape(self.costs)
+        if len(shape) == 3 and shape[0] != n_labels:
+            raise InputError(
+                f"CostMatrix needs a matrix for each of {n_labels} labels, or one for all",
+                f"there are {shape[0]}",
+                "Pass costs of shape (2, 2) or (n_labels, 2, 2)",
+            )
+
+
+def _refuse_no_share(who: str, value: Any) -> None:
+    if not 0 <= value <= 1:
+        raise InputError(f"{who} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")

@@ -1,0 +1,185 @@
+"""Scores of rows by models that did not learn from them: out of bag, or else out of fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, get_tags
+
+from labelance._arrays import take_rows
+from labelance._validation import Data, Schema
+from labelance.exceptions import InputError, TooFewRowsError
+from labelance.learners._base import BaseMultiLabelClassifier, fit_inner, inner_scores
+from labelance.learners._binary_relevance import BinaryRelevance
+from labelance.learners._reduction import Weights
+from labelance.model_selection import IterativeStratifiedKFold
+
+ScoreSource = Literal["auto", "train", "oob", "cv"]
+CV_FOLDS = 3
+_PER_LABEL = (BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier)
+
+
+class KnownScores(NamedTuple):
+    """Rows with known labels, their scores, and the fold that each was scored in, if any."""
+
+    rows: np.ndarray
+    scores: np.ndarray
+    folds: np.ndarray | None = None
+
+
+def choose_source(asked: ScoreSource, estimator: Any, *, option: str) -> ScoreSource:
+    """Return where scores come from: out of bag for "auto" where there are bags, else by folds."""
+    bags = has_bags(estimator)
+    if asked == "auto":
+        return "oob" if bags else "cv"
+    if asked == "oob" and not bags:
+        raise InputError(
+            f'{option}="oob" needs an estimator whose members learn from bags of the rows',
+            f"{estimator!r} has none, or does not tell which rows they left out",
+            f'Set its bootstrap=True, if it is a forest or bagging, or use {option}="cv"',
+        )
+    return asked
+
+
+def has_bags(estimator: Any) -> bool:
+    """Say whether an estimator, once fitted, can tell which rows each of its members left out.
+
+    Forests and bagging of scikit-learn do, alone, for every label or behind transformers, and
+    ensembles of ours that draw bags before anything else.
+    """
+    if isinstance(estimator, Pipeline):
+        # Members behind a sampler number the rows that it made.
+        samples = any(hasattr(step, "fit_resample") for _, step in estimator.steps)
+        return not samples and has_bags(estimator.steps[-1][1])
+    if isinstance(estimator, _PER_LABEL):
+        return has_bags(estimator.estimator)
+    if isinstance(estimator, BaseMultiLabelClassifier):
+        return hasattr(estimator, "_has_bags") and estimator._has_bags()
+    tells = hasattr(type(estimator), "estimators_samples_")
+    return tells and getattr(estimator, "bootstrap", False) is True
+
+
+def out_of_bag_scores(model: Any, data: Data) -> KnownScores:
+    """Return the rows that some member of a fitted estimator left out, scored by those members."""
+    if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
+        return model._scores_left_out(data)
+    scores = _scores_left_out(model, data.features.container.native)
+    rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    if not len(rows):
+        raise InputError(
+            "Out-of-bag scores need rows that some member left out",
+            "every member saw every row",
+            "Use more members, or scores out of folds",
+        )
+    return KnownScores(rows, scores[rows])
+
+
+def _scores_left_out(model: Any, X: Any) -> np.ndarray:
+    """Return (n, q) scores by the members that left a row out, nan where none did."""
+    if isinstance(model, Pipeline):
+        return _scores_left_out(model[-1], model[:-1].transform(X))
+    if isinstance(model, _PER_LABEL):
+        labels: Any = model.estimators_
+        return np.hstack([_scores_of_label(one, X) for one in labels])
+    tree = hasattr(model.estimators_[0], "tree_")
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32 if tree else None,  # trees would convert it again and again
+        ensure_all_finite=False,
+    )
+    features = getattr(model, "estimators_features_", None)
+    several = isinstance(model.classes_, list)
+    total = np.zeros((X.shape[0], len(model.classes_) if several else 1))
+    votes = np.zeros(X.shape[0])
+    for number, (member, seen) in enumerate(zip(model.estimators_, model.estimators_samples_)):
+        left_out = np.ones(X.shape[0], dtype=bool)
+        left_out[seen] = False
+        rows = X[left_out] if features is None else X[left_out][:, features[number]]
+        if rows.shape[0]:
+            total[left_out] += _member_scores(member, model.classes_, rows)
+            votes[left_out] += 1
+    return np.divide(
+        total, votes[:, None], out=np.full(total.shape, np.nan), where=votes[:, None] > 0
+    )
+
+
+def _scores_of_label(model: Any, X: Any) -> np.ndarray:
+    """Return (n, 1) scores of one label; a label that all rows agree on is no forest's."""
+    if hasattr(model, "estimators_samples_"):
+        return _scores_left_out(model, X)
+    classes = np.asarray(getattr(model, "classes_", [0]))
+    if len(classes) == 1:  # ours
+        return np.full((np.shape(X)[0], 1), float(classes[0] == 1))
+    return model.predict_proba(X)[:, 1:]  # scikit-learn's constant, whatever the row
+
+
+def _member_scores(member: Any, classes: Any, X: Any) -> np.ndarray:
+    """Return (n, q) scores of a member, whose classes are numbers of those of the ensemble."""
+    proba, own = member.predict_proba(X), member.classes_
+    if not isinstance(proba, list):
+        proba, own, classes = [proba], [own], [classes]
+    return np.column_stack(
+        [
+            p[:, known[np.asarray(c, int)] == 1].sum(axis=1)
+            for p, c, known in zip(proba, own, classes)
+        ]
+    )
+
+
+def out_of_fold_scores(
+    make: Callable[[np.random.Generator], Any],
+    data: Data,
+    weight: Weights,
+    rng: np.random.Generator,
+    schema: Schema,
+) -> KnownScores:
+    """Score every row by a model, sampling included, that was fitted on the other folds."""
+    n, X = data.n_samples, data.features.container.native
+    scores, folds = np.empty(data.Y.shape), np.empty(n, dtype=int)
+    splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
+    streams = rng.spawn(CV_FOLDS)
+    for fold, ((train, test), stream) in enumerate(zip(splitter.split(X, data.Y), streams)):
+        part = None if weight is None else weight[train]
+        model = fit_inner(make(stream), data.take(train), part)
+        scores[test] = inner_scores(model, data.X[test], take_rows(X, test), schema)
+        folds[test] = fold
+    return KnownScores(np.arange(n), scores, folds)
+
+
+def refuse_fewer_rows_than_folds(n: int, *, option: str, instead: str) -> None:
+    """Raise unless every fold has a row."""
+    if n < CV_FOLDS:
+        raise TooFewRowsError(
+            f'{option}="cv" needs a row for each of {CV_FOLDS} folds',
+            f"n_samples={n}",
+            f"Pass more rows, or use {instead}",
+        )
+
+
+def refuse_single_label_estimator(estimator: Any, *, who: str) -> None:
+    """Raise for a classifier that says that it learns one label."""
+    if _says_single_label(estimator):
+        raise InputError(
+            f"{who} needs a classifier that learns many labels at once",
+            f"{type(estimator).__name__} learns one",
+            f"Wrap it: labelance.learners.BinaryRelevance({type(estimator).__name__}())",
+        )
+
+
+def _says_single_label(estimator: Any) -> bool:
+    """Say whether the tags of a classifier are those of one label.
+
+    A class of the user's own that leaves scikit-learn's defaults has not said anything.
+    """
+    tags = get_tags(estimator)
+    of_classes = tags.classifier_tags is not None and not tags.classifier_tags.multi_label
+    kinds = [kind for kind in type(estimator).__mro__ if kind.__module__ != "sklearn.base"]
+    said = any("__sklearn_tags__" in vars(kind) for kind in kinds)
+    said = said or kinds[0].__module__.startswith("sklearn.")
+    return said and of_classes and not tags.target_tags.multi_output

@@ -1,0 +1,191 @@
+"""Calibration: maps found on rows left out, for labels rare and frequent, and the changed prior."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import LabelCalibration, correct_prior
+from labelance.exceptions import InputError, TooFewRowsError
+from labelance.learners import BinaryRelevance, fit_sigmoids, fit_steps
+from labelance.metrics import macro_auc_roc, macro_brier_loss, macro_calibration_error
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_multilabel_imbalanced(300, 6, 4, random_state=0)
+
+
+def scores_and_labels(seed, n=120, q=3):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 41, size=(n, q)) / 40
+    return scores, (rng.random((n, q)) < scores**2).astype(float)
+
+
+def softened(s):
+    return np.log((s + 0.05) / (1.05 - s))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_sigmoids_minimise_the_loss_of_platts_targets(seed):
+    scores, present = scores_and_labels(seed)
+    found = fit_sigmoids(present, scores, None)
+    for j in range(3):
+        n, z = present[:, j].sum(), softened(scores[:, j])
+        target = np.where(present[:, j] > 0, (n + 1) / (n + 2), 1 / (120 - n + 2))
+
+        def loss(ab, z=z, target=target):
+            margin = ab[0] * z + ab[1]
+            return (np.logaddexp(0, margin) - target * margin).sum()
+
+        best = minimize(loss, [1, 0], method="BFGS", options={"gtol": 1e-9})
+        assert_allclose(loss([found.slope[j], found.intercept[j]]), best.fun, rtol=1e-8)
+
+
+def test_a_score_that_separates_a_label_has_a_finite_curve():
+    scores = np.repeat([0.0, 1.0], 20)[:, None]
+    found = fit_sigmoids(scores, scores, None)
+    assert np.isfinite(found.slope).all()
+    assert_allclose(found(np.array([[0.0], [1.0]])), [[1 / 22], [21 / 22]], rtol=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_steps_of_all_labels_are_those_of_each(seed):
+    scores, present = scores_and_labels(seed)
+    found = fit_steps(present, scores, None)
+    new = np.random.default_rng(seed).random((50, 3))
+    for j in range(3):
+        alone = IsotonicRegression(out_of_bounds="clip").fit(scores[:, j], present[:, j])
+        assert_allclose(found(new)[:, j], alone.predict(new[:, j]), atol=1e-9)
+
+
+@pytest.mark.parametrize("fit", [fit_sigmoids, fit_steps])
+def test_maps_count_weights_as_rows(fit):
+    scores, present = scores_and_labels(0)
+    weight = np.random.default_rng(1).integers(1, 4, size=120)
+    again = np.repeat(np.arange(120), weight)
+    new = np.random.default_rng(2).random((20, 3))
+    found = fit(present, scores, weight.astype(float))(new)
+    assert_allclose(found, fit(present[again], scores[again], None)(new), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_calibration_makes_naive_bayes_speak_of_probabilities(method):
+    X, y = make_multilabel_imbalanced(1200, 10, 5, random_state=1)
+    plain = BinaryRelevance(GaussianNB())
+    model = LabelCalibration(plain, method=method, random_state=0).fit(X[:800], y[:800])
+    before, after = plain.fit(X[:800], y[:800]).predict_proba(X[800:]), model.predict_proba(X[800:])
+    assert macro_brier_loss(y[800:], after) < macro_brier_loss(y[800:], before)
+    error = macro_calibration_error(y[800:], after)
+    assert error < 0.6 * macro_calibration_error(y[800:], before)
+    # The order of the rows stays; the isotonic steps make some equal.
+    area = macro_auc_roc(y[800:], before)
+    assert abs(macro_auc_roc(y[800:], after) - area) < (1e-6 if method == "sigmoid" else 0.03)
+
+
+def test_rare_labels_share_a_map_and_constant_ones_have_none(data):
+    X, y = data
+    rare = np.zeros((300, 3), dtype=int)
+    rare[[3, 50, 170, 220], 0] = 1  # 4 rows have it
+    rare[:, 1] = 1
+    rare[[8, 150, 200], 1] = 0  # 3 rows lack it
+    y = np.column_stack([y, rare])
+    model = LabelCalibration(KNeighborsClassifier(5), min_rows=5, random_state=0)
+    model.fit(X, y)
+    by = model.calibrated_by_
+    assert list(by) == ["sigmoid"] * 4 + ["pooled", "pooled", "nothing"]
+    scores = model.predict_proba(X)
+    plain = KNeighborsClassifier(5).fit(X, y)
+    raw = np.column_stack(
+        [p[:, 1] if p.shape[1] > 1 else 0 * p[:, 0] for p in plain.predict_proba(X)]
+    )
+    assert_array_equal(scores[:, 6], raw[:, 6])
+    # One increasing map: cells of both labels with the same score get the same probability.
+    maps = {}
+    for j in (4, 5):
+        for before, after in zip(raw[:, j], scores[:, j]):
+            maps.setdefault(round(before, 9), set()).add(round(after, 12))
+    assert all(len(values) == 1 for values in maps.values())
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_any_container_gives_the_same(data, kind):
+    X, y = data
+    learner = BinaryRelevance(LogisticRegression())
+    expected = LabelCalibration(learner, random_state=0).fit(X, y).predict_proba(X)
+    labels = sp.csr_array(y) if kind is sp.csr_array else y
+    found = LabelCalibration(learner, random_state=0).fit(kind(X), labels).predict_proba(kind(X))
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_fewer_rows_than_folds_are_refused(data):
+    with pytest.raises(TooFewRowsError, match='calibration_data="cv"'):
+        LabelCalibration(KNeighborsClassifier(1)).fit(data[0][:2], data[1][:2])
+
+
+def test_a_classifier_of_one_label_is_pointed_to_binary_relevance(data):
+    with pytest.raises(InputError, match="BinaryRelevance"):
+        LabelCalibration(LogisticRegression()).fit(*data)
+
+
+# ------------------------------------------------------------------------- changed prior
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.floats(0, 1))
+def test_the_correction_there_and_back_is_none(train, true, p):
+    there = correct_prior([[p]], train, true)
+    assert_allclose(correct_prior(there, true, train), [[p]], atol=1e-9)
+    assert_array_equal(correct_prior([[p]], train, train).round(12), np.round([[p]], 12))
+
+
+def test_the_correction_is_bayes_theorem_on_generated_data():
+    """Two Gaussians: what a model of balanced rows must say, and what is true, are known."""
+    rng = np.random.default_rng(0)
+    share, shift = 0.05, 1.5
+    y = rng.random(200_000) < share
+    x = rng.normal(size=y.size) + shift * y
+    balanced = expit(shift * x - shift**2 / 2)  # the likelihood ratio alone: prior odds 1
+    corrected = correct_prior(balanced[:, None], 0.5, share)
+    truth = expit(shift * x - shift**2 / 2 + np.log(share / (1 - share)))
+    assert_allclose(corrected[:, 0], truth, rtol=1e-9)
+    assert macro_calibration_error(y[:, None].astype(int), corrected) < 0.003
+    assert macro_calibration_error(y[:, None].astype(int), balanced[:, None]) > 0.1
+
+
+def test_the_correction_repairs_a_model_of_cloned_rows():
+    """Cloning the rows of a label changes its share and nothing else."""
+    rng = np.random.default_rng(0)
+    y = (rng.random((6000, 1)) < 0.1).astype(int)
+    X = rng.normal(size=(6000, 2)) + y
+    rows = np.concatenate([np.arange(6000), np.repeat(np.flatnonzero(y[:, 0]), 8)])
+    learner = BinaryRelevance(LogisticRegression(C=1e6))
+    plain = learner.fit(X, y).predict_proba(X)
+    cloned = learner.fit(X[rows], y[rows]).predict_proba(X)
+    corrected = correct_prior(cloned, y[rows].mean(axis=0), y.mean(axis=0))
+    assert abs(cloned - plain).mean() > 0.1
+    assert abs(corrected - plain).mean() < 0.01
+
+
+def test_labels_of_which_nothing_is_known_keep_their_scores():
+    scores = [[0.2, 0.7, 0.4]]
+    found = correct_prior(scores, [0, 1, 0.4], [0.3, 0.3, 0.4])
+    assert_allclose(found, scores)
+    assert_array_equal(correct_prior([[0.0, 1.0]], 0.5, [1, 0]), [[0.0, 1.0]])
+
+
+def test_what_is_no_probability_or_share_is_refused():
+    with pytest.raises(InputError, match="between 0 and 1"):
+        correct_prior([[1.2]], 0.5, 0.1)
+    for wrong in ([0.1, 0.2], -0.1, np.nan):
+        with pytest.raises(InputError, match="a share in"):
+            correct_prior([[0.5]], 0.5, wrong)

@@ -1,0 +1,309 @@
+"""Thresholds: on which scores, for which objective, how certain, and shrunk for rare labels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import (
+    EMLS,
+    CostMatrix,
+    LabelCalibration,
+    LabelThresholds,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+)
+from labelance.exceptions import InputError
+from labelance.learners import (
+    BinaryRelevance,
+    best_thresholds,
+    has_bags,
+    pooled_threshold,
+    shrink_thresholds,
+)
+from labelance.sampling import MLROS
+
+TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+FOREST = RandomForestClassifier(40, random_state=0)
+BAGS = BaggingClassifier(TREE, 40, max_features=0.7, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_multilabel_imbalanced(150, 6, 4, random_state=0)
+
+
+# ------------------------------------------------------------------------- whose scores
+
+
+def test_a_forest_is_tuned_on_its_own_out_of_bag_scores(data):
+    X, y = data
+    model = LabelThresholds(FOREST, shrinkage=0).fit(X, y)
+    known = clone(FOREST).set_params(oob_score=True).fit(X, y).oob_decision_function_[:, 1]
+    assert_array_equal(model.thresholds_, best_thresholds(sp.csr_array(y), known))
+
+
+@pytest.mark.parametrize(
+    "wrap", [BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier], ids=lambda w: w.__name__
+)
+@pytest.mark.parametrize("inner", [FOREST, BAGS], ids=["forest", "bagging"])
+def test_every_label_may_have_a_forest_or_bags_of_its_own(data, wrap, inner):
+    X, y = data
+    model = LabelThresholds(wrap(inner), threshold_data="oob", shrinkage=0).fit(X, y)
+    for j in range(y.shape[1]):
+        one = clone(inner).set_params(oob_score=True).fit(X, y[:, j])
+        known = one.oob_decision_function_[:, [1]]
+        rows = np.isfinite(known).all(axis=1)
+        own = best_thresholds(sp.csr_array(y[rows][:, [j]]), known[rows])
+        assert_array_equal(model.thresholds_[[j]], own)
+
+
+def test_a_forest_may_stand_at_the_end_of_a_pipeline(data):
+    X, y = data
+    behind = make_pipeline(StandardScaler(), FOREST)
+    model = LabelThresholds(behind, shrinkage=0).fit(X, y)
+    alone = LabelThresholds(FOREST, shrinkage=0).fit(StandardScaler().fit_transform(X), y)
+    assert_array_equal(model.thresholds_, alone.thresholds_)
+
+
+def test_sparse_rows_have_the_same_out_of_bag_scores(data):
+    X, y = data
+    found = [
+        LabelThresholds(FOREST).fit(kind(X), y).thresholds_ for kind in (np.asarray, sp.csr_array)
+    ]
+    assert_array_equal(*found)
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+@pytest.mark.filterwarnings("ignore:Label .* is present in all:UserWarning")
+@pytest.mark.filterwarnings("ignore:Label not :UserWarning")
+@pytest.mark.parametrize(
+    "learner", [FOREST, BinaryRelevance(FOREST), OneVsRestClassifier(FOREST)], ids=str
+)
+def test_labels_that_all_rows_agree_on_are_no_obstacle(data, learner):
+    """scikit-learn's own out-of-bag scores fail on them."""
+    X, y = data
+    y = np.column_stack([np.zeros(150, int), y, np.ones(150, int)])
+    model = LabelThresholds(learner, threshold_data="oob").fit(X, y)
+    assert_array_equal(model.predict(X)[:, [0, -1]], y[:, [0, -1]])
+
+
+def test_who_has_bags():
+    assert has_bags(FOREST)
+    assert has_bags(EMLS(TREE, bootstrap=True))
+    assert not has_bags(EMLS(TREE, MLROS(), bootstrap="beside"))
+    assert not has_bags(ExtraTreesClassifier())
+    assert has_bags(ExtraTreesClassifier(bootstrap=True))
+    assert not has_bags(BinaryRelevance(LogisticRegression()))
+    assert not has_bags(BinaryRelevance())
+    assert not has_bags(KNeighborsClassifier())
+
+
+def test_out_of_bag_scores_without_bags_are_refused_before_anything_is_fitted(data):
+    class Unfittable(KNeighborsClassifier):
+        def fit(self, X, y):
+            raise AssertionError
+
+    for model in (
+        LabelThresholds(Unfittable(), threshold_data="oob"),
+        LabelCalibration(Unfittable(), calibration_data="oob"),
+    ):
+        with pytest.raises(InputError, match='_data="oob" needs an estimator whose members'):
+            model.fit(*data)
+
+
+def test_without_bags_the_scores_come_from_folds(data):
+    X, y = data
+    found = [
+        LabelThresholds(KNeighborsClassifier(5), threshold_data=source, random_state=0).fit(X, y)
+        for source in ("auto", "cv")
+    ]
+    assert_array_equal(*(model.thresholds_ for model in found))
+
+
+def test_calibrating_an_ensemble_of_bags_needs_no_folds(data):
+    X, y = data
+    model = LabelCalibration(EMLS(TREE, bootstrap=True, random_state=0)).fit(X, y)
+    same = LabelCalibration(EMLS(TREE, bootstrap=True, random_state=0), calibration_data="oob")
+    assert_array_equal(model.predict_proba(X), same.fit(X, y).predict_proba(X))
+
+
+# ----------------------------------------------------------------------------- objectives
+
+
+def counts_at(y, scores, t):
+    chosen = scores >= t
+    return (
+        (chosen & y).sum(),
+        (chosen & ~y).sum(),
+        (~chosen & y).sum(),
+        (~chosen & ~y).sum(),
+    )
+
+
+def precision_recall(y, scores, t):
+    tp, fp, fn, _ = counts_at(y, scores, t)
+    return tp / (tp + fp) if tp + fp else 1.0, tp / (tp + fn) if tp + fn else 1.0
+
+
+def some_scores(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.random((40, 3)) < [0.1, 0.3, 0.8]
+    y[0] = True
+    return y, rng.integers(11, size=(40, 3)) / 10
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
+def test_the_best_precision_with_recall_enough(seed, least):
+    y, scores = some_scores(seed)
+    found = best_thresholds(sp.csr_array(y), scores, objective=PrecisionAtRecall(least))
+    for j in range(3):
+        all_of = {t: precision_recall(y[:, j], scores[:, j], t) for t in [*scores[:, j], np.inf]}
+        best = max(p for p, r in all_of.values() if r >= least)
+        precision, recall = all_of[found[j]]
+        assert recall >= least
+        assert precision == best
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
+def test_the_best_recall_with_precision_enough(seed, least):
+    y, scores = some_scores(seed)
+    found = best_thresholds(sp.csr_array(y), scores, objective=RecallAtPrecision(least))
+    for j in range(3):
+        all_of = {t: precision_recall(y[:, j], scores[:, j], t) for t in [*scores[:, j], np.inf]}
+        best = max(r for p, r in all_of.values() if p >= least)
+        precision, recall = all_of[found[j]]
+        assert precision >= least  # never predicting is no false alarm
+        assert recall == best
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_least_cost_by_a_matrix_for_every_label(seed):
+    y, scores = some_scores(seed)
+    costs = np.random.default_rng(seed).integers(-2, 10, size=(3, 2, 2))
+    found = best_thresholds(sp.csr_array(y), scores, objective=CostMatrix(costs))
+
+    def cost(j, t):
+        tp, fp, fn, tn = counts_at(y[:, j], scores[:, j], t)
+        return (costs[j] * [[tn, fp], [fn, tp]]).sum()
+
+    for j in range(3):
+        assert cost(j, found[j]) == min(cost(j, t) for t in [*scores[:, j], np.inf])
+
+
+def test_equal_costs_for_all_labels_are_one_matrix(data):
+    X, y = data
+    one, each = (
+        LabelThresholds(FOREST, objective=CostMatrix(costs)).fit(X, y).thresholds_
+        for costs in ([[0, 1], [5, 0]], [[[0, 1], [5, 0]]] * 4)
+    )
+    assert_array_equal(one, each)
+
+
+def test_any_function_of_the_counts_is_an_objective(data):
+    X, y = data
+    by_name = LabelThresholds(FOREST, objective="f1", shrinkage=0).fit(X, y)
+    by_hand = LabelThresholds(
+        FOREST, objective=lambda tp, fp, fn, tn: 2 * tp / (2 * tp + fp + fn)
+    ).fit(X, y)
+    assert_allclose(by_hand.thresholds_, by_name.thresholds_)
+
+
+def test_what_is_no_share_or_no_matrix_is_refused(data):
+    for wrong in (-0.1, 1.5):
+        with pytest.raises(InputError, match="a share in"):
+            PrecisionAtRecall(wrong)
+        with pytest.raises(InputError, match="a share in"):
+            RecallAtPrecision(wrong)
+    for costs in ([1, 2], np.zeros((2, 3)), [[0, np.inf], [1, 0]], np.zeros((1, 1, 2, 2))):
+        with pytest.raises(InputError, match=r"costs of shape \(2, 2\)"):
+            CostMatrix(costs)
+    with pytest.raises(InputError, match="each of 4 labels"):
+        LabelThresholds(FOREST, objective=CostMatrix(np.zeros((3, 2, 2)))).fit(*data)
+
+
+# ------------------------------------------------------------------ spread and shrinkage
+
+
+def test_the_spread_is_that_of_the_thresholds_of_the_folds(data):
+    X, y = data
+    model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, y)
+    assert (model.threshold_spread_ >= 0).all()
+    # The same scores everywhere: no threshold but one.
+    constant = LabelThresholds(KNeighborsClassifier(100), random_state=0)
+    assert_array_equal(constant.fit(np.zeros_like(X), y).threshold_spread_ < 0.1, True)
+    forest = LabelThresholds(FOREST).fit(X, y)
+    assert np.isfinite(forest.threshold_spread_).all()
+
+
+def test_training_rows_say_nothing_about_the_spread(data):
+    model = LabelThresholds(FOREST, threshold_data="train").fit(*data)
+    assert np.isnan(model.threshold_spread_).all()
+    assert not LabelThresholds(FOREST, objective=None).fit(*data).threshold_spread_.any()
+
+
+def test_a_label_in_one_fold_only_has_no_spread(data):
+    X, y = data
+    y = y.copy()
+    y[:, 0] = np.arange(150) == 7
+    spread = LabelThresholds(FOREST, random_state=0).fit(X, y).threshold_spread_
+    assert np.isnan(spread[0])
+    assert np.isfinite(spread[1:]).all()
+
+
+def test_shrinkage_weighs_own_and_common_threshold_by_rows():
+    own, n_positive = np.array([0.1, 0.3, np.inf]), np.array([1, 15, 0])
+    assert_allclose(shrink_thresholds(own, 0.5, n_positive, 5), [(0.1 + 2.5) / 6, 0.35, np.inf])
+    assert_array_equal(shrink_thresholds(own, 0.5, n_positive, 0), own)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_common_threshold_is_the_best_for_all_labels_alike(seed):
+    y, scores = some_scores(seed)
+    Y = sp.csr_array(y)
+    own = best_thresholds(Y, scores)
+
+    def mean_f(t):
+        return np.mean(
+            [
+                2 * tp / (2 * tp + fp + fn)
+                for tp, fp, fn, _ in (counts_at(y[:, j], scores[:, j], t) for j in range(3))
+            ]
+        )
+
+    found = pooled_threshold(Y, scores, own)
+    assert found in own
+    assert_allclose(mean_f(found), max(map(mean_f, own)))
+
+
+def test_much_shrinkage_is_one_threshold_and_none_is_each_labels_own(data):
+    X, y = data
+    model = LabelThresholds(FOREST, shrinkage=1e12).fit(X, y)
+    assert np.ptp(model.thresholds_) < 1e-6
+    own = LabelThresholds(FOREST, shrinkage=0).fit(X, y).thresholds_
+    some = LabelThresholds(FOREST).fit(X, y).thresholds_
+    common = model.thresholds_[0]
+    # Every label's threshold moves towards the common one, the rarer the further.
+    assert_allclose(some, own + (common - own) * 5 / (y.sum(axis=0) + 5), rtol=1e-6)
+
+
+def test_conditions_are_not_softened_by_shrinkage(data):
+    X, y = data
+    rule = PrecisionAtRecall(0.9)
+    found = [
+        LabelThresholds(FOREST, objective=rule, **options).fit(X, y).thresholds_
+        for options in ({}, {"shrinkage": 0})
+    ]
+    assert_array_equal(*found)
