@@ -111,7 +111,8 @@ def density(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     0.5
     """
     counts, known = _count_known(y, missing_labels, "density")
-    return float(counts.sum() / known.sum()) if known.any() else math.nan
+    # First by the rows and then by the labels, as a profile does, so that both have the same bits.
+    return float(counts.sum() / known.mean() / len(known)) if known.any() else math.nan
 
 
 def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
