@@ -78,14 +78,14 @@ def test_the_rarest_come_first_and_a_click_sorts(page_file, opened):
     page = opened(page_file)
     rows = numbers(column(page, 1))
     assert rows == sorted(rows)
-    page.click("#label-table thead th:nth-child(4) button")  # IRLbl
-    ratios = numbers(column(page, 3))
+    page.click("#label-table thead th:nth-child(5) button")  # IRLbl
+    ratios = numbers(column(page, 4))
     assert ratios == sorted(ratios)
-    heading = "document.querySelector('#label-table thead th:nth-child(4)')"
+    heading = "document.querySelector('#label-table thead th:nth-child(5)')"
     assert page.run(f"{heading}.getAttribute('aria-sort')") == "ascending"
-    page.click("#label-table thead th:nth-child(4) button")
+    page.click("#label-table thead th:nth-child(5) button")
     assert page.run(f"{heading}.getAttribute('aria-sort')") == "descending"
-    ratios = numbers(column(page, 3))
+    ratios = numbers(column(page, 4))
     assert ratios == sorted(ratios, reverse=True)
     assert page.run("document.querySelectorAll('#label-table [aria-sort]').length") == 1
 
@@ -137,6 +137,25 @@ def test_many_labels_come_a_hundred_at_a_time(many_labels, opened):
     assert page.run("document.querySelector('#more').hidden")
     assert page.run("document.querySelectorAll('#together tbody')[0].rows.length") == 30
     assert page.errors == []
+
+
+def test_on_a_phone_a_wide_table_says_so_and_keeps_its_first_column(page_file, opened):
+    page = opened(page_file, width=360)
+    box, hint = (
+        "document.querySelector('#labels .scroll')",
+        "document.querySelector('#labels .hint')",
+    )
+    name = "document.querySelector('#label-table tbody th').getBoundingClientRect().left"
+    before = page.run(name)
+    for _ in range(20):
+        if page.run(f"{hint}.hidden"):
+            break
+        page.run(f"{hint}.focus()")
+        page.press("Enter")
+        page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    assert page.run(f"{hint}.hidden")
+    assert page.run(f"{box}.scrollLeft") > 0
+    assert page.run(name) == pytest.approx(before, abs=1)
 
 
 def test_the_map_shows_the_chosen_label(page_file, opened):

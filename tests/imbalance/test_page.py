@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -161,20 +162,34 @@ def test_a_wide_column_is_named():
     assert data_of(named.to_html())["sides"][0]["dominant"] == "'r'"
 
 
-@pytest.mark.parametrize("spoil", ["none", "balanced", "wide", "noise", "blobs"])
-def test_the_code_to_copy_runs(spoil, capsys):
+@pytest.mark.parametrize("kind", ["noise", "balanced", "blobs", "wide", "missing", "nominal"])
+def test_the_code_to_copy_runs(kind, capsys):
     rng = np.random.default_rng(1)
-    features, labels = X, Y[:, :4]
-    if spoil == "balanced":
-        labels = (rng.random((80, 3)) < 0.5).astype(int)
-    if spoil == "wide":
-        features = X * [1, 1, 1e6, 1]
-    if spoil == "blobs":
-        labels = (rng.random((80, 2)) < [0.5, 0.15]).astype(int)
-        features = labels * 9.0 + rng.normal(size=(80, 2))
-    page = profile(features, labels).to_html()
-    code = re.search("<code>(.*?)</code>", page, re.DOTALL)[1]
-    exec(code.replace("&#x27;", "'").replace("&quot;", '"'), {"X": features, "y": labels})
+    labels = (
+        rng.random((120, 2)) < 0.5 if kind == "balanced" else rng.random((120, 2)) < [0.5, 0.15]
+    )
+    features = labels * 9.0 + rng.normal(size=(120, 2))
+    words = {
+        "balanced": "RandomForest",
+        "noise": "MLROS(random_state=0)",
+        "blobs": "MLSOL(random_state=0)",
+    }
+    if kind == "noise":
+        features = rng.normal(size=(120, 2))
+    if kind == "wide":
+        features[:, 1] *= 1e6
+        words["wide"] = 'MLSOL(random_state=0, scale="standard")'
+    if kind == "missing":
+        features[3, 0] = np.nan
+        words["missing"] = 'MLSOL(random_state=0, missing="distance")'
+    if kind == "nominal":
+        features = pd.DataFrame(features, columns=["a", "b"])
+        features["word"] = pd.Categorical(np.where(labels[:, 1], "yes", "no"))
+        words["nominal"] = "BinaryRelevance()"
+    page = profile(features, labels.astype(int), missing="distance").to_html()
+    code = unescape(re.search("<code>(.*?)</code>", page, re.DOTALL)[1])
+    assert words[kind] in code
+    exec(code, {"X": features, "y": labels.astype(int)})
     assert "macro avg" in capsys.readouterr().out
 
 
@@ -203,6 +218,22 @@ def test_two_profiles_are_of_the_same_labels_and_features():
         before.to_html(after=profile(X, Y[:, :3]))
     with pytest.raises(InputError, match="same features"):
         before.to_html(after=profile(X[:, :2], Y))
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+def test_an_explanation_is_a_page_of_before_and_after(tmp_path):
+    told = MLSOL(random_state=0).explain(X, Y)
+    page = told.to_html(tmp_path / "page.html", title="MLSOL")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert [side["n"] for side in data_of(page)["sides"]] == [80, 104]
+
+
+def test_in_a_notebook_it_is_small():
+    many = csr_array((np.ones(3_000), (np.arange(3_000) % 50, np.arange(3_000))))
+    told = profile(None, many)._repr_html_()
+    assert len(told) < 10_000
+    assert "the median one in 1" in told
+    assert "<script" not in told
 
 
 def test_text_has_a_page_without_a_map():

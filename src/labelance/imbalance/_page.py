@@ -92,7 +92,7 @@ class Findings:
         data = self.data
         if data.neighborhood is None:
             return None
-        Y = data.Y if data.rows is None else data.Y[data.rows]
+        Y = data.Y if data.rows is None else csr_array(data.Y)[data.rows]
         return neighbor_votes(Y, np.asarray(data.neighborhood.indices))
 
     @cached_property
@@ -137,6 +137,19 @@ class Findings:
         names = self.data.feature_names or self.features.names
         return name_columns([column], None if names is None else tuple(names))
 
+    @property
+    def has_nominal_features(self) -> bool:
+        """Whether some column of X is nominal."""
+        return self.features is not None and bool(self.features.categorical.any())
+
+    @cached_property
+    def has_missing_values(self) -> bool:
+        """Whether some cell of X is missing."""
+        if self.features is None:
+            return False
+        X = self.features.X
+        return bool(np.isnan(X.data if sp.issparse(X) else X).any())
+
     def widest_features(self) -> list[tuple[str, float]]:
         """Return names and widths of the widest numeric columns of dense features."""
         features = self.features
@@ -145,7 +158,8 @@ class Findings:
         numeric = np.flatnonzero(~features.categorical)
         widths = column_widths(features.X, numeric)
         order = np.argsort(-widths, kind="stable")[:_MOST_FEATURES]
-        return [(self._name_feature(int(numeric[j])), float(widths[j])) for j in order]
+        names = self.data.feature_names or features.names or range(features.X.shape[1])
+        return [(_short(names[numeric[j]]), float(widths[j])) for j in order]
 
 
 def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, title: str) -> str:
@@ -170,9 +184,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
             "verdict": escape(_changes(profiles) if after else verdict.sentence),
             "steps": "".join(f"<li>{escape(step)}</li>" for step in verdict.steps),
             "hide_steps": "hidden" if after else "",
-            "code": escape(
-                code_to_copy(verdict.sampler, scale=findings[0].dominant_feature is not None)
-            ),
+            "code": escape(code_to_copy(verdict, findings[0])),
             "style": _template("profile.css"),
             "script": script,
             # No other script may run, whatever a name smuggled in.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from labelance._arrays import column_counts, take_rows
 from labelance._utils import optional_import, replace_when_done
@@ -44,6 +45,7 @@ from labelance.imbalance._measures import (
     variation,
 )
 from labelance.imbalance._page import ProfiledData, draw_page
+from labelance.imbalance._verdict import describe
 from labelance.neighbors import Metric, Scale, find_neighbors
 
 if TYPE_CHECKING:
@@ -336,7 +338,7 @@ def profile(
         )
     local = None
     if neighborhood is not None:
-        Y = labels.Y if rows is None else labels.Y[rows]
+        Y = labels.Y if rows is None else csr_array(labels.Y)[rows]
         local = local_distribution(Y, neighborhood, variant=variant)
     data = ProfiledData(
         X=X,
@@ -422,19 +424,29 @@ def draw_text(profile: ImbalanceProfile, top: int) -> str:
 
 
 def draw_html(profile: ImbalanceProfile) -> str:
-    """Return the same with the labels in an HTML table; their names are escaped."""
+    """Return a verdict and the same with an HTML table; names of labels are escaped."""
     header, *rows = _rows(profile, LONGEST_TABLE)
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    most = math.log1p(profile.label_counts.max())
     body = "".join(
-        f"<tr><th>{escape(row[0])}</th>" + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
-        for row in rows
+        f"<tr><th>{escape(name)}</th>{_bar(count, most)}"
+        + "".join(f"<td>{cell}</td>" for cell in cells)
+        + "</tr>"
+        for name, count, *cells in rows
     )
     above = "\n\n".join(filter(None, (_shape(profile), _overall(profile), _types(profile))))
     return (
-        f"<div><pre>{escape(above)}</pre>"
+        f"<div><p>{escape(' '.join(describe(profile)))}</p><pre>{escape(above)}</pre>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"<pre>{escape(_constant(profile))}</pre></div>"
     )
+
+
+def _bar(count: str, most: float) -> str:
+    """Return the cell of a count with a bar behind it, on a log scale."""
+    share = math.log1p(int(count)) / most if count and most else 0.0
+    bar = f"linear-gradient(90deg, #7fb2d680 {share:.0%}, transparent 0)"
+    return f'<td style="background: {bar}; min-width: 6em">{count}</td>'
 
 
 def _shape(profile: ImbalanceProfile) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FOLDS = 5
 # A MeanIR of 1 is balance; few published datasets with one above 10 were ever called easy.
 _HARDLY, _STRONGLY = 1.5, 10.0
-_SCUMBLE_TO_DECOUPLE = 0.1  # Charte et al. (2019) found REMEDIAL to help above it
+_MUCH_TOGETHER = 0.1  # SCUMBLE above which Charte et al. (2019) call labels hard to resample
 _NO_BETTER_THAN_CHANCE = 0.6  # AUC of the neighbors' votes; 0.5 is the prior
 
 
@@ -43,10 +43,11 @@ def judge(profile: ImbalanceProfile, findings: Findings) -> Verdict:
     """Say how imbalanced data are, and what to do next."""
     sampler, reason = _choose_sampler(profile, findings)
     steps = (*_first_steps(profile, findings), reason, _evaluation(profile))
-    return Verdict(" ".join(_sentences(profile)), steps, sampler)
+    return Verdict(" ".join(describe(profile)), steps, sampler)
 
 
-def _sentences(profile: ImbalanceProfile) -> Iterator[str]:
+def describe(profile: ImbalanceProfile) -> Iterator[str]:
+    """Yield sentences about how imbalanced data are, over all and around their rows."""
     counts = profile.label_counts
     seen = np.sort(counts[counts > 0])
     if not len(seen):
@@ -99,15 +100,15 @@ def _choose_sampler(profile: ImbalanceProfile, findings: Findings) -> tuple[str 
             "Most minority cells have no neighbor alike, so that there is little to interpolate "
             "with: clone their rows (MLROS), or weight them (label_weights)."
         )
-    if profile.scumble > _SCUMBLE_TO_DECOUPLE:
-        return "RHwRSMT", (
-            f"Frequent and rare labels share rows (SCUMBLE {profile.scumble:.2f}), so that more "
-            "rows of the rare ones are more of the frequent ones, too: take them apart first "
-            "(RHwRSMT: REMEDIAL, then MLSMOTE)."
+    together = ""
+    if profile.scumble > _MUCH_TOGETHER:
+        together = (
+            f" Frequent and rare labels share rows (SCUMBLE {profile.scumble:.2f}), so that clones "
+            "of rare ones are clones of frequent ones, too; MLSOL decides on every label by itself."
         )
     return "MLSOL", (
-        "Add rows where labels are hard to tell from their neighborhood (MLSOL), and compare with "
-        "the same model without it."
+        "Add rows where labels are hard to tell from their neighborhood (MLSOL; its ensemble, "
+        f"EMLSOL, gains more and takes longer), and compare with the model without it.{together}"
     )
 
 
@@ -127,28 +128,36 @@ def _labels(count: int) -> str:
     return f"{count:,} label" if count == 1 else f"{count:,} labels"
 
 
-def code_to_copy(sampler: str | None, *, scale: bool) -> str:
+def code_to_copy(verdict: Verdict, findings: Findings) -> str:
     """Return Python that fits X and y as the verdict says."""
-    names = [name for name in ("StandardScaler" if scale else None, sampler) if name]
-    lines = ["from imblearn.pipeline import make_pipeline"]
-    lines += ["from sklearn.ensemble import RandomForestClassifier"]
-    lines += ["from sklearn.preprocessing import StandardScaler"] * scale
-    lines += [""]
-    lines += [f"from labelance import {sampler}"] * (sampler is not None)
-    lines += [
+    forest = not findings.has_nominal_features  # which scikit-learn's would take for numbers
+    classifier = "RandomForestClassifier(random_state=0)" if forest else "BinaryRelevance()"
+    steps = [*([_make_sampler(verdict.sampler, findings)] if verdict.sampler else []), classifier]
+    lines = [
+        "from imblearn.pipeline import make_pipeline",
+        *["from sklearn.ensemble import RandomForestClassifier"] * forest,
+        "",
+        *([f"from labelance import {verdict.sampler}"] if verdict.sampler else []),
+        *["from labelance.learners import BinaryRelevance"] * (not forest),
         "from labelance.metrics import imbalance_report",
         "from labelance.model_selection import multilabel_train_test_split",
         "",
         "X_train, X_test, y_train, y_test = multilabel_train_test_split(",
         "    X, y, test_size=0.25, random_state=0",
         ")",
-    ]
-    seeded = {"StandardScaler": "StandardScaler()"}
-    steps = [seeded.get(name, f"{name}(random_state=0)") for name in names]
-    steps.append("RandomForestClassifier(random_state=0)")
-    lines += ["model = make_pipeline(", *(f"    {step}," for step in steps), ")"]
-    lines += [
+        "model = make_pipeline(",
+        *(f"    {step}," for step in steps),
+        ")",
         "model.fit(X_train, y_train)",
         "print(imbalance_report(y_test, model.predict(X_test), y_train=y_train))",
     ]
     return "\n".join(lines)
+
+
+def _make_sampler(name: str, findings: Findings) -> str:
+    """Return the call that makes a sampler, with what the features need of it."""
+    options = {"random_state": "0"}
+    if name == "MLSOL":  # MLROS looks at no feature
+        options |= {"scale": '"standard"'} if findings.dominant_feature is not None else {}
+        options |= {"missing": '"distance"'} if findings.has_missing_values else {}
+    return f"{name}({', '.join(f'{key}={value}' for key, value in options.items())})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,20 @@ class Explanation:
             "gained": self.gained.tolist(),
             "lost": self.lost.tolist(),
         }
+
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, title: str = "Before and after"
+    ) -> str:
+        """Return a page that shows the data before and after, and write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page, one file that opens offline.
+        title : str, default="Before and after"
+            The heading.
+        """
+        return self.before.to_html(path, title=title, after=self.after)
 
     def to_text(self, *, top: int = 20) -> str:
         """Return what changed over all, a table of labels with the rarest first, and notes.

@@ -50,11 +50,11 @@
   const drawMeasures = () => {
     const box = byId("measures");
     const card = (name, values) => box.append(make("div", {}, make("dt", {}, name), make("dd", {}, values.join(" → "))));
-    const of = (value) => value === null ? "–" : Number.isInteger(value) ? whole(value) : decimal(value, value < 0.1 ? 3 : 2);
+    const of = (name, value) => name === "labelsets" ? whole(value) : decimal(value, ["density", "SCUMBLE"].includes(name) ? 3 : 2);
     card("rows", sides.map((side) => whole(side.n)));
     if (sides[0].d !== null) card("features", [whole(sides[0].d)]);
     card("labels", [whole(names.length)]);
-    sides[0].measures.forEach(([name], m) => card(name, sides.map((side) => of(side.measures[m][1]))));
+    sides[0].measures.forEach(([name], m) => card(name, sides.map((side) => of(name, side.measures[m][1]))));
   };
 
   const drawContents = () => {
@@ -67,7 +67,7 @@
   const tooRare = (j) => sides.some((side) => rarer(side, j) < Number(byId("folds").value));
 
   const drawFrequency = () => {
-    const W = 720, H = 220, left = 48, bottom = 30, top = 12;
+    const W = Math.max(320, Math.min(720, byId("frequency").clientWidth)), H = 220, left = 48, bottom = 30, top = 12;
     const most = Math.max(1, ...sides.map((side) => Math.max(...side.count)));
     const decades = Math.max(1, Math.log10(most));
     const x = (rank) => left + (W - left - 8) * rank / names.length;
@@ -119,10 +119,10 @@
   column("rows", always, (side, j) => side.count[j], (side, j) => rowsBar(side.count[j]), "bar");
   if (sides.length === 1)
     column("share", always, (side, j) => side.count[j], (side, j) => [percent(side.count[j] / side.n)]);
+  column("types", (side) => side.types, hard, (side, j) => [typesBar(side, j)]);
   column("IRLbl", always, ...number("irlbl", 1));
   column("ImR", always, ...number("imr", 1));
   column("SCUMBLE", always, ...number("scumble", 3));
-  column("types", (side) => side.types, hard, (side, j) => [typesBar(side, j)]);
   column("AUC of neighbors", (side) => side.auc, ...number("auc", 2));
   columns.push({ head: "folds", kind: "word", value: (j) => Math.min(...sides.map((side) => rarer(side, j))),
     cell: (j) => tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
@@ -198,7 +198,7 @@
       note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels are often beside frequent ones. `
         + (labels.length < names.length ? `Of ${whole(names.length)} labels, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
       make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
-        make("table", {}, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
+        make("table", { class: "grid" }, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
           make("thead", {}, make("tr", {}, make("td"), ...labels.map((label) => make("th", { scope: "col" }, make("span", {}, names[label]))))), grid)),
       told,
       table(title("Strongest pairs", when), ["label", "with", "rows", "of the rarer", "SCUMBLE"], pairs.map(([a, b]) => {
@@ -309,6 +309,20 @@
     paint();
   };
 
+  // A table wider than the window says so, by a button that shows its next columns.
+  const hint = (box) => {
+    const button = make("button", { type: "button", class: "hint" }, "More columns →");
+    button.addEventListener("click", () => {
+      const first = box.querySelector("tbody th")?.offsetWidth ?? 0;
+      box.scrollBy({ left: Math.max(80, box.clientWidth - first - 24) });
+    });
+    box.before(button);
+    const update = () => { button.hidden = box.scrollLeft + box.clientWidth >= box.scrollWidth - 2; };
+    box.addEventListener("scroll", update, { passive: true });
+    new ResizeObserver(update).observe(box);
+    update();
+  };
+
   const enableCopy = () => byId("copy").addEventListener("click", async () => {
     const code = document.querySelector("#code code");
     try {
@@ -330,6 +344,7 @@
   drawFeasible();
   drawMap();
   drawContents();
+  document.querySelectorAll(".scroll").forEach(hint);
   enableCopy();
   document.documentElement.dataset.ready = "yes";
 })();
