@@ -1,7 +1,10 @@
 """Shared fixtures: the folder of real datasets, a browser, and hypothesis settings."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,49 @@ def profile() -> str:
 
 
 settings.load_profile(profile())
+
+
+LOCKS = "LABELANCE_TEST_LOCKS"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the workers of a run compile every kernel once, not each of them."""
+    if hasattr(config, "workerinput"):
+        if LOCKS in os.environ:
+            _compile_in_turn(Path(os.environ[LOCKS]))
+    elif config.getoption("numprocesses", None) and os.name == "posix":
+        os.environ[LOCKS] = folder = tempfile.mkdtemp(prefix="labelance-locks-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def _compile_in_turn(locks: Path) -> None:
+    """Let processes with the same folder of locks wait for kernels that others compile.
+
+    numba looks on disk first, and finds them there. A kernel waits only for those that it calls,
+    and only one thread of a process does, so that nobody waits in a circle.
+    """
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    compile_now, held = Dispatcher.compile, set()
+
+    def compile_in_turn(self, signature):
+        function = self.py_func
+        name = f"{function.__module__}.{function.__qualname__}{signature}"
+        with global_compiler_lock:
+            if name in held:  # it calls itself
+                return compile_now(self, signature)
+            held.add(name)
+            try:
+                with (locks / sha256(name.encode()).hexdigest()).open("w") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    return compile_now(self, signature)
+            finally:
+                held.remove(name)
+
+    Dispatcher.compile = compile_in_turn
 
 
 def _skip_missing(source, folder, *, by_hand):

@@ -84,7 +84,12 @@ def test_wrong_usage_is_exit_code_two(call):
     assert call("nonsense")[0] == 2
 
 
-def test_demo_compares_and_draws(call, tmp_path):
+@pytest.fixture
+def short_demo(monkeypatch):
+    monkeypatch.setattr("labelance.cli._demo.N_REPEATS", 1)
+
+
+def test_demo_compares_and_draws(call, tmp_path, short_demo):
     picture = tmp_path / "demo.png"
     code, out, _ = call("demo", "--picture", picture)
     assert code == 0
@@ -92,7 +97,7 @@ def test_demo_compares_and_draws(call, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_demo_speaks_json_and_says_the_same_again(call):
+def test_demo_speaks_json_and_says_the_same_again(call, short_demo):
     runs = [call("demo", "--no-picture", "--json") for _ in range(2)]
     assert [(code, err) for code, _, err in runs] == [(0, "")] * 2
     scores, again = (json.loads(out)["scores"] for _, out, _ in runs)

@@ -44,9 +44,9 @@ main()
 """
 
 
-def run(moment, times, number, *words):
+def run(moment, times, number, *words, program=PROGRAM):
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM, moment, str(times), str(int(number)), *map(str, words)],
+        [sys.executable, "-c", program, moment, str(times), str(int(number)), *map(str, words)],
         capture_output=True,
         text=True,
         timeout=600,
@@ -69,15 +69,32 @@ def test_it_ends_with_the_code_of_the_shell(moment, times, number, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
-@pytest.mark.parametrize("command", ["resample", "convert", "split"])
-def test_what_writes_files_says_that_there_are_none(command, tmp_path):
+# Importing takes seconds: one process does it, and a child of it runs each command.
+CHILDREN = """
+import labelance.cli._app, labelance.datasets, labelance.sampling, labelance.model_selection
+commands = sys.argv[1:]
+for command in commands:
+    child = os.fork()
+    if not child:
+        sys.argv[1:] = command.split()
+        main()
+        sys.exit(0)
+    print(command.split()[0], os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_what_writes_files_says_that_there_are_none(tmp_path):
     (tmp_path / "tunes.csv").write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
-    out = [tmp_path / "more.npz"] if command == "convert" else ["-o", tmp_path / "more.npz"]
-    words = [command, tmp_path / "tunes.csv", "--labels", "x,y", *out]
-    words += ["--sizes", "1.0"] if command == "split" else []
-    done = run("tunes.csv", 1, signal.SIGINT, *words)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "interrupted before anything was written\n"
+    data, out = f"{tmp_path / 'tunes.csv'} --labels x,y", tmp_path / "more.npz"
+    commands = [
+        f"resample {data} -o {out}",
+        f"convert {data} {out}",
+        f"split {data} -o {out} --sizes 1.0",
+    ]
+    program = PROGRAM.removesuffix("main()\n") + CHILDREN
+    done = run("tunes.csv", 1, signal.SIGINT, *commands, program=program)
+    assert done.stdout.splitlines() == ["resample 130", "convert 130", "split 130"]
+    assert done.stderr == "interrupted before anything was written\n" * 3
     assert [file.name for file in tmp_path.iterdir()] == ["tunes.csv"]
 
 

@@ -45,6 +45,8 @@ def by_hand(steps, X, Y, seed):
     return X, Y
 
 
+# Steps that delete may leave a label in no row.
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=4), st.integers(0, 99))
 def test_equals_its_steps_by_hand(steps, seed):

@@ -289,32 +289,36 @@ class Unreadable:
         return getattr, ("", "nothing of this name")
 
 
-def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of):
+@pytest.fixture(scope="module")
+def worker():
+    """One that several tests share: it takes seconds to start."""
+    with Worker() as worker:
+        yield worker
+
+
+def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of, worker):
     study = study_of("Fine")
     cells, data = second_fold(study), Unreadable()
-    with Worker() as worker:
-        rows = evaluate_in_worker(worker, study, cells, data, timeout=None, last=True)
-        assert [row["status"] for row in chain(*rows)] == ["failed"]
+    rows = evaluate_in_worker(worker, study, cells, data, timeout=None, last=True)
+    assert [row["status"] for row in chain(*rows)] == ["failed"]
 
 
-def test_rows_that_nobody_waited_for_are_not_those_of_the_next_task(study_of):
+def test_rows_that_nobody_waited_for_are_not_those_of_the_next_task(study_of, worker):
     study = study_of("Fine")
     data = load_source(study.datasets[0])
     first, second = ([cell for cell in study.cells() if cell.fold == fold] for fold in (0, 1))
-    with Worker() as worker:
-        abandoned = worker.evaluate(study, tuple(first), data, None)
-        next(abandoned)
-        abandoned.close()
-        rows = chain(*worker.evaluate(study, tuple(second), data, None))
-        assert [row["fold"] for row in rows] == [cell.fold for cell in second]
+    abandoned = worker.evaluate(study, tuple(first), data, None)
+    next(abandoned)
+    abandoned.close()
+    rows = chain(*worker.evaluate(study, tuple(second), data, None))
+    assert [row["fold"] for row in rows] == [cell.fold for cell in second]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_forked_process_keeps_its_files(study_of):
+def test_a_forked_process_keeps_its_files(study_of, worker):
     study = study_of("Forks")
     data = load_source(study.datasets[0])
-    with Worker() as worker:
-        rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
+    rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
     assert [row.get("error") for row in rows] == [None]
 
 
@@ -357,10 +361,10 @@ def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(os.name != "posix", reason="kills processes")
-def test_only_the_guilty_cell_fails_on_a_cluster(study_of, tmp_path):
+def test_only_the_guilty_cell_fails_on_a_cluster_of_its_own(study_of, tmp_path):
     pytest.importorskip("distributed")
     study = study_of("Fine", "Killed")
-    outcome = run_study(study, tmp_path / "s.db", executor="dask", n_jobs=2)
+    outcome = run_study(study, tmp_path / "s.db", executor="dask", n_jobs=1)
     assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
     assert guilty(study, tmp_path / "s.db") == ["Killed"]
 

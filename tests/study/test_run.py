@@ -56,10 +56,10 @@ def moody(tiny, tmp_path, monkeypatch):
 
 
 def test_processes_give_the_same_table(tiny, tiny_store, figures, tmp_path):
-    store = tmp_path / "p.db"
-    outcome = run_study(tiny, store, executor="processes", n_jobs=2)
-    assert outcome.done == 56
-    assert figures(tiny, store).equals(figures(tiny, tiny_store))
+    small, store = tiny.only(datasets=["two"]), tmp_path / "p.db"
+    outcome = run_study(small, store, executor="processes", n_jobs=2)
+    assert outcome.done == 28
+    assert figures(small, store).equals(figures(small, tiny_store))
 
 
 class Counting(Moody):
@@ -101,10 +101,10 @@ def test_a_run_resumes_where_another_stopped(counting, tmp_path):
 
 
 def test_parts_of_a_study_are_the_whole(tiny, tiny_store, figures, tmp_path):
-    store = tmp_path / "r.db"
-    run_study(tiny.only(datasets=["two"], learners=["BR"]), store, executor="serial")
-    assert run_study(tiny, store, executor="serial").done == 56
-    assert figures(tiny, store).equals(figures(tiny, tiny_store))
+    small, store = tiny.only(datasets=["two"]), tmp_path / "r.db"
+    run_study(small.only(learners=["BR"]), store, executor="serial")
+    assert run_study(small, store, executor="serial").done == 28
+    assert figures(small, store).equals(figures(small, tiny_store))
 
 
 def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):

@@ -15,7 +15,7 @@ from labelance.datasets import MultiLabelDataset, read_multilabel, read_rda, wri
 from labelance.datasets.formats import DEFAULT_BUDGET, find_budget, format_amount, parse_amount
 from labelance.exceptions import DataFileError, InputError
 
-# Reads every file named with at most 100 MB, in a process that can have little more than that.
+# Reads every file named with at most 25 MB, in a process that can have little more than that.
 READ_ALL = """
 import resource, sys
 from pathlib import Path
@@ -26,14 +26,14 @@ for path in Path(small).iterdir():
     if path.suffix != ".xml":
         read_multilabel(path)  # everything that is loaded and compiled, is so by now
 virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-limit = virtual + 900_000_000
+limit = virtual + 300_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for path in bombs:
     try:
-        read_multilabel(path, max_memory="100MB", labels=-1 if ".csv" in path else None)
+        read_multilabel(path, max_memory="25MB", labels=-1 if ".csv" in path else None)
         print(path, "was read")
     except DataFileError as error:
-        if "max_memory=100 MB" not in str(error) or "max_memory='4GB'" not in str(error):
+        if "max_memory=25 MB" not in str(error) or "max_memory='4GB'" not in str(error):
             print(path, error)
 """
 
@@ -75,34 +75,34 @@ EMPTY = {
 }
 BOMBS = {
     "wide.npz": lambda: npz(about=about(), Y_shape=np.array([2, 2**40]), **EMPTY),
-    "zeros.npz": lambda: npz(about=np.zeros(200_000_000, np.uint8)),
-    "flags.npz": lambda: npz(about=about(), X=np.zeros((30, 1_000_000), np.int8)),
-    "words.npz": lambda: npz(about=np.frombuffer(b"[" + b"[]," * 3_000_000, np.uint8)),
-    "dense.arff.gz": lambda: zipped(arff(19, (b"0," * 19 + b"0\n") * 700_000)),
-    "sparse.arff.gz": lambda: zipped(arff(1, b"{}\n" * 8_000_000)),
-    "head.arff.gz": lambda: zipped(arff(1_300_000, b"")),
+    "zeros.npz": lambda: npz(about=np.zeros(50_000_000, np.uint8)),
+    "flags.npz": lambda: npz(about=about(), X=np.zeros((30, 250_000), np.int8)),
+    "words.npz": lambda: npz(about=np.frombuffer(b"[" + b"[]," * 750_000, np.uint8)),
+    "dense.arff.gz": lambda: zipped(arff(19, (b"0," * 19 + b"0\n") * 175_000)),
+    "sparse.arff.gz": lambda: zipped(arff(1, b"{}\n" * 2_000_000)),
+    "head.arff.gz": lambda: zipped(arff(325_000, b"")),
     "values.arff.gz": lambda: zipped(
-        arff(1, b"", b"{" + b",".join(b"%d" % i for i in range(1_600_000)) + b"}")
+        arff(1, b"", b"{" + b",".join(b"%d" % i for i in range(400_000)) + b"}")
     ),
     "implied.arff": lambda: (
         b"@relation 'r: -C 2000'\n"
         + b"".join(b"@attribute l%d {1,0}\n" % i for i in range(2000))
         + b"@data\n"
-        + b"{}\n" * 10_000
+        + b"{}\n" * 2_500
     ),
     "cells.csv.gz": lambda: zipped(
-        b",".join(b"%d" % i for i in range(100)) + b"\n" + (b"," * 99 + b"\n") * 150_000
+        b",".join(b"%d" % i for i in range(100)) + b"\n" + (b"," * 99 + b"\n") * 37_500
     ),
-    "names.csv.gz": lambda: zipped(b",".join(b"%d" % i for i in range(1_700_000)) + b"\n"),
-    "line.csv.gz": lambda: zipped(b'a,b\n"' + b"x" * 110_000_000),
-    "rows.libsvm.gz": lambda: zipped(b"1\n" * 4_000_000),
+    "names.csv.gz": lambda: zipped(b",".join(b"%d" % i for i in range(425_000)) + b"\n"),
+    "line.csv.gz": lambda: zipped(b'a,b\n"' + b"x" * 27_500_000),
+    "rows.libsvm.gz": lambda: zipped(b"1\n" * 1_000_000),
     "wide.libsvm": lambda: b"0 9999999999:1\n",
 }  # fmt: skip
 
 
 def parquet(path):
     pa = pytest.importorskip("pyarrow")
-    zeros = pa.array(np.zeros(2_000_000, np.int8))
+    zeros = pa.array(np.zeros(500_000, np.int8))
     table = pa.table({f"c{i}": zeros for i in range(20)})
     pytest.importorskip("pyarrow.parquet").write_table(table, path)
 
@@ -110,7 +110,7 @@ def parquet(path):
 def label_file(path):
     path.write_bytes(arff(1, b"0,1\n"))
     path.with_suffix(".xml").write_bytes(
-        zipped(b"<labels>" + b'<label name="a"/>' * 600_000 + b"</labels>")
+        zipped(b"<labels>" + b'<label name="a"/>' * 150_000 + b"</labels>")
     )
 
 

@@ -1,0 +1,128 @@
+"""What the tests cost: processor seconds by folder, and the dearest tests.
+
+    python benchmarks/suite.py                                   # all tests, two processes
+    python benchmarks/suite.py --cold                            # from an empty cache of kernels
+    python benchmarks/suite.py --root ../before --top 40 -- tests/sampling -k laws
+
+What stands behind ``--`` goes to pytest. Seconds of a test are those of its process and of the
+processes that it has waited for, set-up included; what is left is importing, collecting and
+starting. Seconds of the clock say little on a machine that does other things as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+_FILE = "LABELANCE_SUITE_COSTS"
+
+
+def processor_seconds() -> float:
+    """Return what this process has used, and those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+# ------------------------------------------------------------------------- the plugin inside pytest
+
+_before = 0.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logstart() -> None:
+    global _before
+    _before = processor_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[Any]:
+    """Add what a phase of a test has cost to its report, which travels to the first process."""
+    global _before
+    report = yield
+    now = processor_seconds()
+    report.user_properties = [*report.user_properties, ("cpu", now - _before)]
+    _before = now
+    return report
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        cost = dict(report.user_properties).get("cpu", 0.0)
+        with open(os.environ[_FILE], "a") as out:
+            out.write(json.dumps([report.nodeid, cost]) + "\n")
+
+
+# -------------------------------------------------------------------------------------- the program
+
+
+def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[list[Any], float, int]:
+    """Run the tests of a checkout; return costs by test, the cost of all, and the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        costs = Path(folder, "costs")
+        costs.touch()
+        paths = [str(root / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), _FILE: str(costs)}
+        if cold:
+            environment["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.suite", *arguments],
+            cwd=root,
+            env=environment,
+            check=False,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = [json.loads(line) for line in costs.read_text().splitlines()]
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return found, used, done.returncode
+
+
+def folder_of(test: str) -> str:
+    """Return the folder of a test below tests, or that its example is in the library."""
+    file = test.partition("::")[0]
+    if not file.startswith("tests/"):
+        return "examples in docstrings"
+    parts = file.split("/")
+    return "/".join(parts[:2]) if len(parts) > 2 else "tests/*.py"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
+    parser.add_argument("--cold", action="store_true", help="compile everything anew")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of pytest")
+    parser.add_argument("--top", type=int, default=0, help="so many of the dearest tests")
+    parser.add_argument("pytest", nargs="*", help="what goes to pytest")
+    options = parser.parse_args()
+    parallel = ["-n", str(options.jobs)] if options.jobs > 1 else []
+    arguments = [*parallel, *options.pytest]
+    costs, used, code = run_tests(options.root.resolve(), arguments, cold=options.cold)
+    by_test: Counter[str] = Counter()
+    by_folder: Counter[str] = Counter()
+    for test, cost in costs:
+        by_test[test] += cost
+        by_folder[folder_of(test)] += cost
+    sizes = Counter(map(folder_of, by_test))
+    print(f"{'folder':<28} {'tests':>6} {'CPU s':>8}")
+    for folder, cost in by_folder.most_common():
+        print(f"{folder:<28} {sizes[folder]:>6} {cost:>8.1f}")
+    print(f"{'starting and collecting':<28} {'':>6} {used - sum(by_folder.values()):>8.1f}")
+    print(f"{'all':<28} {len(by_test):>6} {used:>8.1f}")
+    for test, cost in by_test.most_common(options.top):
+        print(f"{cost:8.1f} {test}")
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
