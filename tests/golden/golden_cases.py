@@ -470,6 +470,41 @@ def read_tables():
     )
 
 
+def read_classes():
+    text = DENSE_ARFF.replace("y1 {0,1}", "y1 {0,1,2}")
+    return read(".arff", text, multi_class="reduce")
+
+
+def reduced():
+    rng = np.random.default_rng(6)
+    y = np.column_stack([rng.choice(list("abc"), 20), rng.integers(0, 2, 20)]).astype(object)
+    y[:, 1] = y[:, 1].astype(int)
+    reduction = datasets.MultiClassReduction().fit(y)
+    back = reduction.inverse_transform(rng.random((9, 4)).round(1))
+    return list(reduction.label_names_), reduction.transform(y), back.astype(str).tolist()
+
+
+def partly_known():
+    """Labels of which some are unknown, scores and predictions."""
+    Y, scores, predicted = scored()
+    hidden = np.random.default_rng(7).random(Y.shape) < 0.3
+    return np.where(hidden, np.nan, Y), scores, predicted
+
+
+def on_known(name):
+    Y, scores, predicted = partly_known()
+    package = metrics if hasattr(metrics, name) else imbalance
+    others = () if package is imbalance else (scores if "auc" in name else predicted,)
+    return getattr(package, name)(Y, *others, missing_labels="ignore")
+
+
+def learn_from_known():
+    data = dense()
+    hidden = np.random.default_rng(8).random(data.Y.shape) < 0.3
+    learner = BinaryRelevance(missing_labels="ignore")
+    return learner.fit(data.X, np.where(hidden, np.nan, data.Y)).predict_proba(data.X)
+
+
 def read_libsvm():
     return read(".libsvm", "0,2 1:0.5 3:-2\n 2:1\n1 1:1e-3\n")
 
@@ -524,6 +559,13 @@ def function_cases():
     )
     yield "metrics.calibration_bins", bins
     yield "metrics.calibration_bins, of as many rows each", partial(bins, strategy="quantile")
+    for name in ("macro_f1", "macro_auc_roc", "macro_auc_pr", "micro_f1", "hamming_loss"):
+        yield f"metrics.{name}, unknown labels ignored", partial(on_known, name)
+    for name in ("irlbl", "imr", "density"):
+        yield f"imbalance.{name}, unknown labels ignored", partial(on_known, name)
+    yield "learners.BinaryRelevance, unknown labels ignored", learn_from_known
+    yield "datasets.MultiClassReduction", reduced
+    yield "datasets.read_multilabel, labels of several values", read_classes
     yield "metrics.label_areas", areas
     yield "metrics.label_propensity", partial(on_labels, metrics.label_propensity)
     yield "metrics.label_scores", lambda: metrics.label_scores(fitted()[0], dense().X)
