@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from html import escape
 
 # Before any example or docstring draws.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -61,6 +62,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "labelance"
 html_static_path = ["_static"]
 html_css_files = ["labelance.css"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "labelance"},
@@ -73,4 +75,40 @@ html_theme_options = {
     "show_prev_next": True,
     "header_links_before_dropdown": 7,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": []}
+
+
+# The card that other sites show for a link; og:image wants an address, known where it is published.
+_ADDRESS = os.environ.get("LABELANCE_SITE", "").rstrip("/")
+_SENTENCE = (
+    "Learn the rare labels of multi-label data: measure imbalance, resample, weight, compare."
+)
+
+
+def add_card(app, page, template, context, doctree):
+    """Put the words and the picture of the card into the head of every page."""
+    card = {
+        "og:type": "website",
+        "og:site_name": "labelance",
+        "og:title": context.get("title") or "labelance",
+        "og:description": _SENTENCE,
+        "og:image": f"{_ADDRESS}/_static/og-image.png"
+        if _ADDRESS
+        else context["pathto"]("_static/og-image.png", 1),
+        "og:image:width": "1200",
+        "og:image:height": "630",
+        "twitter:card": "summary_large_image",
+    }
+    tags = "".join(
+        f'<meta property="{name}" content="{escape(str(text), quote=True)}">\n'
+        for name, text in card.items()
+    )
+    context["metatags"] = (
+        context.get("metatags", "") + f'<meta name="description" content="{_SENTENCE}">\n' + tags
+    )
+
+
+def setup(app):
+    """Let Sphinx call us for every page."""
+    app.connect("html-page-context", add_card)

@@ -1,10 +1,19 @@
-"""Every python block of the README and the site runs; the reference lists every public name."""
+"""Every python block of the README and the site runs and shows what it prints; all names are there.
 
+What a block prints stands in a ``text`` block right after it. ``python tests/test_docs.py PAGE``
+writes those of a page anew.
+"""
+
+import contextlib
+import doctest
+import io
 import re
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import matplotlib
 import pytest
@@ -12,28 +21,72 @@ import pytest
 import labelance
 
 ROOT = Path(__file__).parents[1]
-# A block, and the comment directly before it if that asks to leave the block out.
+# A block, the comment directly before it if that asks to leave the block out, and what it prints.
 BLOCK = re.compile(
-    r"(?P<skip><!-- skip: [^>]+ -->\n+)?^```(?P<info>[^\n]*)\n(?P<code>.*?)^```$",
+    r"(?P<skip><!-- skip: [^>]+ -->\n+)?^```(?P<info>[^\n]*)\n(?P<code>.*?)^```$"
+    r"(?P<output>\n+^```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
+LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    """A block that is to run: its line, its code, what it should print, and where it ends."""
+
+    line: int
+    code: str
+    printed: str
+    code_end: int
+    end: int
 
 
 def python_blocks(text):
-    """Line number and code of every block that is to run."""
+    """Return the blocks that are to run."""
     return [
-        (text.count("\n", 0, block.start("code")), block["code"])
+        Block(
+            text.count("\n", 0, block.start("code")),
+            block["code"],
+            block["printed"] or "",
+            block.end("code") + 3,
+            block.end(),
+        )
         for block in BLOCK.finditer(text)
         if block["info"].strip() == "python" and not block["skip"]
     ]
 
 
 def run_page(path):
-    """Run the blocks of a page in one namespace; tracebacks carry the page's line numbers."""
+    """Run the blocks of a page in one namespace, and yield each with what it printed.
+
+    Tracebacks carry the page's line numbers.
+    """
     page = ModuleType("page")  # a module, so that what a page defines can be pickled
     sys.modules[page.__name__] = page
-    for line, code in python_blocks(path.read_text(encoding="utf-8")):
-        exec(compile("\n" * line + code, str(path), "exec"), vars(page))
+    for block in python_blocks(path.read_text(encoding="utf-8")):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile("\n" * block.line + block.code, str(path), "exec"), vars(page))
+        yield block, "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
+
+
+def check_page(path):
+    """Run a page, and compare what its blocks print with what it says they print."""
+    for block, printed in run_page(path):
+        shown = doctest.OutputChecker().check_output(block.printed, printed, LOOSELY)
+        assert shown, (
+            f"{path}, the block at line {block.line + 1} prints\n{printed}\nand the page says\n"
+            f"{block.printed}\npython tests/test_docs.py {path} writes it anew"
+        )
+
+
+def write_outputs(path):
+    """Put what the blocks of a page print right after them, unless it stands there already."""
+    found = list(run_page(path))
+    text = path.read_text(encoding="utf-8")
+    for block, printed in reversed(found):
+        if not doctest.OutputChecker().check_output(block.printed, printed, LOOSELY):
+            output = f"\n\n```text\n{printed}```" if printed else ""
+            text = text[: block.code_end] + output + text[block.end :]
+    path.write_text(text, encoding="utf-8")
 
 
 def pages():
@@ -53,22 +106,41 @@ def test_page_runs(page, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)  # pages may write files
     monkeypatch.delitem(sys.modules, "page", raising=False)
-    run_page(ROOT / page)
+    check_page(ROOT / page)
 
 
 def test_blocks_are_found_and_skipped():
     page = (
         "text\n```python\na = 1\n```\n<!-- skip: slow -->\n```python\nb = 2\n```\n"
-        "```bash\nls\n```\n\n```python\nc = 3\n```\n"
+        "```bash\nls\n```\n\n```python\nprint(3)\n```\n\n```text\n3\n```\n"
     )
-    assert python_blocks(page) == [(2, "a = 1\n"), (13, "c = 3\n")]
+    blocks = [(block.line, block.code, block.printed) for block in python_blocks(page)]
+    assert blocks == [(2, "a = 1\n", ""), (13, "print(3)\n", "3\n")]
 
 
-def test_a_page_with_a_wrong_block_fails(tmp_path):
+@pytest.mark.parametrize(
+    "last",
+    [
+        "```python\nassert x == 2\n```",
+        "```python\nprint(x)\n```",
+        "```python\nprint(x)\n```\n\n```text\n2\n```",
+        "```python\nx\n```\n\n```text\n1\n```",
+    ],
+    ids=["wrong", "output not shown", "other output", "no output"],
+)
+def test_a_page_with_a_wrong_block_fails(tmp_path, last):
     page = tmp_path / "page.md"
-    page.write_text("```python\nx = 1\n```\n```python\nassert x == 2\n```\n", encoding="utf-8")
+    page.write_text(f"```python\nx = 1\n```\n{last}\n", encoding="utf-8")
     with pytest.raises(AssertionError):
-        run_page(page)
+        check_page(page)
+
+
+def test_outputs_are_written_where_they_lack(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\nand\n```python\nx = 1\n```\n", encoding="utf-8")
+    write_outputs(page)
+    check_page(page)
+    assert page.read_text(encoding="utf-8").count("```text") == 1
 
 
 def test_the_reference_has_every_package():
@@ -85,3 +157,11 @@ def test_every_public_name_of_a_package_has_a_docstring(package):
     for name in module.__all__:
         thing = getattr(module, name)
         assert not callable(thing) or thing.__doc__, name
+
+
+if __name__ == "__main__":
+    matplotlib.use("Agg")
+    for name in sys.argv[1:]:
+        page = Path(name).resolve()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            write_outputs(page)
