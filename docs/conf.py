@@ -6,6 +6,8 @@ from html import escape
 
 # Before any example or docstring draws.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Fits of examples are small: threads of OpenMP would mostly wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import labelance
 

@@ -113,8 +113,8 @@ def main():
     for name, colors in (("light", LIGHT), ("dark", DARK)):
         path = FOLDER / f"front-{name}.svg"
         draw(colors, scores).savefig(path, transparent=True, metadata={"Date": None})
-        # Two digits behind the point are finer than any screen.
-        text = re.sub(r"(\d+\.\d{2})\d+", r"\1", path.read_text(encoding="utf-8"))
+        # Two digits behind the point are finer than any screen; small numbers are scales of text.
+        text = re.sub(r"(\d{2,}\.\d{2})\d+", r"\1", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
         print(path, path.stat().st_size)
     save_card(scores)

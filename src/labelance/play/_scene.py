@@ -49,7 +49,7 @@ class Scene:
     X: Any
     y: csr_array
     label_names: tuple[str, ...]
-    project: Callable[[Any], NDArray[np.float64]] = np.asarray
+    project: Callable[[Any], NDArray[np.float64]] = field(default_factory=lambda: np.asarray)
     editable: bool = True
     categorical: NDArray[np.bool_] | None = None
     n_total: int = 0
