@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -166,7 +167,7 @@ def test_no_files_are_served_and_large_bodies_are_not_read(send):
         status, told, _ = send("GET", path)
         assert (status, told["fix"]) == (404, "Open /")
     assert send("POST", "/", GOOD)[0] == 404
-    assert send("POST", "/explore", b" " * 300_000)[0] == 413
+    assert send("POST", "/explore", b"", Content_Length="300000")[0] == 413
     assert send("POST", "/explore", b"{}", Content_Length="-1")[0] == 400
 
 
@@ -256,9 +257,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path):
     )
     said = process.stdout.readline()
     address = said.split()[4].removeprefix("http://").rstrip("/")
-    connection = http.client.HTTPConnection(address, timeout=60)
-    connection.request("GET", "/")
-    assert connection.getresponse().status == 200
+    with closing(http.client.HTTPConnection(address, timeout=60)) as connection:
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
     process.send_signal(2)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
