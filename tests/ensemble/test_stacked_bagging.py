@@ -264,6 +264,21 @@ def test_out_of_bag_scores_are_kept_where_asked_for(data):
     assert not hasattr(clone(model).set_params(oob_score=False).fit(X, Y), "oob_decision_function_")
 
 
+def test_a_label_with_one_score_for_all_rows_tells_nothing():
+    """Means of 0.1 differ by rounding, which must not become the unit of what is said of others."""
+    X, Y = make_multilabel_imbalanced(100, 4, 3, random_state=0)
+
+    class Flat(MLkNN):
+        def predict_proba(self, X):
+            scores = super().predict_proba(X)
+            scores[:, 2] = np.where(X[:, 0] < 100, 0.1, 0.9)
+            return scores
+
+    model = StackedBagging(Flat(3), None, max_features=1.0, random_state=0).fit(X, Y)
+    near, far = (model._combine(np.array([[0.5, 0.5, score]])) for score in (0.1, 0.9))
+    assert_allclose(near[:, :2], far[:, :2], atol=1e-6)
+
+
 def test_stages_end_with_the_ensemble(data):
     X, Y = data
     model = MLSOLBagging(TREE, n_estimators=3, random_state=0).fit(X, Y)

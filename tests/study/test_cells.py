@@ -8,13 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
-from labelance.ensemble import EMLS, LabelThresholds
+from labelance.ensemble import EMLS, LabelThresholds, StackedBagging
 from labelance.exceptions import StudyError
 from labelance.learners import MLkNN
-from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
+from labelance.metrics import label_scores, macro_auc_pr, macro_auc_roc, macro_f1
 from labelance.sampling import MLSOL
 from labelance.study import (
     Cell,
@@ -124,6 +126,32 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
             predicted = model.fit(fold.X, fold.Y).predict(fold.X_test)
         wanted = macro_f1(fold.Y_test, predicted, zero_division=1)
         assert rows["MLkNN", method.name]["macro_f1"] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
+def test_an_ensemble_is_built_around_the_learner(tiny):
+    methods = (
+        Method("Ours", ensemble=Component("StackedBagging", {"sampler": {"class": "MLSOL"}})),
+        Method("Theirs", ensemble=Component("sklearn.multioutput.MultiOutputClassifier")),
+    )
+    knn = Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": 4}))
+    study = replace(tiny, methods=methods, learners=(knn,))
+    place, fold, rows = rows_of(study, "one")
+    stream = family_stream(study.seed, place, methods[0].family)
+    built = knn.component.build()
+    ours = StackedBagging(built, MLSOL(), random_state=stream)
+    for method, model in zip(methods, (ours, MultiOutputClassifier(built)), strict=True):
+        row, truth = rows["kNN", method.name], fold.Y_test
+        model.fit(fold.X, fold.Y.toarray() if sp.issparse(fold.Y) else fold.Y)
+        predicted = model.predict(fold.X_test)
+        assert row["macro_f1"] == pytest.approx(macro_f1(truth, predicted, zero_division=1))
+        scores = label_scores(model, fold.X_test)
+        assert row["macro_auc_roc"] == pytest.approx(macro_auc_roc(truth, scores))
+    members = [
+        label_scores(member, fold.X_test[:, columns])
+        for member, columns in zip(ours.estimators_, ours.estimators_features_, strict=True)
+    ]
+    assert rows["kNN", "Ours"]["member_disagreement"] == pytest.approx(disagreement(members))
 
 
 def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypatch):

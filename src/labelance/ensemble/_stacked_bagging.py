@@ -255,13 +255,18 @@ class StackedBagging(EMLS):
         return clone(self).set_params(objective=None, random_state=random_state)
 
 
+# Scores are between 0 and 1, so that what differs by less differs by rounding.
+_EQUAL = 1e-9
+
+
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of every column and its standard deviation, 1 where that is 0."""
+    """Return the mean of every column and its standard deviation, 1 where all scores are equal."""
     if not len(scores):
         return np.zeros(scores.shape[1]), np.ones(scores.shape[1])
     center = np.average(scores, axis=0, weights=weight)
     width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
-    return center, np.where(width > 0, width, 1.0)
+    # The mean of equal scores may differ from them by rounding, which must not become a scale.
+    return center, np.where(width > _EQUAL, width, 1.0)
 
 
 def _fit_label(level: np.ndarray, y: np.ndarray, C: float, weight: Weights) -> LogisticRegression:

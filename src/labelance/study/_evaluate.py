@@ -226,8 +226,10 @@ def _fit_and_evaluate(
             model.set_params(sampler=None).fit(fold.X, Y)
     with predicting.spent():
         members, scores = _score_test_rows(model, fold.X_test)
-    thresholds = getattr(model, "thresholds_", 0.5)
-    predicted = (scores >= thresholds).astype(np.int8)
+    if hasattr(model, "thresholds_"):
+        predicted = (scores >= model.thresholds_).astype(np.int8)
+    else:
+        predicted = model.predict(fold.X_test)  # by its own rule
     return Evaluation(scores, predicted, None, fitting, predicting, None, disagreement(members))
 
 

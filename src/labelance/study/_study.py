@@ -409,6 +409,12 @@ def _check_ensemble(method: Method) -> None:
             f"{method.ensemble.path} has no such parameter",
             "Name a classifier such as StackedBagging",
         )
+    if "estimator" in method.ensemble.params:
+        raise StudyError(
+            f"The ensemble of {method.name} is built around the learners of the study",
+            "the plan gives it an estimator of its own",
+            "Leave estimator out, or make the ensemble with it a learner",
+        )
     method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
     other = sorted(set(document(method)) - {"name", "ensemble", "stream", "learners", "balanced"})
     if other:
