@@ -133,12 +133,15 @@ def test_few_rows_are_searched_exactly_though_asked_otherwise():
 
 def test_a_long_search_names_the_way_out(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 400)
+    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", 0)
     X = ROWS["no clusters"]
     with pytest.warns(LongSearchWarning, match="method='approx'"):
         find_neighbors(X, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         find_neighbors(X, 5, method="exact")
+        find_neighbors(X[:300], 5)  # too few for the other way
 
 
 def test_other_methods_are_refused():

@@ -267,7 +267,7 @@ def _run(search: Search, *, warn: bool = False) -> TopK:
         nearest = search_partition(search, embedding)
         if nearest is not None:
             return nearest
-    if warn and effort > _LONG:
+    if warn and effort > _LONG and suits_cells(search, embedding):
         _warn_of_long_search(search)
     return search_gemm(search, embedding)
 
