@@ -1,12 +1,16 @@
 """Exact neighbors and MLSOL on a GPU, beside what torch offers; needs an NVIDIA GPU and torch.
 
     python benchmarks/gpu.py [--rows 1000000] [--features 512] [--labels 1000] [--sketch FOLDER]
+    python benchmarks/gpu.py --table
 
 Every dataset is searched by ``find_neighbors`` and checked on 5,000 rows against float64 distances
 to all rows. The other side is ``torch.cdist`` and ``topk`` in blocks, for some of the queries, its
 time scaled to all of them. ``--sketch`` names a folder with a CUDA program to run beside ours
 (``knn.py`` with ``build`` and ``knn``). Times are the best of two after one that compiles, results
 on the host included; memory is what the device held at most, less what it held before.
+
+``--table`` lists what takes tensors instead, with the times for 50,000 rows on the device and on
+the CPU, and whether both gave the same.
 """
 
 from __future__ import annotations
@@ -21,10 +25,25 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
-from labelance.imbalance import profile
+from labelance import metrics
+from labelance.imbalance import irlbl, local_distribution, profile, scumble
+from labelance.learners import MLkNN
+from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.neighbors import _torch as engine
-from labelance.neighbors import find_neighbors
-from labelance.sampling import MLSMOTE, MLSOL
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    MLUL,
+    REMEDIAL,
+    MLeNN,
+    label_weights,
+    sample_weights,
+)
 
 KINDS = ("normal", "clusters 0.3", "duplicates", "clusters 0.1", "clusters 0.05", "heavy tails")
 K = 5
@@ -178,6 +197,57 @@ def beside_the_cpu(n: int, d: int) -> None:
     )
 
 
+def calls_by_name() -> dict[str, Callable[[Any, Any], Any]]:
+    """Return all that takes tensors on a device, as functions of X and y."""
+    seeded = (MLSOL, MLSMOTE, MLUL, MLROS, MLRUS, LPROS, LPRUS)
+    samplers = [*(kind(random_state=0) for kind in seeded), MLeNN(), MLTL(), REMEDIAL()]
+
+    def predict(X: Any, y: Any) -> Any:
+        half = len(X) // 2
+        return MLkNN().fit(X[:half], y[:half]).predict_proba(X[half:])
+
+    return {
+        **{type(sampler).__name__: sampler.fit_resample for sampler in samplers},
+        "find_neighbors": find_neighbors_of,
+        "local_distribution": lambda X, y: local_distribution(y, find_neighbors_of(X, y)).weights,
+        "profile": lambda X, y: str(profile(X, y)),
+        "irlbl": lambda X, y: irlbl(y),
+        "scumble": lambda X, y: scumble(y),
+        "label_weights": lambda X, y: label_weights(y),
+        "sample_weights": sample_weights,
+        "macro_f1": lambda X, y: metrics.macro_f1(y, X[:, : y.shape[1]] > 0),
+        "macro_auc_roc": lambda X, y: metrics.macro_auc_roc(y, X[:, : y.shape[1]]),
+        "MLkNN, half for the other": predict,
+    }
+
+
+def find_neighbors_of(X: Any, y: Any) -> Any:
+    return find_neighbors(X, K)
+
+
+def to_parts(out: Any) -> list[Any]:
+    """Return a result as arrays and words that can be compared."""
+    parts = out if isinstance(out, tuple) else (out,)
+    if isinstance(out, Neighborhood):
+        parts = out.indices, out.distances
+    return [part.cpu().numpy() if torch.is_tensor(part) else part for part in parts]
+
+
+def table_of_calls(n: int = 50_000, d: int = 128, q: int = 50) -> None:
+    X = make_rows("clusters 0.3", n, d)
+    random = torch.Generator(device="cuda").manual_seed(1)
+    share = torch.logspace(-1.7, -0.7, q, device="cuda")
+    y = torch.rand((n, q), generator=random, device="cuda") < share
+    host = X.cpu().numpy(), y.cpu().numpy()
+    print(f"{n} x {d}, {q} labels: seconds on the device, on the CPU, and whether equal")
+    for name, call in calls_by_name().items():
+        found, seconds, _ = measured(lambda call=call: call(X, y))
+        call(host[0][:1000], host[1][:1000])  # compiles
+        expected, cpu, _ = measured(lambda call=call: call(*host), 1, compiled=True)
+        same = all(map(np.array_equal, to_parts(found), to_parts(expected)))
+        print(f"  {name:26} {seconds:8.4f} {cpu:8.3f}  {same}", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -185,9 +255,13 @@ if __name__ == "__main__":
     parser.add_argument("--labels", type=int, default=1000)
     parser.add_argument("--sketch")
     parser.add_argument("--large", action="store_true", help="10,000,000 x 256 too")
+    parser.add_argument("--table", action="store_true", help="what takes tensors, and nothing else")
     options = parser.parse_args()
     n = options.rows
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    if options.table:
+        table_of_calls()
+        sys.exit()
     beside_the_cpu(min(n, 50_000), options.features)
     compare_searches(n, options.features, load_sketch(options.sketch))
     sizes = [(n, 128, K), (n, 768, K), (n, 1024, K), (n, options.features, 10)]

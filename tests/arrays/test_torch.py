@@ -10,7 +10,16 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 
 from labelance import metrics
-from labelance._arrays import HOST_DEVICES, open_container, open_labels, stack_rows, take_rows
+from labelance._arrays import (
+    HOST_DEVICES,
+    column_counts,
+    device_of,
+    open_container,
+    open_labels,
+    stack_rows,
+    take_rows,
+)
+from labelance._validation import validate_labels
 from labelance.exceptions import (
     ContainerError,
     InputError,
@@ -194,6 +203,15 @@ def test_the_local_distribution_is_that_of_arrays(variant, weighting, on_device)
         ours, theirs = getattr(found, name), getattr(known, name)
         np.testing.assert_array_equal(ours.data, theirs.data)
         np.testing.assert_array_equal(ours.indices, theirs.indices)
+
+
+def test_clean_labels_of_a_device_stay_known_as_such(on_device):
+    Y = torch.from_numpy(make_data()[1])
+    clean = validate_labels(Y, who="The test").Y
+    again = validate_labels(clean, who="The test").Y
+    assert device_of(again) is device_of(clean) is not None
+    assert device_of(again[:5]) is None
+    np.testing.assert_array_equal(column_counts(again), Y.sum(dim=0).numpy())
 
 
 def test_explain_takes_tensors(place):

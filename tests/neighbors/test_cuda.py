@@ -121,6 +121,19 @@ def test_data_made_to_break_the_bounds(kind, kernels):
     assert_same(make_rows(kind), 5)
 
 
+def test_a_phase_meets_half_as_many_again_at_most():
+    from labelance.neighbors import _cuda
+
+    for end in (40, 4_000, 40_000):
+        for fitting in (0.0, 10.0, 1e9):
+            met, phases = 32, 0
+            while met < end:
+                step = _cuda._next_step(met, end, fitting)
+                assert 1 <= step <= met // 2
+                met, phases = met + step, phases + 1
+            assert phases < 200
+
+
 @needs_gpu
 @pytest.mark.parametrize("n", [256, 383, 384, 385, 512])
 def test_numbers_of_rows_around_a_tile(n, kernels):

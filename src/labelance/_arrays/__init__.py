@@ -29,6 +29,7 @@ from labelance._arrays._open import (
 )
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import (
+    column_sums,
     columns_where,
     has_triton,
     places_in,
@@ -47,6 +48,7 @@ __all__ = [
     "check_compressed",
     "check_structure",
     "column_counts",
+    "column_sums",
     "columns_where",
     "device_of",
     "find_label_sets",

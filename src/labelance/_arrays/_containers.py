@@ -116,7 +116,7 @@ class SparseContainer:
 
     def cells(self) -> sp.csr_array:
         """Return the same without a change of dtype; labels need no floats."""
-        return _canonical(sp.csr_array(self.native))
+        return keep_device(_canonical(sp.csr_array(self.native)), self.native)
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: numbers have no words."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import DeviceCells, on_device, to_working_floats
 from labelance.exceptions import ContainerError, InputError
 
-# Rows are made in blocks of about this many random numbers; a block is a few of these in float64.
+# Rows are made and added up in blocks of about this many numbers, a few times over in float64.
 _NUMBERS_PER_BLOCK = 16_000_000
 
 
@@ -172,10 +172,19 @@ def places_in(ends: np.ndarray, numbers: np.ndarray, like: Any) -> np.ndarray:
     return to_host(found)
 
 
+def column_sums(X: Any) -> Any:
+    """Return the float64 sum of every column; torch alone would make a float64 copy of all rows."""
+    torch = sys.modules["torch"]
+    total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
+    for part in X.split(max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))):
+        total += part.sum(dim=0, dtype=torch.float64)
+    return total
+
+
 def columns_where(values: Any, test: str) -> np.ndarray:
     """Return the columns of a tensor with a cell that ``isnan`` or ``isinf``, as ``test`` says."""
     torch = sys.modules["torch"]
-    if torch.isfinite(values.sum(dtype=torch.float64)):
+    if torch.isfinite(column_sums(values).sum()):
         return np.empty(0, dtype=int)
     return getattr(torch, test)(values).any(dim=0).nonzero().ravel().cpu().numpy()
 

@@ -98,13 +98,12 @@ class Points:
         return _UNIT**2 * 2.0**-40 if self.unit else 0.0
 
 
-def bytes_needed(n: int, d: int) -> int:
-    """Return how much memory a search takes beyond its rows, up to a tenth."""
-    size = -(-d // _STEP) * _STEP
-    per_entry = 4 + 2 + 4  # entry, members, bound
-    first = 4 * (_SAMPLE // _FIRST)  # for the first limit
-    ranking = 8 * 64  # sorting the pairs that are left
-    return n * (2 * size + _ROOM * per_entry + max(first, ranking)) + 2**28
+def bytes_needed(n: int, d: int, k: int) -> int:
+    """Return how much memory a search takes beyond its rows, rather too much than too little."""
+    point = 2 * -(-d // _STEP) * _STEP
+    lists = _ROOM * (4 + 2 + 4)  # entries, members, bounds
+    first, ranking = 4 * (_SAMPLE // _FIRST), 100 * k  # one at the beginning, one at the end
+    return n * (point + lists + max(first, ranking)) + 2**28
 
 
 def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> Points | None:
@@ -725,13 +724,18 @@ def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
         lists.prune()
         lists.open(max(_LONG, 2 * k))
         kept = lists.longest()
-        # Half as many again, but no more than the lists have room for.
-        growth = min(
-            last // 2, int(0.6 * (_ROOM - kept) / max(rate, 1e-9)), _TILES // points.n_tiles
-        )
-        first, last = last, last + max(growth, end // 128, 1)
+        step = _next_step(last, end, (_ROOM - kept) / max(rate, 1e-9))
+        first, last = last, last + min(step, _TILES // points.n_tiles)
     lists.open(0)
     return _pairs_left(lists)
+
+
+def _next_step(met: int, end: int, fitting: float) -> int:
+    """Return how many tiles to meet next: half as many again, if the lists have room for them.
+
+    Where they fill up fast it is less, but a small part of all, so that the phases come to an end.
+    """
+    return max(1, min(met // 2, max(int(0.6 * fitting), end // 128)))
 
 
 def _pairs_left(lists: Lists) -> tuple[Any, Any, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import has_triton, to_device, to_host
+from labelance._arrays import column_sums, has_triton, to_device, to_host
 
 _CELLS = 1 << 26  # cells of float64 differences held at once
 
@@ -28,8 +28,7 @@ def column_std(X: Any) -> np.ndarray:
     The order in which a device adds up a column is its own, so this is not bit for bit what an
     array gives.
     """
-    torch = sys.modules["torch"]
-    mean = X.mean(dim=0, dtype=torch.float64)
+    mean = column_sums(X) / len(X)
     squares = sum(((block.double() - mean) ** 2).sum(dim=0) for block in X.split(_rows(X)))
     return (squares / len(X)).sqrt().cpu().numpy()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import has_triton, to_device, to_host
+from labelance._arrays import column_sums, has_triton, to_device, to_host
 from labelance.neighbors._brute import Search
 from labelance.neighbors._candidates import Bounds, bounds_of, is_ordinary, safe_factor
 from labelance.neighbors._metric import TopK
@@ -43,7 +43,7 @@ def _search_all_pairs(search: Search) -> TopK:
     from labelance.neighbors import _cuda
 
     X, metric = search.X, search.metric.compiled
-    if _cuda.bytes_needed(*X.shape) > _free_bytes(X):
+    if _cuda.bytes_needed(*X.shape, search.k) > _free_bytes(X):
         return _search_blocks(search)
     width = to_device(metric.width, X)
     points = _cuda.place_points(X, _center(search), width, unit=metric.cosine)
@@ -259,7 +259,7 @@ def _center(search: Search) -> Any:
     torch = sys.modules["torch"]
     if search.metric.compiled.cosine:
         return torch.zeros(search.X.shape[1], dtype=torch.float64, device=search.X.device)
-    return search.X.mean(dim=0, dtype=torch.float64)
+    return column_sums(search.X) / len(search.X)
 
 
 def _no_scores(search: Search, corpus: Any, queries: Any) -> Scores:
