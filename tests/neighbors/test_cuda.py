@@ -121,6 +121,21 @@ def test_data_made_to_break_the_bounds(kind, kernels):
     assert_same(make_rows(kind), 5)
 
 
+def test_the_first_phase_leaves_room_on_the_lists():
+    from labelance.neighbors import _cuda
+
+    n_groups = _cuda._SAMPLE // _cuda._FIRST
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.random((2000, n_groups, _cuda._FIRST)).min(axis=2), axis=1)
+    for k in (1, 5, 32, 64):
+        met = 2 * _cuda._first_step(k) * _cuda.TILE // _cuda.GROUP
+        # The smallest of as many random numbers as a group has rows.
+        groups = 1 - rng.random((2000, met)) ** (1 / _cuda.GROUP)
+        listed = (groups <= sample[:, [k - 1]]).sum(axis=1)
+        assert listed.max() <= _cuda._ROOM
+    assert _cuda._first_step(5) == _cuda._SAMPLE // _cuda.TILE
+
+
 def test_a_phase_meets_half_as_many_again_at_most():
     from labelance.neighbors import _cuda
 

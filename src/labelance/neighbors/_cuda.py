@@ -479,8 +479,6 @@ def _open_kernel(
     row = tl.load(ROWS + at)
     limit = tl.load(LIMIT + row)
     limit += tl.abs(limit) * ROUND
-    scale = tl.load(SCALE + row)
-    x_at = X + tl.load(ORDER + row) * d
     count = tl.load(COUNTS + row)
     found, start = 0, 0
     while start < count:
@@ -502,28 +500,50 @@ def _open_kernel(
             left = tl.max(members, 0)
             if left > 0:
                 wanted = members > 0
-                lowest = members & -members
+                lowest = members & -members  # a power of two: its exponent is the member's place
                 inside = (lowest.to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
                 members -= lowest
                 point = tl.where(wanted, entry * G + inside, 0)
-                z_at = X + tl.load(ORDER + point, mask=wanted, other=0) * d
-                z_scale = tl.load(SCALE + point, mask=wanted, other=0.0)
-                half = tl.zeros((SLOTS,), dtype=tl.float64)
-                for first in range(0, D, BK):
-                    f = first + tl.arange(0, BK)
-                    x = tl.load(x_at + f, mask=f < d, other=0.0).to(tl.float64)
-                    read = wanted[:, None] & (f < d)[None, :]
-                    z = tl.load(z_at[:, None] + f[None, :], mask=read, other=0.0).to(tl.float64)
-                    if UNIT:
-                        x, z = x * scale, z * z_scale[:, None]
-                    gap = x[None, :] - z
-                    gap *= tl.load(STRETCH + f, mask=f < d, other=0.0)[None, :]
-                    half += tl.sum(gap * gap, 1)
-                bound = (0.5 * half - FUZZ).to(tl.float32)
+                half = _half_squares(
+                    X, ORDER, STRETCH, SCALE, row, point, wanted, d, UNIT, D, BK, SLOTS
+                )
+                bound = (half - FUZZ).to(tl.float32)
                 keep = wanted & (bound <= limit)
                 name = -1 - point
         start += SLOTS
     tl.store(FOUND + at, found)
+
+
+@triton.jit
+def _half_squares(
+    X,
+    ORDER,
+    STRETCH,
+    SCALE,
+    row,
+    point,
+    wanted,
+    d,
+    UNIT: tl.constexpr,
+    D: tl.constexpr,
+    BK: tl.constexpr,
+    SLOTS: tl.constexpr,
+):
+    """Return half the squared distances of a row to the wanted points, in float64."""
+    x_at = X + tl.load(ORDER + row) * d
+    z_at = X + tl.load(ORDER + point, mask=wanted, other=0) * d
+    x_scale, z_scale = tl.load(SCALE + row), tl.load(SCALE + point, mask=wanted, other=0.0)
+    square = tl.zeros((SLOTS,), dtype=tl.float64)
+    for first in range(0, D, BK):
+        f = first + tl.arange(0, BK)
+        x = tl.load(x_at + f, mask=f < d, other=0.0).to(tl.float64)
+        read = wanted[:, None] & (f < d)[None, :]
+        z = tl.load(z_at[:, None] + f[None, :], mask=read, other=0.0).to(tl.float64)
+        if UNIT:
+            x, z = x * x_scale, z * z_scale[:, None]
+        gap = (x[None, :] - z) * tl.load(STRETCH + f, mask=f < d, other=0.0)[None, :]
+        square += tl.sum(gap * gap, 1)
+    return 0.5 * square
 
 
 @triton.jit(do_not_specialize=["m"])
@@ -715,7 +735,7 @@ def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
     """
     lists = Lists.start(points, k)
     end = points.n_tiles // 2 + 1
-    first, last, kept = 0, _SAMPLE // TILE, 0
+    first, last, kept = 0, _first_step(k), 0
     while first < end:
         if last + (last - first) // 2 > end:  # what would be left is not worth a phase
             last = end
@@ -728,6 +748,18 @@ def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
         first, last = last, last + min(step, _TILES // points.n_tiles)
     lists.open(0)
     return _pairs_left(lists)
+
+
+def _first_step(k: int) -> int:
+    """Return how many tiles to meet first, so that what is within the first limits fits the lists.
+
+    A group of the sample is within its row's with a share of k in all. Those on lists are smaller,
+    and a tile meets others both with its rows and with its columns.
+    """
+    n_groups = _SAMPLE // _FIRST
+    share = 1 - (1 - k / n_groups) ** (GROUP / _FIRST)
+    fitting = 0.6 * _ROOM / (2 * (TILE // GROUP) * share)
+    return max(1, min(_SAMPLE // TILE, int(fitting)))
 
 
 def _next_step(met: int, end: int, fitting: float) -> int:

@@ -43,7 +43,8 @@ def _search_all_pairs(search: Search) -> TopK:
     from labelance.neighbors import _cuda
 
     X, metric = search.X, search.metric.compiled
-    if _cuda.bytes_needed(*X.shape, search.k) > _free_bytes(X):
+    n, d = X.shape
+    if _cuda.bytes_needed(n, d, search.k) > _free_bytes(X):
         return _search_blocks(search)
     width = to_device(metric.width, X)
     points = _cuda.place_points(X, _center(search), width, unit=metric.cosine)
