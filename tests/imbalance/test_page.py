@@ -119,7 +119,7 @@ def test_the_page_holds_the_profile():
     side = told["sides"][0]
     assert side["count"] == found.label_counts.tolist()
     assert side["types"] == found.type_counts.T.tolist()
-    assert_allclose(side["imr"][:5], found.imr[:5], rtol=1e-3)
+    assert_allclose(side["imr"][:5], found.imr[:5], atol=0.05)
     assert side["imr"][5] is None
     assert told["names"] == list("012345")
     for i, codes in enumerate(side["map"]["cells"]):

@@ -153,6 +153,8 @@ def test_measures_stand_over_the_rows_of_their_label():
     )
     assert_array_equal(area.values, label_areas(FRAME, label_scores(MODEL, X)).auc_pr)
     assert_array_equal(area.counts, FRAME[:90].sum())
+    absent = FRAME.assign(sun=0)
+    assert np.isnan(MetricByRarityDisplay.from_predictions(absent, absent).values[0])
     with pytest.raises(InputError, match=r"metric is one of"):
         MetricByRarityDisplay.from_predictions(FRAME, predicted, metric="f2")
 

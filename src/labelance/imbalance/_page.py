@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+import labelance
 from labelance._arrays import stack_rows
 from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
 from labelance.exceptions import ContainerError, InputError
@@ -190,7 +191,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
             # No other script may run, whatever a name smuggled in.
             "script_hash": _hash(script),
             "data": _to_json(content),
-            "version": escape(_version()),
+            "version": escape(labelance.__version__),
         },
     )
 
@@ -239,11 +240,11 @@ def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
         "searched": profile.n_searched,
         "measures": _measures(profile),
         "count": profile.label_counts,
-        "irlbl": profile.irlbl,
-        "imr": profile.imr,
-        "scumble": profile.scumble_labels,
+        "irlbl": profile.irlbl.round(1),
+        "imr": profile.imr.round(1),
+        "scumble": profile.scumble_labels.round(3),
         "types": None if profile.type_counts is None else profile.type_counts.T,
-        "auc": None if votes is None else votes.auc,
+        "auc": None if votes is None else votes.auc.round(2),
         "together": {"labels": together.labels, "rows": together.rows},
         "labelsets": {
             "bands": labelset_bands(sets),
@@ -260,7 +261,7 @@ def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
         if votes is None
         else [
             [cell.row if rows is None else int(rows[cell.row]), cell.label, int(cell.present),
-             cell.votes, cell.times]
+             cell.votes, round(cell.times)]
             for cell in votes.suspects()
         ],
     }  # fmt: skip
@@ -277,7 +278,7 @@ def _measures(profile: ImbalanceProfile) -> list[tuple[str, float]]:
         "labelsets": profile.n_labelsets,
         "TCS": profile.tcs,
     }
-    return [(name, value) for name, value in named.items() if value is not None]
+    return [(name, round(value, 4)) for name, value in named.items() if value is not None]
 
 
 def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[Any]:
@@ -324,7 +325,7 @@ def _short(name: Any) -> str:
 
 
 def _to_json(data: Any) -> str:
-    """Return JSON that no HTML parser takes for markup, numbers in four figures."""
+    """Return JSON that no HTML parser takes for markup."""
     text = json.dumps(_plain(data), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c")
 
@@ -339,8 +340,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        short = float(f"{value:.4g}")
-        return int(short) if short.is_integer() else short
+        return int(value) if value.is_integer() else value
     return value
 
 
@@ -355,9 +355,3 @@ def _fill(template: str, values: dict[str, str]) -> str:
 
 def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _version() -> str:
-    import labelance
-
-    return labelance.__version__

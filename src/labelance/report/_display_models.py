@@ -291,7 +291,9 @@ class MetricByRarityDisplay(Display):
             areas = label_areas(y_true, y_pred)
             values = getattr(areas, metric)
         else:
-            values = getattr(imbalance_report(y_true, y_pred, y_train=y_train), metric)
+            told = imbalance_report(y_true, y_pred, y_train=y_train)
+            # Where there was nothing to find, a rate would say nothing of rarity.
+            values = np.where(told.support > 0, getattr(told, metric), np.nan)
         counts = column_counts(counted.Y)
         display = cls(counts=counts, values=np.asarray(values), metric=metric, name=name)
         return display.plot(ax, **options)

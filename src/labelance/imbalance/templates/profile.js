@@ -63,17 +63,17 @@
   };
 
   // --- labels: a curve of all, and a table of those that are found ---
+  const mostRows = sides.flatMap((side) => side.count).reduce((a, b) => Math.max(a, b), 1);
   const rarer = (side, j) => Math.min(side.count[j], side.n - side.count[j]);
   const tooRare = (j) => sides.some((side) => rarer(side, j) < Number(byId("folds").value));
 
   const drawFrequency = () => {
     const W = Math.max(320, Math.min(720, byId("frequency").clientWidth)), H = 220, left = 48, bottom = 30, top = 12;
-    const most = Math.max(1, ...sides.map((side) => Math.max(...side.count)));
-    const decades = Math.max(1, Math.log10(most));
+    const decades = Math.max(1, Math.log10(mostRows));
     const x = (rank) => left + (W - left - 8) * rank / names.length;
     const y = (count) => top + (H - top - bottom) * (1 - Math.log10(Math.max(count, 0.7)) / decades);
     const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
-      `Rows of every label, rarest first, on a log scale: from ${whole(Math.min(...sides[0].count))} to ${whole(most)}` });
+      `Rows of every label, rarest first, on a log scale: at most ${whole(mostRows)}` });
     for (let power = 0; power <= decades; power += 1) {
       svg.append(draw("line", { x1: left, x2: W - 8, y1: y(10 ** power), y2: y(10 ** power), stroke: "var(--line)" }));
       svg.append(draw("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end" }, whole(10 ** power)));
@@ -103,7 +103,6 @@
     return make("div", { class: "types", role: "img", "aria-label": words, title: words },
       ...counts.map((count, t) => make("i", { style: { width: all ? `${100 * count / all}%` : 0, background: `var(--t${t + 1})` } })));
   };
-  const mostRows = Math.max(1, ...sides.map((side) => Math.max(...side.count)));
   const rowsBar = (count) => {
     const width = count ? 100 * Math.log10(count + 1) / Math.log10(mostRows + 1) : 0;
     return [make("i", { style: { width: `${width}%` } }), make("span", {}, whole(count))];
