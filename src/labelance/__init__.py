@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from labelance import advice as advice
     from labelance import datasets as datasets
     from labelance import ensemble as ensemble
     from labelance import exceptions as exceptions
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from labelance import study as study
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
+    from labelance.advice import advise as advise
     from labelance.ensemble import EMLS as EMLS
     from labelance.ensemble import EMLSMOTE as EMLSMOTE
     from labelance.ensemble import EMLSOL as EMLSOL
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from labelance.sampling import SamplerSequence as SamplerSequence
 
 _PACKAGES = (
+    "advice",
     "datasets",
     "ensemble",
     "exceptions",
@@ -108,6 +111,7 @@ _NAMES = {
     "MLSOLBagging": "labelance.ensemble",
     "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),
+    "advise": "labelance.advice",
     "profile": "labelance.imbalance",
     "show_versions": "labelance._versions",
 }

@@ -23,6 +23,7 @@ from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
 TREE = [
+    "advise",
     "demo",
     "describe",
     "profile",
@@ -424,3 +425,20 @@ def test_resample_through_tensors_writes_the_same_file(call, songs, tmp_path):
         assert code == 0, err
         written.append(out.read_text())
     assert written[0] == written[1]
+
+
+def test_advise_says_what_to_do_and_speaks_json(call, songs):
+    words = ("advise", songs, "--labels", "-3", "--budget", "0.01", "--json")
+    code, out, err = call(*words)
+    result = json.loads(out)
+    assert (code, err) == (0, "")
+    assert result["source"] == str(songs)
+    assert result["advised"] in {one["name"] for one in result["candidates"]}
+    assert result["design"]["n_run"] >= 2
+    assert "model.fit(X, y)" in result["code"]
+
+
+def test_advise_refuses_what_it_cannot_judge(call, songs):
+    code, out, err = call("advise", songs, "--labels", "-3", "--budget", "0")
+    assert (code, out) == (1, "")
+    assert "--budget 0" in err

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance import __version__
 from labelance.cli import _datasets, _study
+from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
@@ -42,6 +43,9 @@ app.command("describe", epilog="Example: labelance describe songs.csv --labels h
 app.command("profile", epilog="Example: labelance profile songs.csv --labels -3 -o songs.html")(
     profile
 )
+app.command(
+    "advise", epilog="Example: labelance advise songs.csv --labels happy,sad,calm --budget 60"
+)(advise)
 app.command(
     "resample",
     epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "

@@ -1,0 +1,461 @@
+"""``advise``: look at the data, compare, and say what to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from textwrap import fill
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+from labelance._arrays import column_counts
+from labelance._progress import loop, speaking
+from labelance._utils import as_generator
+from labelance._validation import Data, validate_data
+from labelance.advice._compare import (
+    FOLDS,
+    MEASURES,
+    TREES,
+    Design,
+    Interval,
+    Outcome,
+    choose_design,
+    compare_folds,
+    gather,
+    make_estimator,
+    make_learner,
+    member_of,
+    paired_interval,
+    simplest,
+)
+from labelance.advice._facts import DataFacts, look_at
+from labelance.exceptions import InputError, TooFewRowsError
+
+Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
+
+_WORDS = {
+    "macro_f1": "macro F",
+    "macro_auc_roc": "macro AUC-ROC",
+    "macro_auc_pr": "macro AUCPR",
+    "neg_macro_brier_loss": "Brier loss (negative)",
+}
+_SHORT = {
+    "macro_f1": "F",
+    "macro_auc_roc": "AUC-ROC",
+    "macro_auc_pr": "AUCPR",
+    "neg_macro_brier_loss": "-Brier",
+}
+_ADVICE = {
+    "nothing": "Do not resample: nothing that was tried is clearly better than the plain learner.",
+    "thresholds": "Do not resample; move the thresholds.",
+    "class weights": "Do not resample; weigh the classes.",
+    "MLSOLBagging": "Use an ensemble that resamples for every member, MLSOLBagging.",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice:
+    """What to do about imbalance in some data, and why; made by :func:`advise`.
+
+    Print it, or take it on with `to_dict` and `to_json`, which are the same for the same data, seed
+    and folds.
+
+    Attributes
+    ----------
+    advised : str
+        "nothing", "thresholds", "class weights", or the name of a sampler or ensemble.
+    verdict : str
+        The same in sentences, with figures.
+    estimator : estimator
+        What is advised, ready to fit.
+    code : str
+        Python that makes it.
+    measure : str
+        What decided.
+    facts : DataFacts
+        What the data look like.
+    outcomes : tuple of Outcome
+        What was compared, in order of simplicity, with the figures of every fold.
+    design : Design
+        How large the comparison was, and how much of it was run.
+    seconds : float
+        How long it took.
+    """
+
+    advised: str
+    verdict: str
+    estimator: Any
+    code: str
+    measure: str
+    facts: DataFacts
+    outcomes: tuple[Outcome, ...]
+    design: Design
+    seconds: float
+
+    def gain(self, name: str, measure: str | None = None) -> Interval:
+        """Return the difference of a candidate from doing nothing, with its 95 % interval.
+
+        Parameters
+        ----------
+        name : str
+            A candidate, such as "MLSOL".
+        measure : str, optional
+            One of the measures; that which decided unless given.
+
+        Returns
+        -------
+        Interval
+            With ``mean``, ``error``, ``low`` and ``high``.
+        """
+        by_name = {one.name: one for one in self.outcomes}
+        return _gain(by_name[name], by_name["nothing"], measure or self.measure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the advice as plain values, without the time that it took."""
+        return {
+            "advised": self.advised,
+            "verdict": self.verdict,
+            "measure": self.measure,
+            "code": self.code,
+            "data": asdict(self.facts),
+            "design": asdict(self.design),
+            "candidates": [self._candidate(one) for one in self.outcomes],
+        }
+
+    def _candidate(self, one: Outcome) -> dict[str, Any]:
+        if one.failed:
+            return {"name": one.name, "failed": one.failed}
+        return {
+            "name": one.name,
+            **{
+                measure: {"mean": one.mean(measure), "gain": asdict(self.gain(one.name, measure))}
+                for measure in MEASURES
+            },
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __str__(self) -> str:
+        lines = [fill(self.verdict, 88), "", self._table(), "", self.code.rstrip()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _table(self) -> str:
+        """Return the means of all measures, and the interval of the one that decided."""
+        gain = f"gain in {_SHORT[self.measure]}"
+        head = f"{'':14}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"  {gain:>24}"
+        return "\n".join([head, *(self._line(one) for one in self.outcomes)])
+
+    def _line(self, one: Outcome) -> str:
+        if one.failed:
+            return f"{one.name:14}  could not be tried: {one.failed}"
+        means = "".join(f"{one.mean(m):9.3f}" for m in MEASURES)
+        return f"{one.name:14}{means}  {_interval(self.gain(one.name)):>24}"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{_SHORT[m]}</th>" for m in MEASURES)
+        rows = "".join(
+            f"<tr><th>{escape(one.name)}</th>"
+            + (
+                f'<td colspan="5">{escape(one.failed)}</td>'
+                if one.failed
+                else "".join(f"<td>{one.mean(m):.3f}</td>" for m in MEASURES)
+                + f"<td>{_interval(self.gain(one.name))}</td>"
+            )
+            + "</tr>"
+            for one in self.outcomes
+        )
+        return (
+            f"<div><p><strong>{escape(self.verdict)}</strong></p>"
+            f"<table><tr><th></th>{head}<th>gain</th></tr>{rows}</table>"
+            f"<pre>{escape(self.code)}</pre></div>"
+        )
+
+
+def _gain(one: Outcome, base: Outcome, measure: str) -> Interval:
+    return paired_interval(one.folds[measure] - base.folds[measure])
+
+
+def _interval(gain: Interval) -> str:
+    return f"{gain.mean:+.3f} ({gain.low:+.3f} … {gain.high:+.3f})"
+
+
+def advise(
+    X: Any,
+    y: Any,
+    *,
+    estimator: Any = None,
+    measure: Measure = "macro_f1",
+    budget: float | None = 120,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: int = 1,
+) -> Advice:
+    """Look at data, compare what can be done about their imbalance, and say what to do.
+
+    Compared are, under one strong learner: nothing, thresholds of their own for all labels, class
+    weights, the samplers MLROS, MLSMOTE and MLSOL, and the ensemble MLSOLBagging of five members
+    (with a fifth of the trees each). Advised is the simplest of those that are
+    as good as the best, up to one standard error; often that is not to resample.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        The features. Nominal ones are categorical columns of a frame.
+    y : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1.
+    estimator : classifier, optional
+        The learner; a random forest of 100 trees unless given, or a logistic regression for every
+        label where X is sparse.
+    measure : {"macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"}
+        What decides, "macro_f1" by default: decisions. The two areas judge rankings, the Brier
+        loss probabilities.
+    budget : float or None, default=120
+        Seconds. They decide, by what the shape of the data should cost on one core, how many
+        rows and rounds of 5 folds are planned; and no fold is begun when they are over (two are
+        run in any case). None plans four rounds of 5,000 rows and looks at no clock.
+    random_state : int, RandomState, Generator or None, default=0
+        For rows, folds, samplers and learners. The same seed gives the same advice if the same
+        folds were run; ``design.n_run`` tells how many.
+    n_jobs : int, optional
+        Trees (or labels) fitted at a time.
+    verbose : int, default=1
+        1 shows on a terminal how far the comparison is; 0 does not.
+
+    Returns
+    -------
+    Advice
+        The verdict, the estimator, code to copy, and all figures.
+
+    See Also
+    --------
+    labelance.study.Study : A comparison of any size.
+    labelance.imbalance.profile : More about the data.
+
+    Notes
+    -----
+    A difference over folds has the standard error of Nadeau and Bengio, which accounts for training
+    rows that folds share; the rule of one standard error is that of Breiman et al. Labels that are
+    in fewer rows than there are folds, or lacking in fewer, are not judged.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, Inference for the generalization error. Machine Learning 52,
+           2003.
+    .. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees,
+           section 3.4.3. 1984.
+
+    Examples
+    --------
+    >>> from labelance import advise
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(300, n_labels=4, random_state=0)
+    >>> advice = advise(X, y, estimator=KNeighborsClassifier(10), budget=1)
+    >>> [one.name for one in advice.outcomes]
+    ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL', 'MLSOLBagging']
+    >>> advice.estimator.fit(X, y).predict(X).shape
+    (300, 4)
+    """
+    start = perf_counter()
+    _refuse_unknown(measure, budget)
+    data = validate_data(X, y, who="advise", missing="keep")
+    rng = as_generator(random_state)
+    n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
+    design = choose_design(n, d, q, sparse=sp.issparse(data.X), budget=budget)
+    seen = data
+    if design.n_rows < n:
+        seen = data.take(np.sort(rng.choice(n, size=design.n_rows, replace=False)))
+    judged = _judged_labels(seen)
+    facts = look_at(data, seen, judged)
+    learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
+    folds = []
+    with speaking(verbose), loop("Comparing", design.n_folds, "folds") as progress:
+        for fold in compare_folds(seen, learner, design, judged, rng):
+            folds.append(fold)
+            progress.advance()
+            if budget is not None and len(folds) > 1 and perf_counter() - start > budget:
+                break
+    outcomes, design = gather(folds), replace(design, n_run=len(folds))
+    advised = simplest(outcomes, measure)
+    return Advice(
+        advised=advised.name,
+        verdict=_verdict(advised, outcomes, measure, facts, design),
+        estimator=make_estimator(advised.name, learner, data, 0),
+        code=_code(advised.name, data, estimator),
+        measure=measure,
+        facts=facts,
+        outcomes=outcomes,
+        design=design,
+        seconds=perf_counter() - start,
+    )
+
+
+def _refuse_unknown(measure: Any, budget: Any) -> None:
+    if measure not in MEASURES:
+        raise InputError(
+            "advise decides by a measure", f"measure={measure!r}", f"Choose from {MEASURES}"
+        )
+    if budget is not None and not budget > 0:
+        raise InputError(
+            "advise has a budget of seconds", f"budget={budget!r}", "Pass e.g. budget=120, or None"
+        )
+
+
+def _judged_labels(seen: Data) -> NDArray[np.intp]:
+    """Return the labels that every fold can have with and without."""
+    counts = column_counts(seen.Y)
+    rarer = np.minimum(counts, seen.n_samples - counts)
+    judged = np.flatnonzero(rarer >= FOLDS)
+    if not len(judged):
+        raise TooFewRowsError(
+            f"advise judges labels that at least {FOLDS} rows have, and as many lack",
+            f"there is none among {seen.n_samples} rows",
+            "Pass more rows, or only the labels that matter",
+        )
+    return judged
+
+
+def _verdict(
+    advised: Outcome,
+    outcomes: tuple[Outcome, ...],
+    measure: str,
+    facts: DataFacts,
+    design: Design,
+) -> str:
+    words = [_ADVICE.get(advised.name, f"Resample with {advised.name}.")]
+    words += [_sentence_of_gain(advised, outcomes, measure, design)]
+    words += [_sentence_of_samplers(advised, outcomes, measure)]
+    if measure == "macro_f1":
+        words += [_sentence_of_ranking(outcomes)]
+    words += [_sentence_of_data(facts)]
+    if design.n_run < design.n_folds:
+        words += [f"The time was up after {design.n_run} of {design.n_folds} folds."]
+    return " ".join(filter(None, words))
+
+
+def _sentence_of_gain(
+    advised: Outcome, outcomes: tuple[Outcome, ...], measure: str, design: Design
+) -> str:
+    base, of = outcomes[0], f"over {design.n_run} folds of {design.n_rows} rows"
+    if advised is base:
+        return f"Its {_WORDS[measure]} is {base.mean(measure):.3f} {of}."
+    gain = _gain(advised, base, measure)
+    return (
+        f"That changes {_WORDS[measure]} from {base.mean(measure):.3f} to "
+        f"{advised.mean(measure):.3f}, {_bounds(gain)}, {of}."
+    )
+
+
+def _bounds(gain: Interval) -> str:
+    return f"{gain.mean:+.3f} (95 % interval {gain.low:+.3f} to {gain.high:+.3f})"
+
+
+def _sentence_of_samplers(advised: Outcome, outcomes: tuple[Outcome, ...], measure: str) -> str:
+    """Say what the best sampler does against what is advised."""
+    tried = [one for one in outcomes[2:] if not one.failed and one.name != "class weights"]
+    if not tried:
+        return "No sampler could be tried."
+    best = max(tried, key=lambda one: one.mean(measure))
+    if best is advised:
+        return ""
+    return (
+        f"The best of those that resample, {best.name}, reaches {best.mean(measure):.3f}: "
+        f"{_bounds(_gain(best, advised, measure))} against that."
+    )
+
+
+def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
+    found = simplest(outcomes, "macro_auc_pr")
+    if found.name in ("nothing", "thresholds"):
+        return "None of all this ranks better (AUCPR) than the plain learner."
+    gain = _gain(found, outcomes[0], "macro_auc_pr")
+    return f"For ranking, {found.name} changes AUCPR by {_bounds(gain)}."
+
+
+def _sentence_of_data(facts: DataFacts) -> str:
+    words = []
+    if facts.n_unjudged:
+        words.append(
+            f"{facts.n_unjudged} of {facts.n_labels} labels are in (or lacking in) fewer than "
+            f"{FOLDS} rows and were not judged."
+        )
+    outliers = facts.type_shares.get("outlier", 0)
+    if facts.neighbor_auc < 0.6:
+        words.append(
+            f"A vote of neighbors ranks hardly better than chance (AUC {facts.neighbor_auc:.2f}): "
+            "samplers that place rows between neighbors have little to go by."
+        )
+    elif outliers > 0.5:
+        words.append(
+            f"{outliers:.0%} of the minority cells are outliers, with no neighbor of their kind."
+        )
+    return " ".join(words)
+
+
+def _code(name: str, data: Data, estimator: Any) -> str:
+    """Return Python that makes the advised estimator and fits it."""
+    imports, learner = _learner_code(name, data, estimator)
+    more = ""
+    if name == "thresholds":
+        imports = f"from labelance.ensemble import LabelThresholds\n{imports}"
+        learner = f"LabelThresholds({learner}, random_state=0)"
+    elif name == "class weights":
+        more = "weights = [name for name in model.get_params() if name.endswith('class_weight')]\n"
+        more += "model.set_params(**dict.fromkeys(weights, 'balanced'))\n"
+    elif name == "MLSOLBagging":
+        imports = f"from labelance.ensemble import MLSOLBagging\n{imports}"
+        share = "max_features=1.0, " if learner.startswith("Pipeline") else ""
+        learner = f"MLSOLBagging({learner}, {share}random_state=0)"
+    elif name != "nothing":
+        imports = f"from imblearn.pipeline import make_pipeline\n{imports}"
+        imports += f"from labelance.sampling import {name}\n"
+        learner = f"make_pipeline({name}(random_state=0), {learner})"
+    return f"{imports}\nmodel = {learner}\n{more}model.fit(X, y)\n"
+
+
+def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
+    """Return imports and the expression of the learner."""
+    member = name == "MLSOLBagging"
+    if estimator is not None:
+        kind = type(estimator)
+        learner = member_of(estimator) if member else estimator
+        return f"from {_public_module(kind)} import {kind.__name__}\n", repr(learner)
+    if sp.issparse(data.X):
+        return (
+            "from labelance.learners import BinaryRelevance\n"
+            "from sklearn.linear_model import LogisticRegression\n",
+            "BinaryRelevance(LogisticRegression(solver='liblinear'))",
+        )
+    forest = RandomForestClassifier(TREES, random_state=0)
+    words = repr(member_of(forest) if member else forest)
+    imports = "from sklearn.ensemble import RandomForestClassifier\n"
+    nominal = np.flatnonzero(data.categorical).tolist()
+    if not nominal:
+        return imports, words
+    return (
+        "from sklearn.compose import make_column_transformer\n"
+        f"{imports}"
+        "from sklearn.pipeline import Pipeline\n"
+        "from sklearn.preprocessing import OneHotEncoder\n"
+        "\nencode = make_column_transformer(\n"
+        f"    (OneHotEncoder(handle_unknown='ignore', sparse_output=False), {nominal}),\n"
+        "    remainder='passthrough',\n)\n",
+        f"Pipeline([('encode', encode), ('forest', {words})])",
+    )
+
+
+def _public_module(kind: type) -> str:
+    """Return the module that a class is imported from: the part before private modules."""
+    parts = kind.__module__.split(".")
+    private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
+    return ".".join(parts[:private]) or kind.__module__

@@ -1,0 +1,291 @@
+"""A small stratified comparison: how large, of what, and what its folds say together."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from imblearn.pipeline import make_pipeline
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from labelance._arrays import take_rows
+from labelance._utils import draw_seeds, set_random_states
+from labelance._validation import Data
+from labelance.ensemble import LabelThresholds, MLSOLBagging
+from labelance.exceptions import LabelanceError
+from labelance.learners import BinaryRelevance
+from labelance.metrics import label_scores, macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
+from labelance.model_selection import IterativeStratifiedKFold
+from labelance.sampling import MLROS, MLSMOTE, MLSOL
+
+FOLDS = 5
+_MOST_ROUNDS = 4
+_FEWEST_ROWS = 300
+_MOST_ROWS = 5000
+TREES = 100
+_MEMBERS = 5  # of MLSOLBagging, which share the trees of the forest
+
+# Simplest first: of those that are as good as the best, the first is advised.
+CANDIDATES = (
+    "nothing",
+    "thresholds",
+    "class weights",
+    "MLROS",
+    "MLSMOTE",
+    "MLSOL",
+    "MLSOLBagging",
+)
+SAMPLERS = {"MLROS": MLROS, "MLSMOTE": MLSMOTE, "MLSOL": MLSOL}
+MEASURES = ("macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss")
+
+
+@dataclass(frozen=True)
+class Design:
+    """How large the comparison is.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that take part, all or some drawn at random.
+    n_rounds : int
+        How often these are split into folds anew.
+    n_folds : int
+        Folds that were planned, 5 in every round.
+    n_run : int
+        Folds that were run, the same or, where the time was up, fewer.
+    """
+
+    n_rows: int
+    n_rounds: int
+    n_folds: int
+    n_run: int = 0
+
+
+def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None) -> Design:
+    """Choose rows and rounds by what the data's shape should cost, not by a clock.
+
+    All rows (5,000 at most) if two rounds of them fit into the budget, else halves of them, down
+    to 300; then as many rounds as fit, from one to four.
+    """
+    rows = min(n, _MOST_ROWS)
+    if budget is None:
+        return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS)
+    while rows > _FEWEST_ROWS and 2 * _round_cost(rows, d, q, sparse) > budget:
+        rows = max(rows // 2, _FEWEST_ROWS)
+    rounds = int(np.clip(budget // _round_cost(rows, d, q, sparse), 1, _MOST_ROUNDS))
+    return Design(rows, rounds, rounds * FOLDS)
+
+
+def _round_cost(n: int, d: int, q: int, sparse: bool) -> float:
+    """Return the seconds that a round should take on one core, from fits of several shapes.
+
+    A forest is fitted about seven times in a fold (samplers add rows), a regression 14 times
+    (thresholds take folds of their own, and an ensemble has members).
+    """
+    if sparse:
+        return FOLDS * 14 * q * (2e-3 + 1e-5 * n)
+    fit = TREES * (2e-3 + 1.6e-7 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q))
+    return FOLDS * 7 * fit
+
+
+def make_learner(data: Data, *, n_jobs: int | None) -> Any:
+    """Return the learner of the comparison: a forest, or a regression for sparse rows."""
+    if sp.issparse(data.X):
+        return BinaryRelevance(LogisticRegression(solver="liblinear"), n_jobs=n_jobs)
+    forest = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
+    nominal = np.flatnonzero(data.categorical).tolist()
+    if not nominal:
+        return forest
+    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encode = make_column_transformer((words, nominal), remainder="passthrough")
+    return Pipeline([("encode", encode), ("forest", forest)])
+
+
+def make_estimator(name: str, learner: Any, data: Data, seed: int) -> Any:
+    """Return a candidate, ready to fit."""
+    learner = set_random_states(clone(learner), seed)
+    if name in ("nothing", "thresholds"):
+        return LabelThresholds(learner, random_state=seed) if name == "thresholds" else learner
+    if name == "class weights":
+        return learner.set_params(**dict.fromkeys(_weight_parameters(learner), "balanced"))
+    if name == "MLSOLBagging":
+        # Columns that a transformer knows by number cannot be left out.
+        share: dict[str, Any] = {"max_features": 1.0} if isinstance(learner, Pipeline) else {}
+        sampler = _with_gaps(MLSOL(sampling_ratio=1.0), data) if _has_gaps(data) else None
+        return MLSOLBagging(member_of(learner), sampler, **share, random_state=seed)
+    return make_pipeline(_with_gaps(SAMPLERS[name](random_state=seed), data), learner)
+
+
+def member_of(learner: Any) -> Any:
+    """Return a learner with as many trees as leave their number the same in all members."""
+    names = [name for name in learner.get_params() if name.rpartition("__")[2] == "n_estimators"]
+    trees = {name: max(learner.get_params()[name] // _MEMBERS, 1) for name in names}
+    return clone(learner).set_params(**trees)
+
+
+def _with_gaps(sampler: Any, data: Data) -> Any:
+    """Return a sampler that takes missing values, where there are some and it can."""
+    if _has_gaps(data) and "missing" in sampler.get_params():
+        sampler.set_params(missing="distance")
+    return sampler
+
+
+def _has_gaps(data: Data) -> bool:
+    values = data.X.data if sp.issparse(data.X) else data.X
+    return bool(np.isnan(values).any())
+
+
+def _weight_parameters(learner: Any) -> list[str]:
+    return [name for name in learner.get_params() if name.rpartition("__")[2] == "class_weight"]
+
+
+def candidates_for(learner: Any) -> tuple[str, ...]:
+    """Return what can be tried with a learner."""
+    weighs = bool(_weight_parameters(learner))
+    return tuple(name for name in CANDIDATES if name != "class weights" or weighs)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the folds say about one candidate.
+
+    Attributes
+    ----------
+    name : str
+        The candidate.
+    folds : dict of str to ndarray
+        Each measure of each fold.
+    failed : str
+        Why it could not be tried; empty if it could.
+    """
+
+    name: str
+    folds: dict[str, NDArray[np.float64]]
+    failed: str = ""
+
+    def mean(self, measure: str) -> float:
+        """Return the mean of a measure over the folds."""
+        return float(self.folds[measure].mean())
+
+
+def compare_folds(
+    data: Data,
+    learner: Any,
+    design: Design,
+    judged: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Iterator[dict[str, dict[str, float] | LabelanceError]]:
+    """Yield, fold by fold, the measures of every candidate or why it failed."""
+    names = candidates_for(learner)
+    X, Y = data.features.container.native, data.Y.toarray()
+    for round_seed in draw_seeds(rng, design.n_rounds):
+        splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=round_seed)
+        for number, (train, test) in enumerate(splitter.split(X, Y)):
+            rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of labels that a fold lacks, told once as facts
+                yield _measure_all(names, learner, data, rows, judged, round_seed + number)
+
+
+def _measure_all(
+    names: tuple[str, ...],
+    learner: Any,
+    data: Data,
+    rows: tuple[Any, ...],
+    judged: NDArray[np.intp],
+    seed: int,
+) -> dict[str, dict[str, float] | LabelanceError]:
+    X, Y, X_test, Y_test = rows
+    found: dict[str, dict[str, float] | LabelanceError] = {}
+    tuned = make_estimator("thresholds", learner, data, seed).fit(X, Y)
+    scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
+    found["nothing"] = _measure(Y_test, scores, scores > 0.5, judged)
+    found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
+    for name in names[2:]:
+        try:
+            model = make_estimator(name, learner, data, seed).fit(X, Y)
+        except LabelanceError as error:  # such as nothing to sample
+            found[name] = error
+            continue
+        scores = label_scores(model, X_test)
+        cuts = getattr(model, "thresholds_", None)
+        predicted = scores > 0.5 if cuts is None else scores >= cuts
+        found[name] = _measure(Y_test, scores, predicted, judged)
+    return found
+
+
+def _measure(
+    Y: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any], judged: NDArray[np.intp]
+) -> dict[str, float]:
+    Y, scores, predicted = Y[:, judged], scores[:, judged], predicted[:, judged]
+    return {
+        "macro_f1": macro_f1(Y, predicted),
+        "macro_auc_roc": macro_auc_roc(Y, scores),
+        "macro_auc_pr": macro_auc_pr(Y, scores),
+        "neg_macro_brier_loss": -macro_brier_loss(Y, np.clip(scores, 0, 1)),
+    }
+
+
+def gather(folds: list[dict[str, dict[str, float] | LabelanceError]]) -> tuple[Outcome, ...]:
+    """Return an outcome for every candidate, from all folds."""
+    outcomes = []
+    for name in folds[0]:
+        parts = [fold[name] for fold in folds]
+        error = next((part for part in parts if isinstance(part, LabelanceError)), None)
+        if error is not None:
+            outcomes.append(Outcome(name, {}, str(error)))
+            continue
+        values = {m: np.array([part[m] for part in parts]) for m in MEASURES}  # type: ignore[index]
+        outcomes.append(Outcome(name, values))
+    return tuple(outcomes)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean difference, its standard error, and the ends of its 95 % interval."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
+
+
+def paired_interval(difference: NDArray[np.float64]) -> Interval:
+    """Return the mean of differences over folds and how certain it is.
+
+    Folds share training rows, so their differences vary less than those of new data would; the
+    variance has the correction of Nadeau and Bengio (2003) for that, with a test part of a
+    quarter of the training part.
+    """
+    J, mean = len(difference), float(difference.mean())
+    if J < 2:
+        return Interval(mean, math.inf, -math.inf, math.inf)
+    error = math.sqrt((1 / J + 1 / (FOLDS - 1)) * float(difference.var(ddof=1)))
+    reach = error * float(student.ppf(0.975, J - 1))
+    return Interval(mean, error, mean - reach, mean + reach)
+
+
+def simplest(outcomes: tuple[Outcome, ...], measure: str) -> Outcome:
+    """Return the simplest candidate within one standard error of the best.
+
+    The rule of Breiman et al. (1984); the error is that of the paired difference.
+    """
+    tried = [one for one in outcomes if not one.failed]
+    best = max(tried, key=lambda one: one.mean(measure))
+    for one in tried:
+        gap = paired_interval(best.folds[measure] - one.folds[measure])
+        if gap.mean <= gap.error:
+            return one
+    return best

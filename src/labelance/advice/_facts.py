@@ -1,0 +1,85 @@
+"""What can be seen without fitting anything: sizes, rarity, minority types, a vote of neighbors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelance._arrays import column_counts
+from labelance._validation import Data
+from labelance.exceptions import LabelanceWarning
+from labelance.imbalance import profile
+from labelance.learners import count_neighbors
+from labelance.metrics import macro_auc_roc
+from labelance.neighbors import find_neighbors
+
+_VOTERS, _TYPED_BY = 10, 5
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What the data look like, before anything is fitted.
+
+    Attributes
+    ----------
+    n_samples, n_features, n_labels : int
+        The shape of the data.
+    mean_ir : float
+        Mean of IRLbl.
+    n_rows_seen : int
+        Rows that the rest is about; fewer where a comparison of all would take too long.
+    n_unjudged : int
+        Labels that too few of these rows have (or lack) to be in every fold.
+    rarest, median : int
+        Rows that have the rarest label that is judged, and the median of the labels.
+    type_shares : dict of str to float
+        Shares of safe, borderline, rare and outlier among the minority cells, by 5 neighbors.
+    neighbor_auc : float
+        Macro AUC-ROC of the share of 10 neighbors that have a label, a row not being its own
+        neighbor: 0.5 is what the labels' frequencies alone give.
+    """
+
+    n_samples: int
+    n_features: int
+    n_labels: int
+    mean_ir: float
+    n_rows_seen: int
+    n_unjudged: int
+    rarest: int
+    median: float
+    type_shares: dict[str, float]
+    neighbor_auc: float
+
+
+def look_at(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
+    """Return the facts about data of which some rows are seen and some labels judged."""
+    counts = column_counts(seen.Y)
+    rows = seen.features.container.native
+    sparse = sp.issparse(seen.X)
+    around = find_neighbors(
+        rows,
+        min(_VOTERS, seen.n_samples - 1),
+        scale=None if sparse else "range",
+        missing="error" if sparse else "distance",
+    )
+    votes = np.asarray(count_neighbors(around, seen.Y).toarray(), dtype=float)[:, judged]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelanceWarning)
+        auc = macro_auc_roc(seen.Y[:, judged], votes)
+        found = profile(rows, seen.Y, neighborhood=around.truncate(min(_TYPED_BY, around.k)))
+    return DataFacts(
+        n_samples=data.n_samples,
+        n_features=data.X.shape[1],
+        n_labels=data.Y.shape[1],
+        mean_ir=float(found.mean_ir),
+        n_rows_seen=seen.n_samples,
+        n_unjudged=data.Y.shape[1] - len(judged),
+        rarest=int(counts[judged].min()),
+        median=float(np.median(counts)),
+        type_shares={name: round(share, 4) for name, share in (found.type_shares or {}).items()},
+        neighbor_auc=float(auc),
+    )

@@ -1,0 +1,53 @@
+"""``labelance advise``: what to do about imbalance in a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+import labelance
+from labelance.cli._console import errors, only_results_on_stdout, print_json, say
+from labelance.cli._data import JsonOption, Source, reads_data
+from labelance.cli._flags import errors_with_names
+
+
+@reads_data
+def advise(
+    source: Source,
+    budget: Annotated[
+        float,
+        typer.Option(help="Seconds: how large the comparison is planned, and when it ends."),
+    ] = 120,
+    measure: Annotated[
+        Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"],
+        typer.Option(help="What decides: decisions, rankings (two ways) or probabilities."),
+    ] = "macro_f1",
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Trees or labels fitted at a time.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Say whether to resample, move thresholds, weigh classes, or do nothing.
+
+    Looks at the data, compares these under a random forest (a logistic regression for sparse
+    data) in stratified folds, and prints a verdict with figures, and Python to copy.
+    """
+    dataset = source.load()
+    X, y = dataset.to_X_y()
+    with errors_with_names(dataset.feature_names), only_results_on_stdout():
+        advice = labelance.advise(
+            X,
+            y,
+            measure=measure,
+            budget=budget,
+            random_state=seed,
+            n_jobs=jobs,
+            verbose=int(sys.stderr.isatty()),
+        )
+    if json:
+        print_json({"source": source.data, **advice.to_dict()})
+        return
+    say(str(advice))
+    run, planned = advice.design.n_run, advice.design.n_folds
+    say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)

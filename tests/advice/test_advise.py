@@ -1,0 +1,202 @@
+"""Advice: how large a comparison is, what its folds say, and what is said about them."""
+
+import json
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.stats import ttest_1samp
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+from labelance import advise
+from labelance.advice import SAMPLERS, Outcome, choose_design, paired_interval, simplest
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsError
+
+KNN = KNeighborsClassifier(10)
+FOREST = RandomForestClassifier(10, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_multilabel_imbalanced(240, 6, 4, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def still_clock(monkeypatch):
+    """No time passes, so that every fold that is planned is run, however busy the machine is."""
+    monkeypatch.setattr("labelance.advice._advise.perf_counter", lambda: 0.0)
+
+
+@pytest.fixture(scope="module")
+def advice(data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labelance.advice._advise.perf_counter", lambda: 0.0)
+        return advise(*data, estimator=KNN, budget=1)
+
+
+# ------------------------------------------------------------------------- the comparison
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_more_seconds_are_never_less_of_a_comparison(sparse):
+    budgets = [1, 5, 20, 60, 120, 600, 6000]
+    for n, d, q in [(200, 10, 5), (2400, 100, 14), (16000, 500, 900)]:
+        designs = [choose_design(n, d, q, sparse=sparse, budget=b) for b in budgets]
+        rows = [design.n_rows for design in designs]
+        assert rows == sorted(rows)
+        assert all(0 < row <= n for row in rows)
+        assert all(1 <= design.n_rounds <= 4 for design in designs)
+        assert all(design.n_folds == 5 * design.n_rounds for design in designs)
+    everything = choose_design(2400, 100, 14, sparse=sparse, budget=None)
+    assert (everything.n_rows, everything.n_folds) == (2400, 20)
+
+
+def test_the_interval_is_students_but_wider_since_folds_share_rows():
+    difference = np.array([0.1, 0.2, 0.15, 0.05, 0.1])
+    found, plain = paired_interval(difference), ttest_1samp(difference, 0).confidence_interval()
+    wider = np.sqrt((1 / 5 + 1 / 4) / (1 / 5))
+    assert_allclose(found.mean, difference.mean())
+    assert_allclose(found.high - found.mean, wider * (plain.high - found.mean))
+    assert_allclose(found.mean - found.low, found.high - found.mean)
+    assert paired_interval(difference[:1]).error == np.inf
+
+
+def outcome(name, values):
+    return Outcome(name, {"macro_f1": np.array(values)})
+
+
+def test_the_simplest_within_one_standard_error_of_the_best_is_taken():
+    nothing = outcome("nothing", [0.50, 0.52, 0.48, 0.50])
+    noise = outcome("MLSOL", [0.53, 0.49, 0.50, 0.49])
+    gain = outcome("thresholds", [0.60, 0.63, 0.57, 0.61])
+    failed = Outcome("MLROS", {}, "nothing to sample")
+    assert simplest((nothing, failed, noise), "macro_f1") is nothing
+    assert simplest((nothing, gain, noise), "macro_f1") is gain
+
+
+# ------------------------------------------------------------------------------- the advice
+
+
+def test_the_same_seed_gives_the_same_advice(data, advice):
+    again = advise(*data, estimator=KNN, budget=1)
+    assert again.design.n_run == again.design.n_folds
+    assert again.to_dict() == advice.to_dict()
+    other = advise(*data, estimator=KNN, budget=1, random_state=1)
+    assert other.to_dict()["candidates"] != advice.to_dict()["candidates"]
+
+
+def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(advice):
+    assert advice.advised == simplest(advice.outcomes, "macro_f1").name
+    assert advice.verdict.startswith(("Do not resample", "Resample with", "Use an ensemble"))
+    gain = advice.gain(advice.advised)
+    assert f"{gain.mean:+.3f}" in advice.verdict
+    assert gain.low < gain.mean < gain.high
+    names = [one.name for one in advice.outcomes]  # neighbors have no class weights
+    assert names == ["nothing", "thresholds", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"]
+
+
+def test_thresholds_change_decisions_and_no_scores(advice):
+    assert advice.gain("thresholds").mean != 0
+    assert_allclose(advice.gain("thresholds", "macro_auc_pr").mean, 0)
+
+
+@pytest.mark.parametrize("measure", ["macro_f1", "macro_auc_pr"])
+def test_the_code_makes_the_estimator(data, measure):
+    X, y = data
+    found = advise(X, y, estimator=FOREST, budget=1, measure=measure)
+    names = {"X": X, "y": y}
+    exec(found.code, names)
+    assert repr(names["model"]) == repr(found.estimator)
+    assert found.estimator.fit(X, y).predict(X).shape == y.shape
+
+
+def test_every_verdict_has_code_that_runs(data, monkeypatch):
+    X, y = data
+    for name in ("nothing", "class weights", "MLROS", "MLSOLBagging"):
+        monkeypatch.setattr(
+            "labelance.advice._advise.simplest",
+            lambda outcomes, measure, name=name: {one.name: one for one in outcomes}[name],
+        )
+        found = advise(X, y, estimator=FOREST, budget=1)
+        names = {"X": X, "y": y}
+        exec(found.code, names)
+        assert repr(names["model"]) == repr(found.estimator)
+        assert found.advised == name
+        assert name in found.verdict or name in ("nothing", "class weights")
+
+
+def test_it_prints_as_text_json_and_html(advice):
+    assert json.loads(advice.to_json())["advised"] == advice.advised
+    text = str(advice)
+    assert all(word in text for word in ("AUCPR", "MLSOL", "model.fit(X, y)"))
+    page = advice._repr_html_()
+    assert page.count("<tr>") == 7
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("kind", ["sparse", "frame"])
+def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind):
+    X, y = data
+    if kind == "sparse":
+        X = sp.csr_array(np.where(abs(X) > 0.8, X, 0))
+    else:
+        X = pd.DataFrame(X).assign(land=pd.Categorical(np.where(X[:, 0] > 0, "sea", "hill")))
+        X.columns = X.columns.astype(str)
+    found = advise(X, y, budget=0.01)
+    assert not any(one.failed for one in found.outcomes)
+    names = {"X": X, "y": y}
+    exec(found.code, names)
+    assert found.estimator.fit(X, y).predict(X).shape == y.shape
+
+
+def test_labels_that_cannot_be_judged_are_counted(data):
+    X, y = data
+    y = np.column_stack([y, np.arange(240) < 3, np.arange(240) > 1]).astype(int)
+    found = advise(X, y, estimator=KNN, budget=1)
+    assert found.facts.n_unjudged == 2
+    assert "2 of 6 labels" in found.verdict
+    with pytest.raises(TooFewRowsError, match="at least 5 rows"):
+        advise(X, y[:, 4:], estimator=KNN)
+
+
+class Refusing(BaseEstimator):
+    """A sampler that has nothing to do."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit_resample(self, X, y):
+        raise NothingToSampleError("asked", "came", "fix")
+
+
+def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
+    monkeypatch.setitem(SAMPLERS, "MLROS", Refusing)
+    found = advise(*data, estimator=KNN, budget=1)
+    failed = {one.name: one.failed for one in found.outcomes if one.failed}
+    assert list(failed) == ["MLROS"]
+    assert "MLROS           could not be tried: asked, but came. fix" in str(found)
+    assert {"name": "MLROS", "failed": failed["MLROS"]} in found.to_dict()["candidates"]
+
+
+def test_the_clock_ends_it_between_folds_only(data, monkeypatch):
+    ticks = count(step=1000)
+    monkeypatch.setattr("labelance.advice._advise.perf_counter", lambda: float(next(ticks)))
+    found = advise(*data, estimator=KNN, budget=1)
+    assert found.design.n_run == 2
+    assert "after 2 of 5 folds" in found.verdict
+    assert all(len(one.folds["macro_f1"]) == 2 for one in found.outcomes)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"measure": "accuracy"}, "measure='accuracy'"), ({"budget": 0}, "budget=0")],
+)
+def test_what_makes_no_sense_is_refused(data, options, words):
+    with pytest.raises(InputError, match=words):
+        advise(*data, **options)
