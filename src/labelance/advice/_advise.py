@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from labelance._arrays import column_counts
-from labelance._progress import loop, speaking
+from labelance._progress import loop, somebody_watches, speaking
 from labelance._utils import as_generator
 from labelance._validation import Data, validate_data
 from labelance.advice._compare import (
@@ -229,7 +229,7 @@ def advise(
     n_jobs : int, optional
         Trees (or labels) fitted at a time.
     verbose : int, default=1
-        1 shows on a terminal how far the comparison is; 0 does not.
+        1 shows on a terminal or in a notebook how far the comparison is; 0 does not.
 
     Returns
     -------
@@ -279,7 +279,8 @@ def advise(
     facts = look_at(data, seen, judged)
     learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
     folds = []
-    with speaking(verbose), loop("Comparing", design.n_folds, "folds") as progress:
+    watched = bool(verbose) and somebody_watches(notebooks=True)
+    with speaking(watched), loop("Comparing", design.n_folds, "folds") as progress:
         for fold in compare_folds(seen, learner, design, judged, rng):
             folds.append(fold)
             progress.advance()

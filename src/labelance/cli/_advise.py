@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Literal
 
 import typer
@@ -43,7 +42,6 @@ def advise(
             budget=budget,
             random_state=seed,
             n_jobs=jobs,
-            verbose=int(sys.stderr.isatty()),
         )
     if json:
         print_json({"source": source.data, **advice.to_dict()})

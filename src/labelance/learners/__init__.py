@@ -12,6 +12,7 @@ from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._calibration import (
     LabelCalibration,
     correct_prior,
+    fit_maps,
     fit_sigmoids,
     fit_steps,
 )
@@ -30,7 +31,13 @@ from labelance.learners._objectives import (
     PrecisionAtRecall,
     RecallAtPrecision,
 )
-from labelance.learners._out_of_sample import CV_FOLDS, KnownScores, ScoreSource, has_bags
+from labelance.learners._out_of_sample import (
+    CV_FOLDS,
+    KnownScores,
+    ScoreSource,
+    has_bags,
+    out_of_bag_scores,
+)
 from labelance.learners._per_label import PerLabel
 from labelance.learners._rakel import RAkEL, draw_subsets
 from labelance.learners._reduction import (

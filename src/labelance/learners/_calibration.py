@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -143,7 +143,9 @@ class LabelCalibration(WeightedClassifier):
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
         known = self._known_scores(source, data, inner)
         part = None if weight is None else weight[known.rows]
-        self._fit_maps(data.Y[known.rows], known.scores, part)
+        self.calibrated_by_, self._maps = fit_maps(
+            data.Y[known.rows], known.scores, part, method=self.method, min_rows=self.min_rows
+        )
 
     def _known_scores(self, source: str, data: Data, weight: Weights) -> KnownScores:
         if source == "oob":
@@ -151,30 +153,45 @@ class LabelCalibration(WeightedClassifier):
         rng = as_generator(self.random_state)
         return out_of_fold_scores(lambda _: clone(self.estimator), data, weight, rng, self._schema)
 
-    def _fit_maps(self, Y: sp.csr_array, scores: Floats, weight: Weights) -> None:
-        """Fit a map for every label that has enough rows, and one for the others."""
-        counts = column_counts(Y)
-        rarer = np.minimum(counts, Y.shape[0] - counts)
-        self.calibrated_by_ = np.full(Y.shape[1], self.method, dtype="<U8")
-        self.calibrated_by_[rarer < self.min_rows] = "pooled"
-        self.calibrated_by_[rarer == 0] = "nothing"
-        own = np.flatnonzero(self.calibrated_by_ == self.method)
-        pooled = np.flatnonzero(self.calibrated_by_ == "pooled")
-        present = Y.toarray().astype(float)  # as dense as the scores are
-        self._maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]] = []
-        if len(own):
-            fit = fit_sigmoids if self.method == "sigmoid" else fit_steps
-            self._maps.append((own, fit(present[:, own], scores[:, own], weight)))
-        if len(pooled):
-            cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
-            shared = None if weight is None else np.repeat(weight, len(pooled))
-            self._maps.append((pooled, fit_sigmoids(cells, values, shared)))
-
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         scores = np.array(inner_scores(self.estimator_, clean, X, self._schema), dtype=float)
         for labels, found in self._maps:
             scores[:, labels] = found(scores[:, labels])
         return scores
+
+
+class LabelMaps(NamedTuple):
+    """Maps of labels to probabilities, and who of them has which."""
+
+    calibrated_by: NDArray[np.str_]
+    maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]]
+
+
+def fit_maps(
+    Y: sp.csr_array,
+    scores: Floats,
+    weight: Weights = None,
+    *,
+    method: CalibrationMethod,
+    min_rows: int,
+) -> LabelMaps:
+    """Fit a map for every label that has enough rows, and one for the others."""
+    counts = column_counts(Y)
+    rarer = np.minimum(counts, Y.shape[0] - counts)
+    calibrated_by = np.full(Y.shape[1], method, dtype="<U8")
+    calibrated_by[rarer < min_rows] = "pooled"
+    calibrated_by[rarer == 0] = "nothing"
+    own, pooled = (np.flatnonzero(calibrated_by == way) for way in (method, "pooled"))
+    present = Y.toarray().astype(float)  # as dense as the scores are
+    maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]] = []
+    if len(own):
+        fit = fit_sigmoids if method == "sigmoid" else fit_steps
+        maps.append((own, fit(present[:, own], scores[:, own], weight)))
+    if len(pooled):
+        cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
+        shared = None if weight is None else np.repeat(weight, len(pooled))
+        maps.append((pooled, fit_sigmoids(cells, values, shared)))
+    return LabelMaps(calibrated_by, maps)
 
 
 @dataclass(frozen=True, eq=False)
