@@ -220,7 +220,7 @@ def test_a_plan_of_ones_own_is_trusted(tmp_path, evil):
 
 
 def test_all_classes_of_the_presets_are_known():
-    for name in ("paper", "fair", "beyond", "mulan-small", "rivals", "quick"):
+    for name in ("paper", "fair", "beyond", "mulan-small", "rivals", "practice", "quick"):
         study = study_of(plan_of(load_study(name)), trust=())
         for part in [*study.learners, *study.methods]:
             for name in ("component", "sampler", "learner"):

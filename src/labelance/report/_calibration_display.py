@@ -25,7 +25,8 @@ class CalibrationDisplay(Display):
     """Reliability curves of many labels: a line for each rarity band, a faint one for each label.
 
     Made by :meth:`from_predictions` or :meth:`from_estimator`. A point is a bin of like scores: its
-    mean score, and the share of its cells that have the label. On the diagonal scores are
+    mean score, and the share of its cells that have the label; it is the larger the more cells it
+    has. On the diagonal scores are
     probabilities; below it they are too large.
 
     Attributes
@@ -134,7 +135,7 @@ class CalibrationDisplay(Display):
         -------
         self : CalibrationDisplay
         """
-        ax = self._open(ax, size=(4.6, 4.4))
+        ax = self._open(ax, size=(4.6, 5.2))
         ax.plot([0, 1], [0, 1], color=FAINT, linestyle=":", linewidth=1, label="calibrated")
         shown = np.concatenate(list(self.bands.values()))
         ax.plot(
@@ -146,17 +147,18 @@ class CalibrationDisplay(Display):
         )
         self.lines_ = []
         for place, (band, labels) in enumerate(self.bands.items()):
-            score, share, error = self._pool(labels)
+            score, share, weight, error = self._pool(labels)
             color = _COLORS[place % len(_COLORS)]
             words = f"{len(labels)} label{'s' * (len(labels) != 1)} in {band}, error {error:.3f}"
-            self.lines_ += ax.plot(score, share, "o-", color=color, markersize=4, label=words)
+            self.lines_ += ax.plot(score, share, color=color, label=words)
+            ax.scatter(score, share, s=60 * np.sqrt(weight / weight.max()) + 2, color=color)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         ax.set(xlabel="mean score", ylabel="share of rows that have the label")
-        ax.legend(loc="upper left", fontsize="small", frameon=False)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), fontsize="small", frameon=False)
         return self
 
-    def _pool(self, labels: NDArray[np.intp]) -> tuple[Any, Any, float]:
-        """Return the curve of all cells of some labels, and the mean of their errors."""
+    def _pool(self, labels: NDArray[np.intp]) -> tuple[Any, Any, Any, float]:
+        """Return the curve of all cells of some labels, how many a point is, and the mean error."""
         count = self.bins.count[:, labels]
         total = count.sum(axis=1)
         filled = total > 0
@@ -164,7 +166,7 @@ class CalibrationDisplay(Display):
             (count * np.nan_to_num(values[:, labels])).sum(axis=1)[filled] / total[filled]
             for values in (self.bins.score, self.bins.share)
         )
-        return score, share, float(self.bins.error[labels].mean())
+        return score, share, total[filled], float(self.bins.error[labels].mean())
 
     @staticmethod
     def _padded(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:

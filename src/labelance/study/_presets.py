@@ -204,6 +204,29 @@ def _beyond() -> Arguments:
     )
 
 
+def _practice() -> Arguments:
+    """What people use: forests and logistic regression, each with what they do about imbalance."""
+    forest = {"n_estimators": 100, "random_state": 0}
+    regression = {"class": "sklearn.linear_model.LogisticRegression", "solver": "liblinear"}
+    learners = (
+        Learner("RandomForest", Component("sklearn.ensemble.RandomForestClassifier", forest)),
+        Learner("ExtraTrees", Component("sklearn.ensemble.ExtraTreesClassifier", forest)),
+        Learner("Logistic", Component("BinaryRelevance", {"estimator": regression})),
+    )
+    samplers = {
+        "MLROS": Component("MLROS"),
+        "MLSMOTE": Component("MLSMOTE", {"scale": "range"}),
+        "MLSOL": Component("MLSOL", {"scale": "range"}),
+    }
+    methods = (
+        Method("Default"),
+        Method("Thresholds", ensemble=Component("LabelThresholds")),
+        Method("Weights", balanced=True),
+        *(Method(name, sampler) for name, sampler in samplers.items()),
+    )
+    return _arguments(_sources((*SMALL_DATASETS, "emotions", "birds")), learners, methods)
+
+
 # With fewer than ten datasets no two of seven methods can differ significantly.
 _MADE: dict[str, dict[str, Any]] = {
     "small": {"n_samples": 160},
@@ -250,5 +273,6 @@ PRESETS: dict[str, Callable[[], Arguments]] = {
     "fair": _fair,
     "rivals": _rivals,
     "beyond": _beyond,
+    "practice": _practice,
     "quick": _quick,
 }
