@@ -143,6 +143,15 @@ def test_outputs_are_written_where_they_lack(tmp_path):
     assert page.read_text(encoding="utf-8").count("```text") == 1
 
 
+def test_every_page_of_the_guide_has_its_place_in_a_chapter():
+    folder = ROOT / "docs" / "user_guide"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^([a-z_]+)$", index, re.MULTILINE)
+    assert sorted(listed) == sorted(
+        path.stem for path in folder.glob("*.md") if path.stem != "index"
+    )
+
+
 def test_the_reference_has_every_package():
     page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^   labelance\.([a-z_]+)$", page, re.MULTILINE)) == {

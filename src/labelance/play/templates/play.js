@@ -71,8 +71,7 @@ function drawRow(row, r) {
     return made;
   }
   if (state.view === "weights") {
-    const weights = state.found && state.found.weights, most = weights ? Math.max(...weights) : 0;
-    const share = most ? weights[row] / most : 0;
+    const share = state.heaviest ? state.found.weights[row] / state.heaviest : 0;
     return glyph(state.labels[row], x, y, share ? 4 + r * 1.3 * Math.sqrt(share) : 4, share ? "f-accent" : "f-faint");
   }
   return glyph(state.labels[row], x, y, r);
@@ -254,6 +253,7 @@ async function ask() {
     warn(found.message);
     if (answer.ok) {
       state.found = found;
+      state.heaviest = Math.max(0, ...(found.weights || []));
       state.cells = new Map((found.cells || []).map(cell => [cell[0] * state.names.length + cell[1], cell]));
     }
   } catch (problem) {
@@ -296,7 +296,8 @@ function remove() {
   state.labels.splice(at, 1);
   state.marks = Object.fromEntries(Object.entries(state.marks).filter(([row]) => +row !== at)
     .map(([row, name]) => [+row > at ? row - 1 : row, name]));
-  state.found = null; state.cells = null; // row numbers have moved
+  state.found = state.cells = null; // row numbers have moved
+  state.heaviest = 0;
   state.chosen = null;
   changed();
 }
@@ -390,7 +391,7 @@ for (const name of [...SAMPLERS, "none"]) {
 async function load(name) {
   const scene = await (await fetch(`scenes/${name}`)).json();
   Object.assign(state, { scene: name, points: scene.points, labels: scene.labels, names: scene.label_names, marks: scene.marks,
-    theta: scene.theta, editable: scene.editable, total: scene.n_total, label: 0, chosen: null, found: null, cells: null, scale: null });
+    theta: scene.theta, editable: scene.editable, total: scene.n_total, label: 0, chosen: null, found: null, cells: null, heaviest: 0, scale: null });
   past = [];
   $("label").replaceChildren(...state.names.map((label, j) => html("option", { value: j }, label)));
   $("label-choice").hidden = state.view === "weights" || (state.view === "labels" && state.names.length <= 3);
