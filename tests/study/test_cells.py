@@ -66,6 +66,7 @@ def by_hand(study, place, fold, learner, method):
             n_estimators=method.n_estimators,
             objective=method.objective,
             threshold_search=method.threshold_search,
+            threshold_data=method.threshold_data,
             bootstrap=method.bootstrap,
             random_state=stream,
         ).fit(fold.X, fold.Y)
