@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-_FILE = "LABELANCE_SUITE_COSTS"
+_FILE, _PLUGIN = "LABELANCE_SUITE_COSTS", "labelance_suite_costs"
 
 
 def processor_seconds() -> float:
@@ -71,13 +72,15 @@ def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[list[Any
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs")
         costs.touch()
-        paths = [str(root / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        # By a name of its own: the other checkout has a package benchmarks, too.
+        shutil.copy(__file__, Path(folder, f"{_PLUGIN}.py"))
+        paths = [str(root / "src"), folder, os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), _FILE: str(costs)}
         if cold:
             environment["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.suite", *arguments],
+            [sys.executable, "-m", "pytest", "-q", "-p", _PLUGIN, *arguments],
             cwd=root,
             env=environment,
             check=False,
