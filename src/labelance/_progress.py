@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from multiprocessing import current_process
-from threading import Event, Lock, Thread
+from threading import Event, RLock, Thread
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -105,7 +105,8 @@ class Board:
 
     def __init__(self, *, draws: bool) -> None:
         self.draws = draws
-        self._lock = Lock()
+        # The collector may end a loop that was left early while its own thread writes the line.
+        self._lock = RLock()
         self._loops: list[Loop] = []
         self._told: set[str] = set()
         self._width = 0  # of the line that stands there
