@@ -20,6 +20,7 @@ from labelance.ensemble import LabelThresholds
 from labelance.exceptions import InputError, MissingDependencyError
 from labelance.metrics import imbalance_report, label_areas, label_scores
 from labelance.report import (
+    CalibrationDisplay,
     CriticalDifferenceDisplay,
     LabelFrequencyDisplay,
     MetricByRarityDisplay,
@@ -38,6 +39,7 @@ SCORES = pd.DataFrame(
     columns=["none", "MLSOL", "EMLSOL"],
 )
 DISPLAYS = {
+    "CalibrationDisplay": lambda **o: CalibrationDisplay.from_estimator(MODEL, X, FRAME, **o),
     "LabelFrequencyDisplay": lambda **o: LabelFrequencyDisplay.from_data(FRAME, **o),
     "MinorityTypesDisplay": lambda **o: MinorityTypesDisplay.from_data(X, FRAME, **o),
     "ResamplingDisplay": lambda **o: ResamplingDisplay.from_estimator(
@@ -67,7 +69,7 @@ def test_it_draws_on_its_own_axes_or_given_ones(name):
     _, axes = plt.subplots(1, 2)
     for ax in axes:
         assert DISPLAYS[name](ax=ax).ax_ is ax
-    assert display.plot(axes[0]) is display
+    assert display.plot(ax=axes[0]) is display
     assert display.ax_ is axes[0]
     axes[0].figure.canvas.draw()  # a dollar sign in a name begins no formula
 

@@ -42,8 +42,13 @@ class Verdict:
 def judge(profile: ImbalanceProfile, findings: Findings) -> Verdict:
     """Say how imbalanced data are, and what to do next."""
     sampler, reason = _choose_sampler(profile, findings)
-    steps = (*_first_steps(profile, findings), reason, _evaluation(profile))
-    return Verdict(" ".join(describe(profile)), steps, sampler)
+    steps = [*_first_steps(profile, findings), reason, _evaluation(profile)]
+    if profile.n_features is not None:
+        steps.append(
+            "Or have it tried: labelance.advise(X, y), or labelance advise DATA, compares what can "
+            "be done within two minutes, and may say not to resample."
+        )
+    return Verdict(" ".join(describe(profile)), tuple(steps), sampler)
 
 
 def describe(profile: ImbalanceProfile) -> Iterator[str]:
