@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -55,6 +56,30 @@ def test_kernels_overflow_without_a_word_also_as_python(disabled, monkeypatch):
         warnings.simplefilter("error")
         assert widest(np.array([1e308])) == np.inf
     assert hasattr(widest, "py_func") is not disabled
+
+
+def test_inner_kernels_call_each_other_and_serve_several_kernels():
+    @inner_kernel
+    def squares(numbers):
+        found = np.empty(len(numbers))
+        for i in range(len(numbers)):
+            found[i] = numbers[i] ** 2
+        return found
+
+    @inner_kernel
+    def length(numbers):
+        return np.sqrt(squares(numbers).sum())
+
+    @kernel
+    def lengths(first, second):
+        return length(first), length(second)
+
+    @kernel
+    def unit(numbers):
+        return squares(numbers) / length(numbers) ** 2
+
+    assert lengths(np.array([3.0, 4.0]), np.array([5.0, 12.0])) == (5, 13)
+    assert_allclose(unit(np.array([3.0, 4.0])), [0.36, 0.64])
 
 
 @pytest.mark.parametrize(("module", "collects"), [("labelance.kernels", False), ("others", True)])

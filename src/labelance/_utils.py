@@ -40,6 +40,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 # has a type.
 ZERO, ONE = np.int64(0), np.int64(1)
 
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # of our kernels
 _PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
 
 # Asking for the mask means setting it, for all threads: once, before there are any.
@@ -142,28 +143,74 @@ def kernel(function: Kernel) -> Kernel:
 def inner_kernel(function: Kernel) -> Kernel:
     """Compile a function that only other kernels call.
 
-    It has no way in from Python, which saves a quarter of the time that it takes to compile.
+    It has no way in from Python and no machine code of its own, and is not kept on disk: all that
+    is part of the kernels that call it, and would take half of the time that it takes to compile.
     """
-    from numba import config
+    from numba import config, njit
 
     if config.DISABLE_JIT:
         return function
-    compiled: Any = _compile(function)
-    compiled.targetoptions.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _watch_compilation()
+    compiled: Any = njit(pipeline_class=_compiler_of_inner_kernels(), **_OPTIONS)(function)
+    compiled.targetoptions.update(no_cpython_wrapper=True)
     return cast("Kernel", compiled)
+
+
+@cache
+def _compiler_of_inner_kernels() -> Any:
+    """Return numba's compiler without its last step, machine code.
+
+    numba links a function, and all that it calls in turn, into each of its callers, and optimizes
+    it there once more. So it would make machine code of the innermost function at every level,
+    and only that of the outermost kernel ever runs.
+    """
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder
+
+    class NoEnvironment:
+        """Stands where numba notes the Python objects of machine code."""
+
+        @staticmethod
+        def set_env(name: str, environment: object) -> None:
+            """Note nothing: there is no machine code."""
+
+    class InnerLibrary(JITCodeLibrary):
+        """The code of a function, for its callers to link."""
+
+        codegen = NoEnvironment
+
+        def _optimize_final_module(self) -> None:
+            """Leave that to the kernel that calls it, which sees more."""
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+    class InnerCompiler(CompilerBase):
+        """numba's compiler for nopython mode, into such a library."""
+
+        def define_pipelines(self) -> list[Any]:
+            codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
+            self.state.library = InnerLibrary(codegen, name)
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    return InnerCompiler
 
 
 def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
     _watch_compilation()
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled: Kernel = njit(cache=True, **options)(function)
+        compiled: Kernel = njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
         # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
         # one): compile anew in every process rather than not at all.
-        compiled = njit(**options)(function)
+        compiled = njit(**_OPTIONS)(function)
     return compiled
 
 
