@@ -402,8 +402,8 @@ class LabelThresholds(TunedClassifier):
 
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> forest = LabelThresholds(RandomForestClassifier(random_state=0)).fit(X, y)
-    >>> forest.thresholds_.max() < 0.5
-    np.True_
+    >>> forest.threshold_spread_.shape
+    (10,)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -51,7 +51,7 @@ class CalibrationDisplay(Display):
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X[:200], y[:200])
     >>> display = CalibrationDisplay.from_estimator(forest, X[200:], y[200:])
     >>> sorted(display.bands)
-    ['10-99 rows']
+    ['1-9 rows', '10-99 rows']
     """
 
     bins: CalibrationBins
