@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from functools import cache, wraps
 from pathlib import Path
 from threading import Timer
-from time import perf_counter, thread_time
+from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -215,11 +215,11 @@ def _compile(function: Kernel) -> Kernel:
 
 
 def compilation_seconds() -> float:
-    """Return how many seconds of the processor this process has spent on compiling our kernels.
+    """Return how many seconds of the clock this process has compiled kernels of ours.
 
     Kernels that were found on disk cost nothing here.
     """
-    return _watch_compilation().cpu
+    return _watch_compilation().spent
 
 
 @cache
@@ -237,7 +237,7 @@ def _watch_compilation() -> Any:
 
         def __init__(self) -> None:
             self.depth = 0
-            self.spent = self.cpu = 0.0
+            self.spent = 0.0
             self.began: float | None = None
 
         def on_start(self, event: Any) -> None:
@@ -245,7 +245,6 @@ def _watch_compilation() -> Any:
             module = event.data["dispatcher"].py_func.__module__
             if self.depth == 1 and module.partition(".")[0] == "labelance":
                 self.began, self.collects = perf_counter(), gc.isenabled()
-                self.cpu -= thread_time()
                 gc.disable()
                 self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
                 if self.spent < _PATIENCE and somebody_watches():
@@ -256,7 +255,6 @@ def _watch_compilation() -> Any:
             self.depth -= 1
             if self.depth == 0 and self.began is not None:
                 self.spent, self.began = self.spent + perf_counter() - self.began, None
-                self.cpu += thread_time()
                 self.notice.cancel()
                 if self.collects:
                     gc.enable()
