@@ -42,6 +42,7 @@ def _widths(X: np.ndarray, scale: str | None) -> tuple[np.ndarray, np.ndarray, n
 def euclidean_table() -> Callable[..., np.ndarray]:
     """All distances, feature after feature; NaN, nominal features and zero widths included."""
 
+    @np.errstate(over="ignore")  # far queries, a narrow range: an infinite distance
     def table(X: Any, nominal: Any = None, scale: str | None = None, Q: Any = None) -> np.ndarray:
         X = np.asarray(X, dtype=np.float64)
         Q = X if Q is None else np.asarray(Q, dtype=np.float64)
