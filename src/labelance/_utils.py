@@ -179,9 +179,6 @@ def _compiler_of_inner_kernels() -> Any:
 
         codegen = NoEnvironment
 
-        def _optimize_final_module(self) -> None:
-            """Leave that to the kernel that calls it, which sees more."""
-
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
             self._finalized = True

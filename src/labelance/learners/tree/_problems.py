@@ -1,6 +1,6 @@
 """Many classification problems over the rows of one X, in a few flat arrays.
 
-Problems on parts of the rows get their sorted cells in batches, so that a batch stays in cache.
+Problems on parts of the rows get their sorted cells in batches, large enough for few calls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
 
 Ints32 = NDArray[np.int32]
-_CELLS_PER_BATCH = 1 << 17  # 1 MB
+_CELLS_PER_BATCH = 1 << 20  # 8 MB
 
 
 class Problems(NamedTuple):
