@@ -122,7 +122,16 @@ class MultiLabelDataset:
         These are ``values``, or, where dense features are nominal, a pandas frame in which those
         are categoricals: as codes they would be taken for numbers, and nobody would notice.
         """
-        return _feature_frame(self) if self._is_coded else _short_indices(self.values)
+        return _feature_frame(self) if self._is_coded else self._array
+
+    @property
+    def _array(self) -> Any:
+        """The values, with short indices if they are sparse: scikit-learn's solvers want them."""
+        if not is_sparse(self.values):
+            return self.values
+        from labelance._arrays import narrow_indices  # who has dense data need not wait for it
+
+        return narrow_indices(self.values)
 
     @property
     def _is_coded(self) -> bool:
@@ -202,7 +211,7 @@ class MultiLabelDataset:
             as_frame = self._is_coded
         if as_frame:
             return self.to_frame()
-        return _short_indices(self.values), self.Y.toarray()
+        return self._array, self.Y.toarray()
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -228,14 +237,6 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     check_sparse(X, "X")
     sparse = csr_array(X, dtype=np.float64)
     return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
-
-
-def _short_indices(X: Any) -> Any:
-    """Return a sparse X with 32-bit indices if they fit: scikit-learn's solvers want no others."""
-    if not is_sparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
-    return csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def _clean_labels(Y: Any) -> csr_array:

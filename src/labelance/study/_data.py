@@ -16,7 +16,9 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy.sparse import issparse
 
+from labelance._arrays import narrow_indices
 from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel, verify_dataset
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
@@ -85,7 +87,9 @@ def load_source(source: DataSource) -> StudyData:
     """Load the data that a source names."""
     data = _read(source)
     folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
-    return StudyData(data.values, data.Y, data.categorical_features, folds)
+    # Codes where features are nominal; learners of others want short indices.
+    X = narrow_indices(data.values) if issparse(data.values) else data.values
+    return StudyData(X, data.Y, data.categorical_features, folds)
 
 
 def _read(source: DataSource) -> MultiLabelDataset:
