@@ -52,6 +52,14 @@ def test_sigmoids_minimise_the_loss_of_platts_targets(seed):
         assert_allclose(loss([found.slope[j], found.intercept[j]]), best.fun, rtol=1e-8)
 
 
+@pytest.mark.parametrize("score", [0.0, 0.3, 0.5, 1.0])
+def test_a_score_that_is_the_same_for_all_rows_becomes_the_labels_share(score):
+    present = np.repeat([1.0, 0.0], [10, 90])[:, None]
+    scores = np.full((100, 1), score)
+    share = (10 * 11 / 12 + 90 * 1 / 92) / 100  # of Platt's targets
+    assert_allclose(fit_sigmoids(present, scores, None)(scores), share)
+
+
 def test_a_score_that_separates_a_label_has_a_finite_curve():
     scores = np.repeat([0.0, 1.0], 20)[:, None]
     found = fit_sigmoids(scores, scores, None)

@@ -5,15 +5,18 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from imblearn.ensemble import BalancedBaggingClassifier, BalancedRandomForestClassifier
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import StandardScaler, TargetEncoder
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
@@ -78,6 +81,35 @@ def test_a_forest_may_stand_at_the_end_of_a_pipeline(data):
     assert_array_equal(model.thresholds_, alone.thresholds_)
 
 
+@pytest.mark.parametrize(
+    "wrap", [BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier], ids=lambda w: w.__name__
+)
+def test_every_label_may_have_a_pipeline_with_a_forest(data, wrap):
+    X, y = data
+    behind = wrap(make_pipeline(StandardScaler(), FOREST))
+    model = LabelThresholds(behind, threshold_data="oob", shrinkage=0).fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    alone = LabelThresholds(wrap(FOREST), threshold_data="oob", shrinkage=0).fit(scaled, y)
+    assert_array_equal(model.thresholds_, alone.thresholds_)
+
+
+def test_members_without_probabilities_vote(data):
+    X, y = data
+    bags = BaggingClassifier(LinearSVC(random_state=0), 40, oob_score=True, random_state=0)
+    model = LabelThresholds(BinaryRelevance(bags), threshold_data="oob", shrinkage=0).fit(X, y)
+    known = np.column_stack(
+        [one.oob_decision_function_[:, 1] for one in model.estimator_.estimators_]
+    )
+    rows = np.isfinite(known).all(axis=1)
+    assert_array_equal(model.thresholds_, best_thresholds(sp.csr_array(y[rows]), known[rows]))
+
+
+def test_an_ensemble_of_ours_behind_transformers_is_tuned_on_folds(data):
+    X, y = data
+    behind = make_pipeline(StandardScaler(), EMLS(TREE, n_estimators=2, bootstrap=True))
+    assert LabelThresholds(behind, random_state=0).fit(X, y).predict(X).shape == y.shape
+
+
 def test_sparse_rows_have_the_same_out_of_bag_scores(data):
     X, y = data
     found = [
@@ -96,8 +128,9 @@ def test_labels_that_all_rows_agree_on_are_no_obstacle(data, learner):
     """scikit-learn's own out-of-bag scores fail on them."""
     X, y = data
     y = np.column_stack([np.zeros(150, int), y, np.ones(150, int)])
-    model = LabelThresholds(learner, threshold_data="oob").fit(X, y)
+    model = LabelThresholds(learner, threshold_data="oob", shrinkage=0).fit(X, y)
     assert_array_equal(model.predict(X)[:, [0, -1]], y[:, [0, -1]])
+    assert_array_equal(model.thresholds_[[0, -1]], [np.inf, 1])
 
 
 def test_who_has_bags():
@@ -109,6 +142,25 @@ def test_who_has_bags():
     assert not has_bags(BinaryRelevance(LogisticRegression()))
     assert not has_bags(BinaryRelevance())
     assert not has_bags(KNeighborsClassifier())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [SelectKBest(), TargetEncoder(), make_union(StandardScaler(), SelectKBest()), MLROS()],
+    ids=lambda step: type(step).__name__,
+)
+def test_bags_behind_a_step_that_saw_the_labels_of_all_rows_do_not_count(step):
+    assert not has_bags(make_pipeline(step, FOREST))
+
+
+@pytest.mark.parametrize("step", [VarianceThreshold(), "passthrough", StandardScaler()], ids=str)
+def test_bags_behind_a_step_that_knows_no_labels_count(step):
+    assert has_bags(make_pipeline(step, FOREST))
+
+
+def test_trees_that_number_the_rows_of_their_own_samples_have_no_bags():
+    assert not has_bags(BalancedRandomForestClassifier(bootstrap=True))
+    assert has_bags(BalancedBaggingClassifier())
 
 
 def test_out_of_bag_scores_without_bags_are_refused_before_anything_is_fitted(data):

@@ -328,9 +328,9 @@ class EMLS(TunedClassifier):
         rows, scores = self._out_of_bag_scores(data)
         if not len(rows):
             raise InputError(
-                'threshold_data="oob" needs rows that some member left out',
+                "Out-of-bag scores need rows that some member left out",
                 f"every member saw every row of n_samples={data.n_samples}",
-                'Use more members, or threshold_data="cv"',
+                "Use more members, or scores out of folds",
             )
         return KnownScores(rows, self._combine(scores))
 

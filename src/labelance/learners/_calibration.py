@@ -45,7 +45,8 @@ class LabelCalibration(WeightedClassifier):
     Of the rows that get 0.2 for a label, about a fifth should have it. Boosted trees, forests,
     naive Bayes and everything that learned from resampled rows say other numbers; a map for
     every label, found on rows that the model did not learn from, puts them right. The order of
-    the rows stays (with "isotonic" some become equal), so areas under curves do not gain.
+    the rows stays (with "isotonic" some become equal), so areas under curves do not gain; it
+    is turned round only by a sigmoid of a label that those rows rank worse than chance does.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ def fit_sigmoids(present: Floats, scores: Floats, weight: Weights) -> Sigmoids:
 
     Targets are Platt's: a little inside of 0 and 1, as much as the number of rows leaves open, so
     that columns that the score separates have a finite curve. A step that would raise the loss
-    of a column is halved.
+    of a column is halved. Where all scores are equal, the intercept alone is fitted.
     """
     w = np.ones((len(scores), 1)) if weight is None else weight[:, None]
     n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
@@ -232,9 +233,10 @@ def fit_sigmoids(present: Floats, scores: Floats, weight: Weights) -> Sigmoids:
         g = (off * z).sum(axis=0), off.sum(axis=0)
         a, b, c = (curve * z * z).sum(axis=0), (curve * z).sum(axis=0), curve.sum(axis=0)
         det = np.maximum(a * c - b * b, 1e-12 * a * c) + 1e-300
+        flat = a * c - b * b <= 1e-12 * a * c  # equal scores say nothing about the slope
         tried = (
-            slope - step * (c * g[0] - b * g[1]) / det,
-            intercept - step * (a * g[1] - b * g[0]) / det,
+            slope - np.where(flat, 0, step * (c * g[0] - b * g[1]) / det),
+            intercept - np.where(flat, step * g[1] / c, step * (a * g[1] - b * g[0]) / det),
         )
         new = _loss(z, target, w, *tried)
         better = new < loss

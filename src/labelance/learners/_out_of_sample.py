@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectorMixin, VarianceThreshold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
@@ -16,7 +19,7 @@ from labelance._validation import Data, Schema
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners._base import BaseMultiLabelClassifier, fit_inner, inner_scores
 from labelance.learners._binary_relevance import BinaryRelevance
-from labelance.learners._reduction import Weights
+from labelance.learners._reduction import Constant, Weights
 from labelance.model_selection import IterativeStratifiedKFold
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
@@ -40,7 +43,8 @@ def choose_source(asked: ScoreSource, estimator: Any, *, option: str) -> ScoreSo
     if asked == "oob" and not bags:
         raise InputError(
             f'{option}="oob" needs an estimator whose members learn from bags of the rows',
-            f"{estimator!r} has none, or does not tell which rows they left out",
+            f"{estimator!r} has none, does not tell which rows they left out, or learns from the "
+            "labels of all rows before",
             f'Set its bootstrap=True, if it is a forest or bagging, or use {option}="cv"',
         )
     return asked
@@ -53,15 +57,34 @@ def has_bags(estimator: Any) -> bool:
     ensembles of ours that draw bags before anything else.
     """
     if isinstance(estimator, Pipeline):
-        # Members behind a sampler number the rows that it made.
-        samples = any(hasattr(step, "fit_resample") for _, step in estimator.steps)
-        return not samples and has_bags(estimator.steps[-1][1])
+        *before, last = (step for _, step in estimator.steps)
+        # Ensembles of ours would need the transformed rows validated anew.
+        return not (hasattr(last, "_has_bags") or any(map(_sees_labels, before))) and has_bags(last)
     if isinstance(estimator, _PER_LABEL):
         return has_bags(estimator.estimator)
     if isinstance(estimator, BaseMultiLabelClassifier):
         return hasattr(estimator, "_has_bags") and estimator._has_bags()
+    if isinstance(estimator, RandomForestClassifier) and hasattr(estimator, "sampling_strategy"):
+        return False  # imbalanced-learn's: a tree's bag numbers the rows of the tree's own sample
     tells = hasattr(type(estimator), "estimators_samples_")
     return tells and getattr(estimator, "bootstrap", False) is True
+
+
+def _sees_labels(step: Any) -> bool:
+    """Say whether a step, or one inside it, looks at labels: those of rows left out, too.
+
+    Members behind a sampler number the rows that it made, moreover.
+    """
+    if hasattr(step, "fit_resample"):
+        return True
+    parts = [step, *step.get_params().values()] if isinstance(step, BaseEstimator) else []
+    return any(_needs_labels(part) for part in parts if isinstance(part, BaseEstimator))
+
+
+def _needs_labels(part: BaseEstimator) -> bool:
+    if isinstance(part, SelectorMixin):  # whose tags do not always say so
+        return not isinstance(part, VarianceThreshold)
+    return bool(get_tags(part).target_tags.required)
 
 
 def out_of_bag_scores(model: Any, data: Data) -> KnownScores:
@@ -111,16 +134,17 @@ def _scores_left_out(model: Any, X: Any) -> np.ndarray:
 
 def _scores_of_label(model: Any, X: Any) -> np.ndarray:
     """Return (n, 1) scores of one label; a label that all rows agree on is no forest's."""
-    if hasattr(model, "estimators_samples_"):
+    if has_bags(model):
         return _scores_left_out(model, X)
-    classes = np.asarray(getattr(model, "classes_", [0]))
-    if len(classes) == 1:  # ours
-        return np.full((np.shape(X)[0], 1), float(classes[0] == 1))
+    if isinstance(model, Constant):  # ours
+        return np.full((np.shape(X)[0], 1), float(model.classes_[0] == 1))
     return model.predict_proba(X)[:, 1:]  # scikit-learn's constant, whatever the row
 
 
 def _member_scores(member: Any, classes: Any, X: Any) -> np.ndarray:
     """Return (n, q) scores of a member, whose classes are numbers of those of the ensemble."""
+    if not hasattr(member, "predict_proba"):  # then bagging counts decisions, of one label
+        return (classes[np.asarray(member.predict(X), int)] == 1).astype(float)[:, None]
     proba, own = member.predict_proba(X), member.classes_
     if not isinstance(proba, list):
         proba, own, classes = [proba], [own], [classes]
