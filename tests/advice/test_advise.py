@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from labelance import advise
 from labelance.advice import SAMPLERS, Outcome, choose_design, paired_interval, simplest
 from labelance.datasets import make_multilabel_imbalanced
+from labelance.ensemble import CostMatrix, LabelThresholds
 from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsError
 
 KNN = KNeighborsClassifier(10)
@@ -129,6 +130,14 @@ def test_every_verdict_has_code_that_runs(data, monkeypatch):
         assert repr(names["model"]) == repr(found.estimator)
         assert found.advised == name
         assert name in found.verdict or name in ("nothing", "class weights")
+
+
+def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
+    """One that may never predict a label finds none, whatever its scores are."""
+    never = LabelThresholds(KNN, objective=CostMatrix([[0, 1], [0, 0]]), random_state=0)
+    outcomes = advise(*data, estimator=never, budget=1).outcomes
+    found = {one.name: one.mean("macro_f1") for one in outcomes}
+    assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
 
 
 def test_it_prints_as_text_json_and_html(advice):

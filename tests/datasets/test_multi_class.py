@@ -103,6 +103,15 @@ def test_a_learner_of_labels_learns_targets_of_classes():
     assert_array_equal(reduction.inverse_transform(learner.predict_proba(X)), y)
 
 
+SIZES = pd.DataFrame({"old": ["S", "M", "L"], "new": ["L", "S", "M"]})
+
+
+@pytest.mark.parametrize("table", [np.asarray, lambda y: pd.DataFrame(y.to_numpy())])
+def test_a_table_without_names_is_taken_by_position(table):
+    reduction = MultiClassReduction().fit(SIZES)
+    assert_array_equal(reduction.transform(table(SIZES)), reduction.transform(SIZES))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -113,6 +122,8 @@ def test_a_learner_of_labels_learns_targets_of_classes():
         (lambda r: r.fit(pd.DataFrame({"t=1": [1, 2]})), "'t=1' has a ="),
         (lambda r: r.fit([["a"], ["b"]]).transform([["c"]]), "c came"),
         (lambda r: r.fit([["a"], ["b"]]).transform([["a", "b"]]), "2 came"),
+        (lambda r: r.fit(SIZES).transform(SIZES[["new", "old"]]), "new, old came"),
+        (lambda r: r.fit(SIZES[:0]), r"shape \(0, 2\)"),
         (lambda r: r.fit([["a"], ["b"]]).inverse_transform([[1]]), r"shape \(1, 1\)"),
         (lambda r: r.fit([["a"], ["b"]]).inverse_transform([[1, float("nan")]]), "NaN in it"),
         (lambda r: r.from_label_names(["a=1", "b=1", "a=2"]), "'a' do not"),

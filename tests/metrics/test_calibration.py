@@ -34,6 +34,12 @@ def test_brier_is_scikit_learns_label_by_label(seed):
     assert_allclose(macro_brier_loss(y, scores), found.mean())
 
 
+def test_brier_of_many_short_floats_is_added_up_in_long_ones():
+    scores = np.full((200_000, 2), 0.3, dtype=np.float32)
+    found = macro_brier_loss(sp.csr_array(scores.shape, dtype=np.int8), scores)
+    assert_allclose(found, 0.09, rtol=1e-6)
+
+
 def error_slowly(y, scores, bins):
     parts = [np.flatnonzero(bins == b) for b in np.unique(bins)]
     return sum(len(p) * abs(y[p].mean() - scores[p].mean()) for p in parts) / len(y)

@@ -196,7 +196,8 @@ def compare_folds(
             rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of labels that a fold lacks, told once as facts
-                yield _measure_all(names, learner, data, rows, judged, round_seed + number)
+                found = _measure_all(names, learner, data, rows, judged, round_seed + number)
+            yield found
 
 
 def _measure_all(
@@ -211,7 +212,7 @@ def _measure_all(
     found: dict[str, dict[str, float] | LabelanceError] = {}
     tuned = make_estimator("thresholds", learner, data, seed).fit(X, Y)
     scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
-    found["nothing"] = _measure(Y_test, scores, scores > 0.5, judged)
+    found["nothing"] = _measure(Y_test, scores, _decide(tuned.estimator_, scores), judged)
     found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
     for name in names[2:]:
         try:
@@ -220,10 +221,15 @@ def _measure_all(
             found[name] = error
             continue
         scores = label_scores(model, X_test)
-        cuts = getattr(model, "thresholds_", None)
-        predicted = scores > 0.5 if cuts is None else scores >= cuts
-        found[name] = _measure(Y_test, scores, predicted, judged)
+        found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
     return found
+
+
+def _decide(model: Any, scores: NDArray[Any]) -> NDArray[Any]:
+    """Return decisions by the thresholds of a model, or of the end of a pipeline; else by 0.5."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    cuts = getattr(last, "thresholds_", None)
+    return scores > 0.5 if cuts is None else scores >= cuts
 
 
 def _measure(

@@ -146,6 +146,8 @@ class MultiClassReduction(BaseEstimator):
                 f"{len(columns)} came",
                 "Pass the same columns as in fit",
             )
+        if _are_given(names) and _are_given(self.target_names_):
+            _refuse_other_targets(names, self.target_names_)
         parts = []
         for name, column, classes in zip(names, columns, self.classes_):
             _refuse_new_classes(name, column, classes)
@@ -210,15 +212,34 @@ def _open_targets(y: Any) -> tuple[list[Any], list[NDArray[Any]]]:
     """Return names and columns of a table; words and numbers may stand side by side."""
     if hasattr(y, "columns"):
         names = list(y.columns)
+        _refuse_no_table(y.shape)
         return names, [np.asarray(y[name]) for name in names]
     table = np.asarray(y, dtype=None if isinstance(y, np.ndarray) else object)
-    if table.ndim != 2 or 0 in table.shape:
+    _refuse_no_table(table.shape)
+    return list(range(table.shape[1])), list(table.T)
+
+
+def _refuse_no_table(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or 0 in shape:
         raise LabelFormatError(
             "MultiClassReduction needs y as a table of rows and targets",
-            f"an array of the shape {table.shape} came",
+            f"an array of the shape {shape} came",
             "Use y.reshape(-1, 1) for a single target",
         )
-    return list(range(table.shape[1])), list(table.T)
+
+
+def _are_given(names: Sequence[Any]) -> bool:
+    """Tell names from the numbers that columns without names have."""
+    return list(names) != list(range(len(names)))
+
+
+def _refuse_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None:
+    if list(names) != list(fitted):
+        raise InputError(
+            f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
+            f"{', '.join(map(str, names[:5]))} came",
+            "Pass the same columns in the same order",
+        )
 
 
 def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:

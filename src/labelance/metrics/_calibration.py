@@ -145,7 +145,7 @@ def brier_of_labels(Y: csr_array, scores: Scores) -> Values:
     n, q = scores.shape
     row = np.repeat(np.arange(n), np.diff(Y.indptr))
     change = np.bincount(Y.indices, 1 - 2 * scores[row, Y.indices], q)
-    return ((scores**2).sum(axis=0) + change) / n
+    return ((scores**2).sum(axis=0, dtype=np.float64) + change) / n
 
 
 @overload
