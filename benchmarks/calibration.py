@@ -58,7 +58,7 @@ def scores_of(X: Any, Y: np.ndarray, X_test: Any, trees: int) -> dict[str, np.nd
 
 def losses(data: MultiLabelDataset, trees: int) -> np.ndarray:
     """Return means over folds, by way, loss, and all or rare labels."""
-    X, Y = data.X, np.asarray(data.Y.toarray() if sp.issparse(data.Y) else data.Y)
+    X, Y = data.values, np.asarray(data.Y.toarray() if sp.issparse(data.Y) else data.Y)
     X = X.tocsr() if sp.issparse(X) else X
     Y = Y[:, Y.sum(axis=0) >= 2]
     rare = Y.sum(axis=0) < RARE

@@ -34,7 +34,7 @@ DATA = ("flags", "emotions", "genbase", "medical", "birds", "cal500", "scene", "
 
 def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray]:
     """Return macro F by threshold, and both losses by calibration, means over folds."""
-    X = sp.csr_matrix(data.X) if sp.issparse(data.X) else data.X
+    X = sp.csr_matrix(data.X) if sp.issparse(data.X) else data.values
     Y = data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
     found = []
     for train, test in IterativeStratifiedKFold(2, shuffle=True, random_state=0).split(X, Y):

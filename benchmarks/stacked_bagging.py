@@ -57,9 +57,7 @@ def read(name: str) -> Rows:
         nominal = np.arange(X.shape[1]) >= X.shape[1] - MADE[name].get("n_categorical", 0)
         return Rows(X, sp.csr_array(Y), nominal)
     data: MultiLabelDataset = load_dataset(name)
-    nominal = np.zeros(data.X.shape[1], dtype=bool)
-    nominal[np.asarray(data.categorical_features, dtype=int)] = True
-    found = Rows(data.X, sp.csr_array(data.Y), nominal)
+    found = Rows(data.values, sp.csr_array(data.Y), data.categorical_features)
     if name == "verbframes":
         found = found.take(np.random.default_rng(SEED).permutation(found.Y.shape[0])[:700])
     counts = np.asarray(found.Y.sum(axis=0)).ravel()
