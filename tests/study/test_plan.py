@@ -41,6 +41,29 @@ def test_sizes_of_the_presets():
     assert sizes["beyond"] == 13 * 6 * 2 * 10
 
 
+@pytest.mark.parametrize("name", ["fair", "rivals"])
+def test_a_study_of_one_learner_leaves_out_what_is_for_others(name):
+    study = load_study(name)
+    part = study.only(learners=["MLkNN"])
+    part.check()
+    assert part.cells() == [cell for cell in study.cells() if cell.learner == "MLkNN"]
+    assert [part.config(c) for c in part.cells()] == [study.config(c) for c in part.cells()]
+    with pytest.raises(StudyError, match="'BR' is not in it"):
+        study.only(
+            learners=["MLkNN"], methods=[m.name for m in study.methods if m.learners]
+        ).check()
+
+
+def test_a_part_of_a_study_may_lack_some_learners_of_a_method(tmp_path):
+    plan = tmp_path / "a.toml"
+    words = "datasets = ['flags']\nlearners = ['BR', 'MLkNN']\n[[methods]]\nname = 'A'\n"
+    plan.write_text(words + "learners = ['BR', 'MLkNN']")
+    load_study(plan).only(learners=["BR"]).check()
+    plan.write_text(words + "learners = ['BR', 'MLknn']")
+    with pytest.raises(StudyError, match="Did you mean 'MLkNN'"):
+        load_study(plan)
+
+
 def test_beyond_has_the_folds_seeds_and_learners_of_the_paper():
     paper, beyond, fair = map(load_study, ("paper", "beyond", "fair"))
     assert set(beyond.datasets) == set(paper.datasets)

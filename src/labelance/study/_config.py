@@ -136,6 +136,9 @@ def study_of(
     if trust is not None:
         # Their classes are not asked; rows say more, once they are there.
         study = replace(study, weighing=tuple(learner.name for learner in study.learners))
+    else:  # a part of a study may name learners that were left out; a plan that is written may not
+        for name in dict.fromkeys(name for method in study.methods for name in method.learners):
+            study.learner(name)
     for part in _PARTS:
         refuse_repeated_names(part, getattr(study, part))
     _refuse_too_many_cells(study)

@@ -205,17 +205,21 @@ class Study:
     ) -> Study:
         """Return a smaller study of some datasets, learners, methods or repetitions.
 
+        Unless methods are named, those that are used with none of the learners go with them.
+
         Examples
         --------
         >>> from labelance.study import load_study
         >>> len(load_study("paper").only(datasets=["flags"], learners=["BR"], repeats=1).cells())
         14
         """
+        kept = _choose("learners", self.learners, learners)
+        used = tuple(method for method in self.methods if _names_some(method, kept))
         return replace(
             self,
             datasets=_choose("datasets", self.datasets, datasets),
-            learners=_choose("learners", self.learners, learners),
-            methods=_choose("methods", self.methods, methods),
+            learners=kept,
+            methods=used if methods is None else _choose("methods", self.methods, methods),
             repeats=self.repeats if repeats is None else repeats,
         )
 
@@ -260,6 +264,11 @@ def _choose(kind: str, parts: Any, names: Sequence[str] | None) -> Any:
     return parts if names is None else tuple(_named(kind, parts, name) for name in names)
 
 
+def _names_some(method: Method, learners: Iterable[Learner]) -> bool:
+    """Say whether a method is meant for some of the learners; one that names none is for all."""
+    return not method.learners or any(one.name in method.learners for one in learners)
+
+
 def _named(kind: str, parts: Any, name: str) -> Any:
     for part in parts:
         if part.name == name:
@@ -288,8 +297,8 @@ def _check(study: Study) -> None:
         _check_learner(learner.name, learner.component)
     for method in study.methods:
         _check_method(method)
-        for name in method.learners:
-            study.learner(name)
+        if not _names_some(method, study.learners):
+            study.learner(method.learners[0])
 
 
 def refuse_repeated_names(part: str, items: Any) -> None:
