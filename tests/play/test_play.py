@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
@@ -156,10 +157,46 @@ def test_only_its_own_page_on_this_computer_is_answered(send, playground):
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1:1", "127.0.0.1.evil:80", ""):
         assert send("GET", "/", Host=host)[0] == 403, host
     assert send("GET", "/", Host=f"localhost:{port}")[0] == 200
-    assert send("POST", "/explore", GOOD, Origin="https://evil.example")[0] == 403
+    for origin in (
+        "https://evil.example",
+        "null",
+        "http://[::1",
+        "",
+        f"http://127.0.0.1:{port - 1}",
+    ):
+        assert send("POST", "/explore", GOOD, Origin=origin)[0] == 403, origin
     assert send("POST", "/explore", GOOD, Origin=playground.url.rstrip("/"))[0] == 200
     # What a form of another site could send without asking.
     assert send("POST", "/explore", GOOD, Content_Type="text/plain")[0] == 400
+
+
+def test_whatever_is_not_understood_is_refused_in_json(send, playground):
+    for method, path in (("PUT", "/"), ("DELETE", "/scenes"), ("GET", "a://["), ("POST", "a://[")):
+        status, told, _ = send(method, path)
+        assert status in (404, 501), path
+        assert told["fix"]
+    status, _, headers = send("OPTIONS", "/explore", Origin="https://evil.example")
+    assert status == 501
+    assert "Access-Control-Allow-Origin" not in headers
+    with closing(http.client.HTTPConnection(*playground.server_address[:2])) as connection:
+        connection.request("HEAD", "/")
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (501, b"")
+
+
+def test_a_mistake_of_ours_is_told_to_the_page_and_to_the_terminal(send, monkeypatch, capsys):
+    def explore(*_, **__):
+        raise ZeroDivisionError("somewhere inside")
+
+    monkeypatch.setattr("labelance.play._server.explore", explore)
+    status, told, _ = send("POST", "/explore", GOOD)
+    assert status == 500
+    assert "ZeroDivisionError" in told["came"]
+    for _ in range(100):  # the terminal hears of it after the page
+        if "somewhere inside" in (said := capsys.readouterr().err):
+            break
+        time.sleep(0.05)
+    assert "somewhere inside" in said
 
 
 def test_no_files_are_served_and_large_bodies_are_not_read(send):

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import socket
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -93,7 +94,9 @@ class Playground(ThreadingHTTPServer):
             return False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a page that went away while it was being answered."""
+        """Show what went wrong here; a page that went away while it was answered is nothing."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
 
 
 def _build_page() -> tuple[bytes, str]:
@@ -128,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Send the page, or what is in a scene."""
         if not self._is_welcome():
             return
-        path = urlsplit(self.path).path
+        path = self._find_path()
         if path == "/":
             self._send(200, self.server.page, "text/html; charset=utf-8")
         elif path == "/scenes":
@@ -157,10 +160,15 @@ class _Handler(BaseHTTPRequestHandler):
                     scale=request.scale,
                     categorical_features=request.scene.categorical,
                 )
+            document = exploration_document(found, request.scene)
         except LabelanceError as error:
             self._refuse(400, error.asked, error.came, error.fix)
+        except Exception as error:  # a mistake of ours, which the terminal shows, too
+            came = f"{type(error).__name__} came of them"
+            self._refuse(500, "Points are explored", came, "Report it with what the terminal says")
+            raise
         else:
-            self._send_json(200, exploration_document(found, request.scene))
+            self._send_json(200, document)
 
     def _is_welcome(self) -> bool:
         """Refuse who calls us by a foreign name, and pages of other sites."""
@@ -172,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "the Host header names another",
                 f"Open {self.server.url}",
             )
-        elif origin is not None and not self.server.is_own(urlsplit(origin).netloc):
+        elif origin is not None and not self.server.is_own(origin.partition("//")[2]):
             self._refuse(
                 403,
                 "The playground answers its own page",
@@ -183,11 +191,18 @@ class _Handler(BaseHTTPRequestHandler):
             return True
         return False
 
+    def _find_path(self) -> str:
+        """Return the path that is asked for; an address that is none has no path."""
+        try:
+            return urlsplit(self.path).path
+        except ValueError:
+            return ""
+
     def _read_body(self) -> bytes | None:
         """Return what was sent, or None after refusing it unread."""
         kind = self.headers.get_content_type()
         length = self.headers.get("Content-Length", "")
-        if urlsplit(self.path).path != "/explore":
+        if self._find_path() != "/explore":
             self._refuse(404, "Questions go to /explore", "they came elsewhere", "Send them there")
         elif kind != "application/json":
             self._refuse(400, "A request is application/json", f"it is {kind:.60}", "Say so")
@@ -203,6 +218,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             return self.rfile.read(int(length))
         return None
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what `http.server` does not understand in our own way, not by a page."""
+        came = message or explain or f"it is one of status {int(code)}"
+        self._refuse(code, "The playground answers GET and POST", came, "Open /")
 
     def _refuse(self, status: int, asked: str, came: str, fix: str) -> None:
         self.close_connection = True  # what was sent may still be on its way
@@ -225,7 +245,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: a line for every move of a point helps nobody."""
