@@ -1,11 +1,13 @@
 """Cells: exact where bounds rule others out, near enough where one asks for "approx"."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 
 from labelance import MLSOL
 from labelance.exceptions import InputError, LongSearchWarning
@@ -158,3 +160,15 @@ def test_a_sampler_takes_the_method(always_cells):
     found = MLSOL(random_state=0, neighbor_method="approx").fit_resample(X, y)
     for ours, theirs in zip(found, known):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_memory_is_bounded_for_many_neighbors_too(always_cells):
+    X, k = rng.normal(size=(900, D)), 24
+    known = find_neighbors(X, k, method="approx", n_jobs=1)
+    with config_context(working_memory=8):
+        tracemalloc.start()
+        found = find_neighbors(X, k, method="approx", n_jobs=1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert_equal(found, known)
+    assert peak < 32 * 2**20  # lists of neighbors' neighbors are over 70 MiB together

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labelance.neighbors._brute import Search, for_each_block, single_threaded_blas
+from labelance.neighbors._brute import Search, block_cells, for_each_block, single_threaded_blas
 from labelance.neighbors._candidates import Scan
 from labelance.neighbors._gemm import Embedding
 from labelance.neighbors._metric import Candidates, TopK
@@ -29,7 +29,8 @@ from labelance.neighbors._partition import (
 _ROWS_PER_CELL = 64
 _CELLS = 64  # the nearest cells, at whose rows every row looks
 _BACK = 2  # how many times k rows are remembered that a row is a neighbor of
-_BLOCK = 4096  # rows whose neighbors look at their neighbors together
+_BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
+_BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
 
 
 def search_approx(search: Search, embedding: Embedding) -> TopK | None:
@@ -115,7 +116,9 @@ def _refine(search: Search, found: TopK) -> TopK:
         rows.sort(axis=1)
         return search.rank(np.arange(start, stop), Candidates(rows, (rows < n).sum(axis=1)))
 
-    return search.run_blocks(work, _BLOCK)
+    width = graph.shape[1] * (graph.shape[1] + 1)
+    most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))
+    return search.run_blocks(work, most)
 
 
 def _reverse(rows: np.ndarray, most: int) -> np.ndarray:

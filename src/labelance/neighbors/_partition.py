@@ -154,7 +154,8 @@ def divide(
 
     Centers without points are left out, unless they are to keep their numbers.
     """
-    lengths = np.einsum("ij,ij->i", centers, centers)
+    # Rounded once: `Error` has room for the sum of a product, and for no second such sum.
+    lengths = np.einsum("ij,ij->i", centers, centers, dtype=np.float64).astype(centers.dtype)
     turned = np.ascontiguousarray(-2 * centers.T)
 
     def work(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
