@@ -280,3 +280,35 @@ def test_estimators_count_what_they_have_done(terminal, monkeypatch, n_jobs, cap
     ]
     assert all(loop.done == loop.total for loop in shown)
     assert capsys.readouterr().out.startswith("[MLSOL] 2000 -> 2020 rows")
+
+
+class Gone(StringIO):
+    """A stream whose reader went away."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def closed():
+    stream = StringIO()
+    stream.close()
+    return stream
+
+
+STREAMS = {
+    "reader gone": Gone(),
+    "closed": closed(),
+    "without isatty": SimpleNamespace(write=lambda text: None, flush=lambda: None),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
+def test_work_goes_on_where_nobody_can_be_told(stream, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(_progress, "_MEASURED", 0.0)
+    monkeypatch.setattr(_progress, "_LONG", -1.0)
+    with speaking(1), loop("Counting sheep", 3, "sheep") as progress:
+        for _ in range(3):
+            progress.advance()
+    with loop("Counting goats", 1, "goats", advice="Count fewer.") as progress:
+        progress.advance()

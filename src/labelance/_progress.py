@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from multiprocessing import current_process
 from threading import Event, RLock, Thread
@@ -344,8 +344,12 @@ def somebody_watches(*, notebooks: bool = False) -> bool:
     """Say whether standard error is a terminal, or a notebook if that counts, of this process."""
     if sys.stderr is None or not is_main_process():
         return False
-    in_notebook = notebooks and type(sys.stderr).__module__.startswith("ipykernel")
-    return in_notebook or sys.stderr.isatty()
+    if notebooks and type(sys.stderr).__module__.startswith("ipykernel"):
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # a stream of somebody's own, or one that is closed
+        return False
 
 
 def is_main_process() -> bool:
@@ -380,6 +384,9 @@ def _columns() -> int:
 
 
 def _write(text: str) -> None:
-    if sys.stderr is not None:  # a program without a console has none
+    if sys.stderr is None:  # a program without a console has none
+        return
+    # Who reads may have gone away, which is no reason to end hours of work.
+    with suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
