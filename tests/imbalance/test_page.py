@@ -1,6 +1,8 @@
 """The facts behind the profile page against slow loops, and what the page promises."""
 
 import json
+import os
+import pickle
 import re
 from html import unescape
 
@@ -241,3 +243,35 @@ def test_text_has_a_page_without_a_map():
     side = data_of(profile(words, Y, k=None).to_html())["sides"][0]
     assert side["map"] is None
     assert side["widest"] == []
+
+
+def test_a_pickle_has_the_numbers_and_not_the_data():
+    wide = np.hstack([X] * 50)
+    whole = profile(wide, Y)
+    again = pickle.loads(pickle.dumps(whole))
+    assert len(pickle.dumps(whole)) < wide.nbytes / 10
+    assert again.to_dict() == whole.to_dict()
+    assert str(again) == str(whole)
+    with pytest.raises(InputError, match=r"unpickled or copied.*profile\(X, y\) again"):
+        again.to_html()
+    with pytest.raises(InputError, match="unpickled or copied"):
+        whole.to_html(after=again)
+
+
+def test_names_that_are_no_text_are_written_as_far_as_they_are(tmp_path):
+    names = [*"abcde", os.fsdecode(b"caf\xe9")]
+    profile(X, Y, label_names=names).to_html(tmp_path / "a.html", title=names[-1])
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert data_of(page)["names"] == [*"abcde", "caf?"]
+    assert "<title>caf?</title>" in page
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Index])
+def test_features_have_the_names_that_were_given(kind):
+    page = profile(X, Y, feature_names=kind(["a", "b", "c", "d"])).to_html()
+    assert {name for name, _ in data_of(page)["sides"][0]["widest"]} == set("abcd")
+
+
+def test_every_feature_has_a_name_or_none_has():
+    with pytest.raises(InputError, match="4 feature names, but 1 came"):
+        profile(X, Y, feature_names=["a"])

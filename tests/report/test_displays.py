@@ -170,3 +170,12 @@ def test_ranks_are_those_of_the_comparison():
     left, right = display.ax_.get_xlim()
     assert left < 1
     assert right > 3
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Index, iter])
+def test_names_of_labels_come_in_any_sequence(kind):
+    plain = np.asarray(y)
+    drawn = LabelFrequencyDisplay.from_data(plain, label_names=kind(NAMES))
+    assert drawn.label_names == tuple(NAMES)
+    drawn = ResamplingDisplay.from_data(X, plain, X, plain, label_names=kind(NAMES))
+    assert drawn.label_names == tuple(NAMES)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
@@ -59,7 +58,7 @@ class ProfiledData:
         Clean labels.
     categorical_features
         The nominal columns, as the caller named them.
-    feature_names : sequence or None
+    feature_names : tuple or None
         Names of the columns of X, where it has none itself.
     plain_distance : bool
         Whether neighbors were searched by the Euclidean distance of features as they are.
@@ -74,7 +73,7 @@ class ProfiledData:
     X: Any
     Y: csr_array
     categorical_features: CategoricalFeatures
-    feature_names: Sequence[Any] | None
+    feature_names: tuple[Any, ...] | None
     plain_distance: bool
     rows: NDArray[np.intp] | None
     neighborhood: HasIndices | None
@@ -136,7 +135,7 @@ class Findings:
     def _name_feature(self, column: int) -> str:
         assert self.features is not None
         names = self.data.feature_names or self.features.names
-        return name_columns([column], None if names is None else tuple(names))
+        return name_columns([column], names)
 
     @property
     def has_nominal_features(self) -> bool:
@@ -167,7 +166,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
     """Return the page of a profile, or of two of the same labels."""
     profiles = [profile] if after is None else [profile, after]
     _refuse_other_labels(profiles)
-    findings = [Findings(one._data) for one in profiles]
+    findings = [Findings(_data_of(one)) for one in profiles]
     verdict = judge(profile, findings[0])
     sides = [_side(one, found) for one, found in zip(profiles, findings)]
     for side, points in zip(sides, _maps(profiles, findings)):
@@ -178,7 +177,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
         "sides": sides,
     }
     script = _template("profile.js")
-    return _fill(
+    page = _fill(
         _template("profile.html"),
         {
             "title": escape(title),
@@ -194,6 +193,19 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
             "version": escape(labelance.__version__),
         },
     )
+    # The name of a file may hold bytes that are no text.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _data_of(profile: ImbalanceProfile) -> ProfiledData:
+    """Return what a profile was made of."""
+    if profile._data is None:
+        raise InputError(
+            "A page is made of a profile with the data that it was taken of",
+            "this one was unpickled or copied, and has its numbers alone",
+            "Call profile(X, y) again",
+        )
+    return profile._data
 
 
 def _refuse_other_labels(profiles: list[ImbalanceProfile]) -> None:
@@ -228,7 +240,7 @@ def _changes(profiles: list[ImbalanceProfile]) -> str:
 
 def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
     """Return what the script draws of one profile."""
-    data = profile._data
+    data = findings.data
     sets = find_labelsets(data.Y)
     together = count_together(data.Y, profile.scumble_labels)
     votes = findings.votes
@@ -286,7 +298,7 @@ def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[An
     features = [found.features for found in findings]
     if any(one is None for one in features):
         return [None] * len(profiles)
-    chosen = [choose_rows(one._data.Y) for one in profiles]
+    chosen = [choose_rows(found.data.Y) for found in findings]
     parts = [one.X[rows] for one, rows in zip(features, chosen) if one is not None]
     whole = parts[0] if len(parts) == 1 else stack_rows(parts[0], parts[1])
     assert features[0] is not None
@@ -300,7 +312,7 @@ def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[An
 
 def _typed_cells(profile: ImbalanceProfile, rows: NDArray[np.intp]) -> list[list[int]]:
     """Return, for every row, 5 (label + 1) + type of its minority cells; type 0 is not known."""
-    data = profile._data
+    data = _data_of(profile)
     M = minority_matrix(data.Y, profile.minority_value)[rows]
     numbers = 5 * (M.indices.astype(np.int64) + 1)
     code = csr_array((numbers, M.indices, M.indptr), shape=M.shape)

@@ -24,6 +24,7 @@ from labelance._validation import (
     check_positive,
     validate_labels,
 )
+from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (
     HasIndices,
@@ -120,7 +121,11 @@ class ImbalanceProfile:
     minority_value: NDArray[np.int8]
     type_counts: NDArray[np.int64] | None
     # What the page looks at once more, kept as it came; the numbers above are all a user needs.
-    _data: ProfiledData = field(repr=False)
+    _data: ProfiledData | None = field(repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave X and y out: who pickles a few numbers does not expect the whole data."""
+        return {**self.__dict__, "_data": None}
 
     @property
     def constant_labels(self) -> tuple[Any, ...]:
@@ -213,7 +218,7 @@ class ImbalanceProfile:
         A verdict and the next step, all labels in a table to search and sort, labels that occur
         together, labelsets, what neighbors know, rows that look mislabelled, folds, a map, and
         code to copy. What it needs beyond this profile is taken from X and y, of which the
-        profile keeps a reference.
+        profile keeps a reference; a pickle or a copy of a profile has none, and makes no page.
 
         Parameters
         ----------
@@ -228,6 +233,11 @@ class ImbalanceProfile:
         -------
         page : str
             The page itself.
+
+        Raises
+        ------
+        InputError
+            If a profile was unpickled or copied, or the two are not of the same labels.
 
         Examples
         --------
@@ -344,7 +354,7 @@ def profile(
         X=X,
         Y=labels.Y,
         categorical_features=categorical_features,
-        feature_names=feature_names,
+        feature_names=_check_feature_names(feature_names, n_features),
         plain_distance=scale is None and metric == "euclidean",
         rows=rows,
         neighborhood=neighborhood,
@@ -369,6 +379,22 @@ def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
     if given is None:
         return labels.names or tuple(range(q))
     return check_label_names(given, q, who="profile")
+
+
+def _check_feature_names(
+    names: Sequence[Any] | None, n_features: int | None
+) -> tuple[Any, ...] | None:
+    """Return the names if there is one for every feature; without features there are none."""
+    if names is None or n_features is None:
+        return None
+    names = tuple(names)
+    if len(names) != n_features:
+        raise InputError(
+            f"profile needs {n_features} feature names",
+            f"{len(names)} came",
+            "Pass one name for each column of X, in its order",
+        )
+    return names
 
 
 def _assemble(

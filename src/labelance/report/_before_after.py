@@ -13,8 +13,9 @@ from sklearn.decomposition import TruncatedSVD
 
 from labelance._arrays import stack_rows
 from labelance._utils import optional_import, replace_when_done
-from labelance._validation import check_label_names, refuse_device, validate_data
+from labelance._validation import refuse_device, validate_data
 from labelance.exceptions import InputError
+from labelance.report._display import name_labels
 
 # Colors that people with color-blindness can tell apart.
 ABSENT, PRESENT, ADDED = "#C9CCD1", "#0072B2", "#D55E00"
@@ -131,8 +132,7 @@ def open_resampling(
             f"y has {n_labels} and y_resampled {after.Y.shape[1]}",
             "Pass what went into a sampler and what came out",
         )
-    names = label_names or before.labels.names or range(n_labels)
-    names = check_label_names(names, n_labels, who=who)
+    names = name_labels(before.labels, label_names, who)
     return Resampling(*_flatten(before.X, after.X), before.Y, after.Y), names
 
 

@@ -40,7 +40,7 @@ def write_numbers(axis: Any) -> None:
 def name_labels(labels: Labels, given: Sequence[Any] | None, who: str) -> tuple[Any, ...]:
     """Return the names given, those of a frame, or the column numbers."""
     q = labels.Y.shape[1]
-    names = given or labels.names or range(q)
+    names = given if given is not None else labels.names or range(q)
     return check_label_names(names, q, who=who)
 
 
