@@ -123,6 +123,11 @@ class Counting(ClassifierMixin, BaseEstimator):
         return np.ones((len(X), self.q_))
 
 
+def test_a_list_of_names_is_refused_in_words():
+    with pytest.raises(InputError, match=r"takes the name of a scorer, but .*Choose from macro_f1"):
+        metrics.get_joint_scorer(["macro_f1", "macro_auc_pr"])
+
+
 def test_joint_scorer_predicts_once_and_agrees_with_single_ones(data):
     X, Y = data
     model = Counting().fit(X, Y)

@@ -199,7 +199,7 @@ def get_label_scorer(name: str, **options: Any) -> LabelScorer:
     """
     try:
         scorer = SCORERS[name]
-    except KeyError:
+    except (KeyError, TypeError):  # a list of names cannot be looked up
         raise InputError(
             "get_label_scorer takes the name of a scorer",
             f"{name!r} is none",
