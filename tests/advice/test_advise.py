@@ -140,6 +140,20 @@ def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"])
+def test_the_code_takes_missing_values_where_there_are_some(data, monkeypatch, name):
+    X, y = data[0].copy(), data[1]
+    X[::7, 2] = np.nan
+    monkeypatch.setattr(
+        "labelance.advice._advise.simplest",
+        lambda outcomes, measure: {one.name: one for one in outcomes}[name],
+    )
+    found = advise(X, y, estimator=FOREST, budget=0.01)
+    names = {"X": X, "y": y}
+    exec(found.code, names)
+    assert repr(names["model"]) == repr(found.estimator)
+
+
 def test_it_prints_as_text_json_and_html(advice):
     assert json.loads(advice.to_json())["advised"] == advice.advised
     text = str(advice)

@@ -435,7 +435,17 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
     assert result["source"] == str(songs)
     assert result["advised"] in {one["name"] for one in result["candidates"]}
     assert result["design"]["n_run"] >= 2
-    assert "model.fit(X, y)" in result["code"]
+    names = {}
+    exec(result["code"], names)  # it reads the file itself
+    X, y = read_multilabel(songs, labels=-3).to_X_y()
+    assert_array_equal(names["X"], X)
+    assert names["model"].predict(X).shape == y.shape
+
+
+def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call):
+    code, out, err = call("advise", "FLAGS", "--budget", "0.01")
+    assert code == 0, err
+    assert "X, y = load_dataset('flags').to_X_y()\nmodel.fit(X, y)\n" in out
 
 
 def test_advise_refuses_what_it_cannot_judge(call, songs):

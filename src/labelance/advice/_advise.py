@@ -28,8 +28,10 @@ from labelance.advice._compare import (
     choose_design,
     compare_folds,
     gather,
+    has_gaps,
     make_estimator,
     make_learner,
+    make_sampler,
     member_of,
     paired_interval,
     simplest,
@@ -414,13 +416,16 @@ def _code(name: str, data: Data, estimator: Any) -> str:
         more = "weights = [name for name in model.get_params() if name.endswith('class_weight')]\n"
         more += "model.set_params(**dict.fromkeys(weights, 'balanced'))\n"
     elif name == "MLSOLBagging":
-        imports = f"from labelance.ensemble import MLSOLBagging\n{imports}"
         share = "max_features=1.0, " if learner.startswith("Pipeline") else ""
+        if has_gaps(data):
+            imports = f"from labelance.sampling import MLSOL\n{imports}"
+            share = f"{make_sampler(name, data, 0)!r}, {share}"
+        imports = f"from labelance.ensemble import MLSOLBagging\n{imports}"
         learner = f"MLSOLBagging({learner}, {share}random_state=0)"
     elif name != "nothing":
+        imports = f"from labelance.sampling import {name}\n{imports}"
         imports = f"from imblearn.pipeline import make_pipeline\n{imports}"
-        imports += f"from labelance.sampling import {name}\n"
-        learner = f"make_pipeline({name}(random_state=0), {learner})"
+        learner = f"make_pipeline({make_sampler(name, data, 0)!r}, {learner})"
     return f"{imports}\nmodel = {learner}\n{more}model.fit(X, y)\n"
 
 

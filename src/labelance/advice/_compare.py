@@ -123,9 +123,20 @@ def make_estimator(name: str, learner: Any, data: Data, seed: int) -> Any:
     if name == "MLSOLBagging":
         # Columns that a transformer knows by number cannot be left out.
         share: dict[str, Any] = {"max_features": 1.0} if isinstance(learner, Pipeline) else {}
-        sampler = _with_gaps(MLSOL(sampling_ratio=1.0), data) if _has_gaps(data) else None
+        sampler = make_sampler(name, data, seed) if has_gaps(data) else None
         return MLSOLBagging(member_of(learner), sampler, **share, random_state=seed)
-    return make_pipeline(_with_gaps(SAMPLERS[name](random_state=seed), data), learner)
+    return make_pipeline(make_sampler(name, data, seed), learner)
+
+
+def make_sampler(name: str, data: Data, seed: int) -> Any:
+    """Return the sampler of a candidate, which takes missing values where there are some."""
+    if name == "MLSOLBagging":
+        sampler: Any = MLSOL(sampling_ratio=1.0)  # seeded by the ensemble
+    else:
+        sampler = SAMPLERS[name](random_state=seed)
+    if has_gaps(data) and "missing" in sampler.get_params():
+        sampler.set_params(missing="distance")
+    return sampler
 
 
 def member_of(learner: Any) -> Any:
@@ -135,14 +146,8 @@ def member_of(learner: Any) -> Any:
     return clone(learner).set_params(**trees)
 
 
-def _with_gaps(sampler: Any, data: Data) -> Any:
-    """Return a sampler that takes missing values, where there are some and it can."""
-    if _has_gaps(data) and "missing" in sampler.get_params():
-        sampler.set_params(missing="distance")
-    return sampler
-
-
-def _has_gaps(data: Data) -> bool:
+def has_gaps(data: Data) -> bool:
+    """Say whether some cell of X is missing."""
     values = data.X.data if sp.issparse(data.X) else data.X
     return bool(np.isnan(values).any())
 

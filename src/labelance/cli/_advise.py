@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
@@ -43,6 +44,7 @@ def advise(
             random_state=seed,
             n_jobs=jobs,
         )
+    advice = replace(advice, code=source.add_to_code(advice.code))
     if json:
         print_json({"source": source.data, **advice.to_dict()})
         return

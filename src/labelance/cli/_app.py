@@ -51,7 +51,9 @@ app.command(
     epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "
     "-o more.arff",
 )(resample)
-app.command("compare", epilog="Example: labelance compare songs.csv more.csv -o both.html")(compare)
+app.command(
+    "compare", epilog="Example: labelance compare songs.csv more.csv --labels -3 -o both.html"
+)(compare)
 app.command("methods", epilog="Example: labelance methods mlsol")(methods)
 app.command(
     "split",

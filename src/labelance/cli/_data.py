@@ -151,9 +151,7 @@ class Source:
         """Read a file or standard input, or load a dataset of the catalogue by name."""
         if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
             return self._read()
-        catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
-        if self.data.lower() not in catalogue:
-            raise self._unknown(catalogue)
+        name = self._name_in_catalogue()
         self._refuse(
             "labels",
             "format",
@@ -164,7 +162,27 @@ class Source:
             "multi_class",
             "max_memory",
         )
-        return labelance.datasets.load_dataset(catalogue[self.data.lower()], protocol=self.protocol)
+        return labelance.datasets.load_dataset(name, protocol=self.protocol)
+
+    def add_to_code(self, code: str) -> str:
+        """Return Python that loads the same data before it fits a model to X and y."""
+        if self.data == STREAM:
+            return code  # which cannot be read again
+        if os.path.isfile(self.data):
+            function, name, options = "read_multilabel", self.data, self._options()
+        else:
+            function, name = "load_dataset", self._name_in_catalogue()
+            options = {"protocol": self.protocol} if self.protocol else {}
+        words = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in options.items())])
+        code = f"from labelance.datasets import {function}\n{code}"
+        fit = "model.fit(X, y)"
+        return code.replace(fit, f"X, y = {function}({words}).to_X_y()\n{fit}")
+
+    def _name_in_catalogue(self) -> str:
+        catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
+        if self.data.lower() not in catalogue:
+            raise self._unknown(catalogue)
+        return catalogue[self.data.lower()]
 
     def find_format(self) -> Format:
         """Return the format of a file, and that of the catalogue's own files for a dataset."""
@@ -185,21 +203,24 @@ class Source:
                 f"{self.data} is a file",
                 "Leave it out, or use labelance.datasets.apply_protocol in Python",
             )
+        if self.data != STREAM:
+            return labelance.datasets.read_multilabel(self.data, **self._options())
+        with _standard_input(self.find_format()) as path:
+            return labelance.datasets.read_multilabel(path, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """Return what is said about the file, as ``read_multilabel`` takes it."""
         options = {
             "labels": _parse_labels(self.labels),
             "format": self.format,
+            "encoding": self.encoding,
             "categorical": split_names(self.categorical),
             "present": split_names(self.present),
             "missing_labels": self.missing_labels,
             "multi_class": self.multi_class,
             "max_memory": self.max_memory,
         }
-        if self.encoding is not None:
-            options["encoding"] = self.encoding
-        if self.data != STREAM:
-            return labelance.datasets.read_multilabel(self.data, **options)
-        with _standard_input(self.find_format()) as path:
-            return labelance.datasets.read_multilabel(path, **options)
+        return {name: value for name, value in options.items() if value is not None}
 
     def _refuse(self, *names: str) -> None:
         """Raise for options that say how a file is read, where there is none."""
