@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import (
     EMLS,
+    LabelCalibration,
     MLSOLBagging,
     StackedBagging,
     draw_training_sets,
@@ -351,6 +352,12 @@ def test_thresholds_come_from_out_of_bag_scores(data):
 def test_half_of_f_is_for_f(data):
     with pytest.raises(InputError, match='threshold_search="exact"'):
         MLSOLBagging(TREE, objective="gmean").fit(*data)
+
+
+def test_half_of_f_is_for_f_inside_other_learners_too(data):
+    inner = StackedBagging(TREE, objective="gmean", random_state=0)
+    with pytest.raises(InputError, match="finds thresholds for F"):
+        LabelCalibration(inner).fit(*data)
 
 
 # --------------------------------------------------------------------------------- laws of fitting

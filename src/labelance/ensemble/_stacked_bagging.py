@@ -102,7 +102,8 @@ class StackedBagging(EMLS):
         A label is predicted where its score is at least this.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         With ``oob_score=True``: scores of the training rows by the members that left them out,
-        and the second level; NaN for rows that every member saw.
+        and the second level, which learned from these rows: with many labels and few rows
+        they flatter. NaN for rows that every member saw.
 
     See Also
     --------
@@ -224,14 +225,14 @@ class StackedBagging(EMLS):
         self.coef_ = np.array([model.coef_[0] for model in fitted]).reshape(-1, Y.shape[1])
         self.intercept_ = np.array([model.intercept_[0] for model in fitted])
 
-    def _validate(self, X: Any, y: Any) -> Data:
+    def _refuse_impossible_thresholds(self, data: Data) -> None:
         if self.threshold_search == "half" and self.objective not in ("f1", None):
             raise InputError(
                 'threshold_search="half" finds thresholds for F',
                 f"objective={self.objective!r}",
                 'Use threshold_search="exact"',
             )
-        return super()._validate(X, y)
+        super()._refuse_impossible_thresholds(data)
 
     def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
         if self.threshold_data == "oob" and len(self._judged.rows):
