@@ -222,6 +222,7 @@ REJECTED_BY = {
     "new_rows_lie_between_parents": BeyondTheNeighbor,
     "new_rows_are_clones": NotQuiteClones,
     "new_rows_are_made_for_a_label": MadeForAnyLabel,
+    "labels_are_inherited": InventsLabels,
     "budget_is_met": OneRowShort,
     "labels_stay_zero_or_one": Halves,
     "label_order_does_not_matter": LooksAtTheFirstLabel,

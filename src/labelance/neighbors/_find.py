@@ -231,7 +231,10 @@ def _run_approx(search: Search) -> TopK | None:
     if on_device(X) or sp.issparse(X) or not metric.is_exact or _has_missing_numbers(search):
         return None
     embedding = choose_embedding(search.Q, X, metric.compiled)
-    return search_approx(search, embedding) if suits_cells(search, embedding) else None
+    # A tree of few features is as fast, and exact.
+    if suits_kdtree(search, embedding) or not suits_cells(search, embedding):
+        return None
+    return search_approx(search, embedding)
 
 
 def _measure_recall(search: Search, found: TopK) -> float:
