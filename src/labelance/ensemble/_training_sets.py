@@ -160,22 +160,11 @@ class Beside:
         )
 
 
-class Within:
+class Within(OnePlan):
     """A bag of the original rows, beside the new rows whose parents are both in the bag.
 
     One plan serves all bags, and nothing that a member sees descends from a row outside its bag.
     """
-
-    def __init__(
-        self,
-        sampler: BaseMultiLabelSampler,
-        X: Any,
-        Y: Any,
-        neighborhood: Any = None,
-        weight: Weights = None,
-    ) -> None:
-        self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
-        self.weight, self.n = weight, Y.shape[0]
 
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         drawn, n = self.plan.draw(rng), self.n

@@ -335,7 +335,7 @@ class PartitionEngine(CellEngine):
         sizes, scanned, ranked, asked = np.diff(self.cells.edges), 0, 0, 0
         for group, start, stop in edges[:: max(1, len(edges) // _PROBES)]:
             stop = min(stop, start + 16)
-            scan, bounds = self._begin(group, start, stop)
+            scan, bounds = self._begin(group, self._gaps(group), start, stop)
             left = (bounds <= self._reach(scan, start, stop)) | np.isnan(bounds)
             scanned += int(sizes @ left.sum(axis=1))
             ranked += int(scan.candidates.counts.sum())
@@ -344,9 +344,10 @@ class PartitionEngine(CellEngine):
 
     def scan(self, group: int, start: int, stop: int) -> Scan:
         """Scan all cells that can hold a neighbor of these queries."""
-        scan, bounds = self._begin(group, start, stop)
+        gaps = self._gaps(group)
+        scan, bounds = self._begin(group, gaps, start, stop)
         left = np.flatnonzero((bounds <= self._reach(scan, start, stop)).any(axis=1))
-        left = left[np.argsort(self._gaps(group)[left], kind="stable")]
+        left = left[np.argsort(gaps[left], kind="stable")]
         for cells in self.batches(left):
             needed = bounds[cells] <= self._reach(scan, start, stop)
             lines, some = np.flatnonzero(needed.any(axis=0)), needed.any(axis=1)
@@ -354,12 +355,14 @@ class PartitionEngine(CellEngine):
                 self.scan_cells(cells[some], start, lines, needed[some][:, lines], scan)
         return scan
 
-    def _begin(self, group: int, start: int, stop: int) -> tuple[Scan, np.ndarray]:
+    def _begin(
+        self, group: int, gaps: np.ndarray, start: int, stop: int
+    ) -> tuple[Scan, np.ndarray]:
         """Scan the nearest cells; return bounds of the distances to all others.
 
         A cell that has been scanned has none (NaN), and is within no reach, however far.
         """
-        gaps, scan = self._gaps(group), self.new_scan(stop - start)
+        scan = self.new_scan(stop - start)
         first = np.argsort(gaps, kind="stable")[: _FIRST + 1]
         lines = np.arange(stop - start)
         for cells in self.batches(first):
