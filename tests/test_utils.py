@@ -82,6 +82,29 @@ def test_inner_kernels_call_each_other_and_serve_several_kernels():
     assert_allclose(unit(np.array([3.0, 4.0])), [0.36, 0.64])
 
 
+def test_numba_compiles_its_own_functions_once_for_kernels_and_inner_kernels():
+    event = pytest.importorskip("numba.core.event")
+
+    @inner_kernel
+    def counted(n):
+        numbers = np.zeros(n, np.uint16)
+        for i in range(n):
+            numbers[i] = i
+        return numbers
+
+    @kernel
+    def last_counted(n):
+        numbers = np.zeros(n, np.uint16)
+        numbers[0] = counted(n)[n - 1]
+        return numbers
+
+    with event.install_recorder("numba:compile") as recorder:
+        assert last_counted(3).tolist() == [2, 0, 0]
+    begun = [each.data for _, each in recorder.buffer if each.is_start]
+    names = [f"{each['dispatcher'].py_func.__qualname__}{each['args']}" for each in begun]
+    assert sorted(set(names)) == sorted(names)
+
+
 @pytest.mark.parametrize(("module", "collects"), [("labelance.kernels", False), ("others", True)])
 def test_garbage_waits_while_a_kernel_of_ours_is_compiled(module, collects):
     event = pytest.importorskip("numba.core.event")

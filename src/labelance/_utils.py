@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Timer
 from time import perf_counter
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -151,21 +151,36 @@ def inner_kernel(function: Kernel) -> Kernel:
     if config.DISABLE_JIT:
         return function
     _watch_compilation()
-    compiled: Any = njit(pipeline_class=_compiler_of_inner_kernels(), **_OPTIONS)(function)
-    compiled.targetoptions.update(no_cpython_wrapper=True)
-    return cast("Kernel", compiled)
+    return cast("Kernel", njit(pipeline_class=_compilers().inner, **_OPTIONS)(function))
+
+
+class _Compilers(NamedTuple):
+    """numba's compiler as we use it: for kernels, and for functions that only kernels call."""
+
+    kernel: Any
+    inner: Any
 
 
 @cache
-def _compiler_of_inner_kernels() -> Any:
-    """Return numba's compiler without its last step, machine code.
+def _compilers() -> _Compilers:
+    """Return numba's compiler without steps that bring our kernels nothing.
 
     numba links a function, and all that it calls in turn, into each of its callers, and optimizes
     it there once more. So it would make machine code of the innermost function at every level,
     and only that of the outermost kernel ever runs.
     """
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompilerBase, DefaultPassBuilder
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+    from numba.core.typed_passes import NopythonRewrites
+    from numba.core.untyped_passes import InlineClosureLikes
+
+    class QuickFlags(Flags):
+        """Options of a compilation, which numba reads at every step and every call in a kernel."""
+
+        DEFAULTS = Flags().values()
+
+        def values(self) -> dict[str, Any]:
+            return {**self.DEFAULTS, **self._values}
 
     class NoEnvironment:
         """Stands where numba notes the Python objects of machine code."""
@@ -179,6 +194,9 @@ def _compiler_of_inner_kernels() -> Any:
 
         codegen = NoEnvironment
 
+        def _optimize_functions(self, module: object) -> None:
+            """Leave that to the optimization of the whole library, which does the same."""
+
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
             self._finalized = True
@@ -187,27 +205,47 @@ def _compiler_of_inner_kernels() -> Any:
             self._ensure_finalized()
             return 0
 
-    class InnerCompiler(CompilerBase):
-        """numba's compiler for nopython mode, into such a library."""
+    class KernelCompiler(CompilerBase):
+        """numba's compiler for nopython mode."""
+
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.state.flags = QuickFlags(self.state.flags)
+
+        def define_pipelines(self) -> list[Any]:
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    class InnerCompiler(KernelCompiler):
+        """The same into an inner library, without rewriting closures and whole-array expressions.
+
+        It has no way in from Python. That is said only now, so that numba's own functions, which
+        are compiled once per set of options, serve kernels and inner kernels alike.
+        """
 
         def define_pipelines(self) -> list[Any]:
             codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
             self.state.library = InnerLibrary(codegen, name)
-            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+            self.state.flags.no_cpython_wrapper = True
+            [pipeline] = super().define_pipelines()
+            left_out = NopythonRewrites, InlineClosureLikes
+            pipeline.passes = [step for step in pipeline.passes if step[0] not in left_out]
+            pipeline.finalize()
+            return [pipeline]
 
-    return InnerCompiler
+    return _Compilers(KernelCompiler, InnerCompiler)
 
 
 def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
     _watch_compilation()
+    options = {"pipeline_class": _compilers().kernel, **_OPTIONS}
     try:
-        compiled: Kernel = njit(cache=True, **_OPTIONS)(function)
+        compiled: Kernel = njit(cache=True, **options)(function)
     except RuntimeError:
         # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
         # one): compile anew in every process rather than not at all.
-        compiled = njit(**_OPTIONS)(function)
+        compiled = njit(**options)(function)
     return compiled
 
 
