@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from labelance._progress import say, somebody_watches
+from labelance._scratch import current_scratch
 from labelance.exceptions import (
     FileWriteError,
     LabelanceError,
@@ -457,10 +458,11 @@ def refuse_more_than_memory(
     >>> from labelance._utils import refuse_more_than_memory
     >>> refuse_more_than_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
     """
-    size, free = n_rows * bytes_per_row, available_memory()
+    here, size = current_scratch(), n_rows * bytes_per_row
+    free, place = (available_memory(), "into memory") if here is None else (here.free, "on disk")
     if size > free:
         raise TooManyRowsError(
-            f"{who} makes as many {noun} as fit into memory, now {_in_units(free)}",
+            f"{who} makes as many {noun} as fit {place}, now {_in_units(free)}",
             f"{n_rows:,.4g} {noun} would take at least {_in_units(size)}",
             fix,
         )

@@ -690,6 +690,7 @@ NOT_RESULTS = {
         "Draw",
         "Explanation",
         "FocalParameters",
+        "Recipe",
         "Resampled",
         "ResamplingPlan",
         "SamplerTraits",

@@ -16,7 +16,12 @@ from labelance._arrays._containers import (
     sparse_rows,
     squeeze_runs,
 )
-from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._interpolate import (
+    count_numbers,
+    interpolate_pairs,
+    interpolate_rows,
+    skip_numbers,
+)
 from labelance._arrays._labels import ABSENT, PRESENT, LabelSets, find_label_sets, open_labels
 from labelance._arrays._open import (
     Container,
@@ -50,10 +55,12 @@ __all__ = [
     "column_counts",
     "column_sums",
     "columns_where",
+    "count_numbers",
     "device_of",
     "find_label_sets",
     "has_categories",
     "has_triton",
+    "interpolate_pairs",
     "interpolate_rows",
     "is_tensor",
     "keep_device",
@@ -63,6 +70,7 @@ __all__ = [
     "open_labels",
     "open_rows",
     "places_in",
+    "skip_numbers",
     "sparse_rows",
     "squeeze_runs",
     "stack_rows",

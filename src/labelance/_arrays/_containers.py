@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
+from labelance._scratch import copy_rows
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
@@ -41,7 +42,10 @@ def on_device(data: Any) -> bool:
 def to_working_floats(values: np.ndarray) -> np.ndarray:
     """Return C-contiguous float32 (if it was float32 or shorter) or float64 values."""
     short = values.dtype in (np.float32, np.float16)
-    return np.ascontiguousarray(values, dtype=np.float32 if short else np.float64)
+    dtype = np.dtype(np.float32 if short else np.float64)
+    if values.flags.c_contiguous and values.dtype == dtype:
+        return np.asarray(values)
+    return copy_rows(values, dtype)
 
 
 def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

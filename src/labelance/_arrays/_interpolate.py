@@ -7,6 +7,7 @@ gives the same values whatever the container.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,13 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
 from labelance._arrays._torch import interpolate_tensor
+from labelance._scratch import new_zeros
 from labelance._utils import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
 # stream of a Generator does not depend on how it is cut, so neither does the result.
 _CELLS_PER_BLOCK = 1 << 14
+_NUMBERS_PER_BLOCK = 1 << 20  # drawn only to be skipped
 _NO_COLUMN = np.int64(2**62)
 
 
@@ -70,9 +73,64 @@ def interpolate_rows(
     return (_interpolate_sparse if sp.issparse(X) else _interpolate_dense)(X, pairs, rng)
 
 
+def interpolate_pairs(
+    A: Any, B: Any, categorical: np.ndarray, rng: np.random.Generator, *, line: bool = False
+) -> Any:
+    """Return what `interpolate_rows` does for seeds and references that were taken already.
+
+    New rows can be made block by block, wherever the parents are: blocks that take their numbers
+    from one generator in turn, or each from `skip_numbers`, make the rows of one call.
+
+    Parameters
+    ----------
+    A, B : ndarrays or csr_arrays of shape (g, d)
+        The clean seeds and references of consecutive new rows.
+    categorical, rng, line
+        As for `interpolate_rows`.
+    """
+    both = sp.vstack([A, B], format="csr") if sp.issparse(A) else np.concatenate([A, B])
+    seeds = np.arange(A.shape[0])
+    return interpolate_rows(both, seeds, seeds + len(seeds), categorical, rng, line=line)
+
+
+def count_numbers(A: Any, B: Any, categorical: np.ndarray, *, line: bool = False) -> np.ndarray:
+    """Return how many random numbers `interpolate_pairs` takes for each pair."""
+    seeds = np.arange(A.shape[0])
+    if sp.issparse(A):
+        pairs = Pairs(seeds, seeds + len(seeds), categorical, line)
+        return np.diff(_count_sparse(sparse_rows(sp.vstack([A, B], format="csr")), pairs)[0])
+    wants = (A != B) & ~(np.isnan(A) | np.isnan(B))
+    return 1 + wants[:, categorical].sum(axis=1) if line else wants.sum(axis=1)
+
+
+def skip_numbers(rng: np.random.Generator, n: int) -> np.random.Generator:
+    """Return a copy of a generator that has drawn n uniform numbers already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays import skip_numbers
+    >>> later = skip_numbers(np.random.default_rng(0), 3)
+    >>> later.random() == np.random.default_rng(0).random(4)[3]
+    np.True_
+    """
+    later = deepcopy(rng)
+    bits = later.bit_generator
+    if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):
+        before: Any = bits.state
+        # It forgets the second half of a number of which the first half was used.
+        bits.advance(n)
+        half = {name: before[name] for name in ("has_uint32", "uinteger")}
+        bits.state = {**bits.state, **half}
+        return later
+    for start in range(0, n, _NUMBERS_PER_BLOCK):
+        later.random(min(_NUMBERS_PER_BLOCK, n - start))
+    return later
+
+
 def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
     seeds, references, nominal, line = pairs
-    out = np.empty((len(seeds), X.shape[1]), dtype=X.dtype)
+    out = new_zeros((len(seeds), X.shape[1]), X.dtype)
     step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
         block = slice(start, start + step)

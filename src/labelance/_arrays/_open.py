@@ -18,6 +18,7 @@ from labelance._arrays._containers import (
 )
 from labelance._arrays._sparse import check_structure
 from labelance._arrays._torch import append_tensor, open_tensor, to_device
+from labelance._scratch import gather_rows
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
@@ -149,7 +150,7 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
     if sp.issparse(container):
         return container.tocsr()[rows].asformat(container.format)
     if isinstance(container, np.ndarray):
-        return container[rows]
+        return gather_rows(container, rows)
     if is_tensor(container):
         return container[to_device(np.asarray(rows), container)]
     native = nw.from_native(container, eager_only=True, allow_series=True, pass_through=True)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import Container
+from labelance._scratch import copy_rows, row_blocks
 from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
 
@@ -81,7 +82,7 @@ def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]
     columns = _columns_to_encode(values, nominal)
     if len(columns) == 0:
         return values, {}
-    values = values.copy()
+    values = values.copy() if sp.issparse(values) else copy_rows(values, values.dtype)
     stored = _stored(values)
     decoders = {}
     for j, cells in _cells_by_column(values, columns):
@@ -124,8 +125,11 @@ def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
         other = np.unique(values.indices[values.data != 1])
         return other[nominal[other]]
     listed = np.flatnonzero(nominal)
-    cells = values if nominal.all() else values[:, listed]
-    return listed[~((cells == 0) | (cells == 1)).all(axis=0)]
+    plain = np.ones(len(listed), dtype=bool)
+    for part in row_blocks(values):
+        cells = values[part][:, listed]
+        plain &= ((cells == 0) | (cells == 1)).all(axis=0)
+    return listed[~plain]
 
 
 def _stored(values: Any) -> np.ndarray:

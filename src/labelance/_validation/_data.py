@@ -31,6 +31,7 @@ from labelance._arrays import (
     stack_rows,
     take_rows,
 )
+from labelance._scratch import row_blocks
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -527,7 +528,10 @@ def _columns_where(values: Any, test: Any) -> np.ndarray:
             return np.empty(0, dtype=int)
     if sp.issparse(values):
         return np.unique(values.indices[test(stored)])
-    return np.flatnonzero(test(stored).any(axis=0))
+    found = np.zeros(values.shape[1], dtype=bool)
+    for part in row_blocks(stored):
+        found |= test(stored[part]).any(axis=0)
+    return np.flatnonzero(found)
 
 
 def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 import labelance
 from labelance._arrays import stack_rows
+from labelance._scratch import row_blocks
 from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._diagnosis import (
@@ -148,7 +149,8 @@ class Findings:
         if self.features is None:
             return False
         X = self.features.X
-        return bool(np.isnan(X.data if sp.issparse(X) else X).any())
+        cells = X.data if sp.issparse(X) else X
+        return any(np.isnan(cells[part]).any() for part in row_blocks(cells))
 
     def widest_features(self) -> list[tuple[str, float]]:
         """Return names and widths of the widest numeric columns of dense features."""

@@ -18,6 +18,7 @@ from labelance.neighbors._metric import column_range as column_range
 from labelance.neighbors._metric import column_widths as column_widths
 from labelance.neighbors._metric import find_dominant_column as find_dominant_column
 from labelance.neighbors._neighborhood import Neighborhood
+from labelance.neighbors._neighborhood import remember_neighbors as remember_neighbors
 
 # What is not listed here is for the other packages of this library: they have validated their
 # data, and search without another check.

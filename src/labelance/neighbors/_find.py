@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from labelance._arrays import on_device
 from labelance._progress import speaking
+from labelance._scratch import row_blocks
 from labelance._validation import (
     CategoricalFeatures,
     Features,
@@ -307,7 +308,7 @@ def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
             return False
     if sp.issparse(X):
         return not nominal[X.indices[np.isnan(X.data)]].all()
-    return bool(np.isnan(X[:, ~nominal]).any())
+    return any(np.isnan(X[part][:, ~nominal]).any() for part in row_blocks(X))
 
 
 def resolve_neighbors(

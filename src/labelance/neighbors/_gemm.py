@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from labelance._scratch import new_zeros
 from labelance.neighbors._brute import Search, block_cells, search_brute, single_threaded_blas
 from labelance.neighbors._candidates import (
     CandidateEngine,
@@ -118,7 +119,7 @@ class Embedding:
     def embed(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
-        points = np.zeros((n, self.n_coordinates), dtype=self.dtype)
+        points = new_zeros((n, self.n_coordinates), self.dtype)
         lengths = np.empty(n)
         for part in _parts(X):
             scaled = self.scale(X[part])
@@ -191,7 +192,10 @@ def _categories(Q: np.ndarray, X: np.ndarray, nominal: np.ndarray) -> tuple[np.n
             codes = table[part][:, listed]
             plain &= ((codes == 0) | (codes == 1)).all(axis=0)
     many = listed[~plain]
-    return many, np.fmax.reduce(X[:, many], axis=0, initial=0.0).astype(np.int64) + 1
+    largest = np.zeros(len(many))
+    for part in _parts(X):
+        largest = np.fmax(largest, np.fmax.reduce(X[part][:, many], axis=0))
+    return many, largest.astype(np.int64) + 1
 
 
 def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:

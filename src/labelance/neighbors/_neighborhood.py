@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._scratch import current_scratch
+from labelance._utils import replace_when_done
 from labelance.exceptions import InputError
 
 
@@ -127,6 +130,28 @@ class Neighborhood:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too
+
+
+def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
+    """Return what a search finds, or what it found in a run that was ended before its end.
+
+    Only a run on data larger than memory keeps what it finds; others search.
+    """
+    here = current_scratch()
+    path = None if here is None else here.next_result("neighbors")
+    if path is None:
+        return search()
+    if path.exists():
+        with np.load(path) as kept:
+            recall = float(kept["recall"])
+            return Neighborhood(
+                kept["indices"], kept["distances"], None if np.isnan(recall) else recall
+            )
+    found = search()
+    recall = np.nan if found.recall_ is None else found.recall_
+    with replace_when_done(path) as temporary:
+        np.savez(temporary, indices=found.indices, distances=found.distances, recall=recall)
+    return found
 
 
 def _locked(array: np.ndarray) -> np.ndarray:

@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelance._scratch import gather_rows
 from labelance._utils import kernel
 from labelance.neighbors._brute import SOONER, Search, for_each_block, single_threaded_blas
 from labelance.neighbors._candidates import (
@@ -127,8 +128,8 @@ def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells
     if search.Q is not search.X:
         groups = divide(points.queries, cells.centers, search.threads, keep_empty=True)[0]
     lengths = points.corpus_lengths[cells.order], points.query_lengths[groups.order]
-    corpus = points.corpus[cells.order]
-    queries = corpus if search.Q is search.X else points.queries[groups.order]
+    corpus = gather_rows(points.corpus, cells.order)
+    queries = corpus if search.Q is search.X else gather_rows(points.queries, groups.order)
     bounds = bounds_of(*lengths, corpus.shape[1], corpus.dtype, cosine=points.embedding.unit)
     return Points(points.embedding, corpus, lengths[0], queries, lengths[1]), cells, groups, bounds
 

@@ -3,6 +3,7 @@
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
     Draw,
+    Recipe,
     Resampled,
     ResamplingPlan,
     SamplerTraits,
@@ -60,6 +61,7 @@ __all__ = [
     "RHwHUS",
     "RHwROS",
     "RHwRSMT",
+    "Recipe",
     "RemedialHwR",
     "Resampled",
     "ResamplingPlan",

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import LabelSets, RowsContainer, column_counts
+from labelance._arrays import LabelSets, RowsContainer, column_counts, stack_rows
 from labelance._progress import speaking
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import (
@@ -42,6 +42,7 @@ from labelance.neighbors import (
     Scale,
     check_neighborhood,
     find_dominant_column,
+    remember_neighbors,
     resolve_neighbors,
 )
 from labelance.sampling._explain import Explanation, count_changes
@@ -153,6 +154,55 @@ class Resampled:
 
 
 @dataclass(frozen=True, eq=False)
+class Recipe:
+    """One resampling that is carried out in blocks of rows, each when it is wanted.
+
+    Where the result is larger than memory it can be written as it goes; one block below the
+    other is what `ResamplingPlan.draw` returns at once.
+
+    Attributes
+    ----------
+    data : Data
+        The clean data.
+    drawn : Draw
+        Which rows are kept, and which are new.
+    """
+
+    data: Data
+    drawn: Draw
+
+    @property
+    def n_kept(self) -> int:
+        """The rows that are rows of X: kept ones and clones."""
+        return self.data.n_samples if self.drawn.rows is None else len(self.drawn.rows)
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of the result."""
+        return self.n_kept + (0 if self.drawn.Y_new is None else self.drawn.Y_new.shape[0])
+
+    @property
+    def Y(self) -> sp.csr_array:
+        """The clean labels of all rows of the result."""
+        drawn = self.drawn
+        Y = drawn.Y_rows
+        if Y is None:
+            Y = self.data.Y if drawn.rows is None else self.data.Y[drawn.rows]
+        return Y if drawn.Y_new is None else stack_rows(Y, drawn.Y_new)
+
+    def block(self, start: int, stop: int) -> tuple[Any, Any]:
+        """Return X and y of the rows from ``start`` to ``stop`` of the result."""
+        drawn, n_kept = self.drawn, self.n_kept
+        kept = slice(min(start, n_kept), min(stop, n_kept))
+        rows = np.arange(kept.start, kept.stop) if drawn.rows is None else drawn.rows[kept]
+        Y_rows = None if drawn.Y_rows is None else drawn.Y_rows[kept]
+        if drawn.Y_new is None or stop <= n_kept:
+            return self.data.restore(rows, Y_rows)
+        new = slice(max(start, n_kept) - n_kept, stop - n_kept)
+        return self.data.restore(rows, Y_rows, drawn.X_new[new], drawn.Y_new[new])
+
+
+@dataclass(frozen=True, eq=False)
 class ResamplingPlan:
     """All that does not depend on chance; draw from it as often as you like.
 
@@ -198,12 +248,32 @@ class ResamplingPlan:
         resampled : Resampled
             ``X`` and ``y`` in the containers that came in, and where the rows come from.
         """
-        with speaking(self.sampler.verbose):
-            draw = self.sampler._draw(self.data, self.details, as_generator(random_state))
+        draw = self._draw(random_state)
         if isinstance(draw, Resampled):
             return draw
         X, y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
         return Resampled(X, y, draw.provenance, *draw.sources(self.n_samples))
+
+    def recipe(self, random_state: RandomStateLike = None) -> Recipe:
+        """Return one resampled data set as a recipe, whose rows are made block by block.
+
+        Parameters
+        ----------
+        random_state : int, RandomState, Generator or None
+            Where the random numbers of this draw come from; the same rows as of `draw`.
+        """
+        draw = self._draw(random_state)
+        if isinstance(draw, Resampled):
+            raise InputError(
+                "A recipe says which rows a sampler keeps and which it makes",
+                f"{type(self.sampler).__name__} gives whole tables and no recipe",
+                "Take the samplers inside it one after the other",
+            )
+        return Recipe(self.data, draw)
+
+    def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
+        with speaking(self.sampler.verbose):
+            return self.sampler._draw(self.data, self.details, as_generator(random_state))
 
 
 class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
@@ -483,13 +553,15 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             k = int(self.k_neighbors) if isinstance(self.k_neighbors, Integral) else None
             check_neighborhood(given, data.X, metric, k, who=type(self).__name__)
             return given
-        return resolve_neighbors(
-            self.k_neighbors,
-            data.X,
-            metric,
-            method=self.neighbor_method,
-            n_jobs=self.n_jobs,
-            who=type(self).__name__,
+        return remember_neighbors(
+            lambda: resolve_neighbors(
+                self.k_neighbors,
+                data.X,
+                metric,
+                method=self.neighbor_method,
+                n_jobs=self.n_jobs,
+                who=type(self).__name__,
+            )
         )
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import column_counts, stack_rows
+from labelance._arrays import column_counts, stack_rows, take_rows
 from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
 from labelance.imbalance import Variant
-from labelance.neighbors import Scale, search_neighbors
+from labelance.neighbors import Scale, remember_neighbors, search_neighbors
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._label_vote import (
     CandidateRows,
@@ -368,7 +368,7 @@ class MLSMOTE(NeighborSampler):
         candidates = None
         if self.variant != "mulan":  # else the bags grow, and are searched when their turn comes
             around = [
-                self._search(data.X[bag], data.categorical)
+                self._search(take_rows(data.X, bag), data.categorical)
                 for bag in track(bags, "Searching bags", "labels")
             ]
             seeds = SeedNeighborhoods.of(labels, bags, around)
@@ -394,7 +394,8 @@ class MLSMOTE(NeighborSampler):
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""
         metric = self._feature_metric(X_bag, categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
-        return search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
+        search = partial(search_neighbors, X_bag, k, metric, n_jobs=self.n_jobs)
+        return remember_neighbors(search).indices
 
     def _candidates(
         self, X: Any, Y: sp.csr_array, categorical: np.ndarray, around: SeedNeighborhoods

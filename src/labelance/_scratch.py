@@ -1,0 +1,196 @@
+"""Large arrays in files, for data larger than memory.
+
+Inside :func:`scratch` an array that takes more than a share of a limit is mapped from a file that
+has no name: it is an ndarray like any other, so that nobody who computes with it needs to know, and
+the system reads and writes its pages as they are used. Outside of it everything is in memory.
+
+The system itself gives pages back only when the whole machine runs short. So a thread looks after
+the limit and lets mapped pages go when the process comes near it; their contents stay in the file.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from math import prod
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from labelance.exceptions import FileWriteError
+
+_BLOCKS = 32  # blocks of rows that the limit holds; an array of more than one block is mapped
+_NEAR = 0.6  # of the limit, from which on mapped pages are let go
+_PERIOD = 0.01  # seconds between two looks at how much the process holds
+_LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
+
+
+class Scratch:
+    """A folder for arrays that are larger than a share of a memory limit.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where files are made; they have no name and vanish with their arrays.
+    memory : int
+        How many bytes the process should hold at most.
+    keeps : bool
+        Whether results that took long are kept in files with names, for a process that goes on
+        where this one may end.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], memory: int, *, keeps: bool = False) -> None:
+        self.folder, self.memory = Path(folder), memory
+        self._maps: WeakSet[Any] = WeakSet()
+        self._kept = count() if keeps else None
+
+    @property
+    def block_bytes(self) -> int:
+        """The most that an array in memory takes."""
+        return self.memory // _BLOCKS
+
+    @property
+    def free(self) -> int:
+        """How many bytes the disk has left."""
+        return shutil.disk_usage(self.folder).free
+
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        """Return an array of zeros that is mapped from a new file."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            self._reserve(file.fileno(), size)
+            mapped = mmap.mmap(file.fileno(), size)
+        self._maps.add(mapped)
+        return np.ndarray(shape, dtype, buffer=mapped)
+
+    def open(self, path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        """Return the array that a file of nothing but its cells holds; writing changes the file."""
+        with path.open("r+b") as file:
+            mapped = mmap.mmap(file.fileno(), prod(shape) * np.dtype(dtype).itemsize)
+        self._maps.add(mapped)
+        return np.ndarray(shape, dtype, buffer=mapped)
+
+    def watch(self, array: np.memmap) -> None:
+        """Let pages of an array go that somebody else has mapped."""
+        self._maps.add(array._mmap)  # type: ignore[attr-defined]
+
+    def next_result(self, kind: str) -> Path | None:
+        """Return the file of the next result of a kind, the same in every run; None keeps none."""
+        return None if self._kept is None else self.folder / f"{kind}-{next(self._kept):05d}.npz"
+
+    def release(self) -> None:
+        """Let all mapped pages go; who uses one reads it again."""
+        for mapped in list(self._maps):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+    def look_after(self, stop: Event) -> None:
+        """Let pages go whenever the process comes near the limit, until it is over."""
+        _, others = _resident()  # pages of libraries are mapped, too, and stay
+        while not stop.wait(_PERIOD):
+            held, mapped = _resident()
+            if held > _NEAR * self.memory and mapped - others > self.block_bytes:
+                self.release()
+
+    def _reserve(self, file: int, size: int) -> None:
+        """Take the space on the disk now: a disk that is full later would end the process."""
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file, 0, size)
+            else:
+                os.truncate(file, size)
+        except OSError as problem:
+            raise FileWriteError(
+                f"Data larger than memory are kept in {self.folder} while they are worked on",
+                f"{size:,} bytes more cannot be had there ({problem.strerror or problem})",
+                "Free some space on the disk, or name an output on another one",
+            ) from problem
+
+
+_current: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
+
+
+@contextmanager
+def scratch(
+    folder: str | os.PathLike[str], memory: int, *, keeps: bool = False
+) -> Iterator[Scratch]:
+    """Keep large arrays of the block in files, and what the process holds below a limit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance._scratch import new_zeros, scratch
+    >>> with tempfile.TemporaryDirectory() as folder, scratch(folder, 1 << 20):
+    ...     large, small = new_zeros((1000, 500), float), new_zeros((10, 5), float)
+    ...     large.base is None, small.base is None
+    (False, True)
+    """
+    here, stop = Scratch(folder, memory, keeps=keeps), Event()
+    watcher = Thread(target=here.look_after, args=(stop,), daemon=True)
+    if _LINUX:
+        watcher.start()
+    token = _current.set(here)
+    try:
+        yield here
+    finally:
+        _current.reset(token)
+        stop.set()
+        if _LINUX:
+            watcher.join()
+
+
+def current_scratch() -> Scratch | None:
+    """Return the innermost scratch folder that is in use; None where all is in memory."""
+    return _current.get()
+
+
+def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """Return an array of zeros: in memory, unless it is too large for the scratch in use."""
+    here = _current.get()
+    if here is None or prod(shape) * np.dtype(dtype).itemsize <= here.block_bytes:
+        return np.zeros(shape, dtype)
+    return here.zeros(shape, dtype)
+
+
+def gather_rows(X: np.ndarray, rows: ArrayLike) -> np.ndarray:
+    """Return ``X[rows]`` of row numbers, which may be large."""
+    if _current.get() is None:
+        return X[rows]
+    rows = np.asarray(rows, dtype=np.intp)
+    out = new_zeros((len(rows), *X.shape[1:]), X.dtype)
+    for part in row_blocks(out):
+        out[part] = X[rows[part]]
+    return out
+
+
+def copy_rows(X: np.ndarray, dtype: DTypeLike) -> np.ndarray:
+    """Return a C-contiguous copy of X in another type, which may be large."""
+    out = new_zeros(X.shape, dtype)
+    for part in row_blocks(out):
+        out[part] = X[part]
+    return out
+
+
+def row_blocks(X: np.ndarray) -> Iterator[slice]:
+    """Yield slices of rows: blocks of the scratch in use, or of some megabytes without one."""
+    here = _current.get()
+    size = (1 << 24) if here is None else here.block_bytes
+    step = max(1, size // max(1, X.dtype.itemsize * prod(X.shape[1:])))
+    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+
+
+def _resident() -> tuple[int, int]:
+    """Return how many bytes the process holds, and how many of them are pages of files."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        _, held, mapped, *_ = map(int, file.read().split())
+    return held * mmap.PAGESIZE, mapped * mmap.PAGESIZE

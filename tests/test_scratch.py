@@ -1,0 +1,140 @@
+"""Arrays in files are arrays: whatever is computed with them is the same, bit for bit."""
+
+import sys
+from threading import Event
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from labelance._scratch import Scratch, copy_rows, gather_rows, new_zeros, scratch
+from labelance.exceptions import FileWriteError, TooManyRowsError
+from labelance.neighbors import find_neighbors
+from labelance.sampling import MLSOL, all_samplers
+from labelance.testing import sampler_data
+
+LIMIT = 1 << 16
+SAMPLERS = {name: kind for name, kind in all_samplers().items() if name not in ("FunctionSampler",)}
+
+
+def is_mapped(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array is not None
+
+
+def test_large_arrays_are_mapped_and_small_ones_are_not(tmp_path):
+    with scratch(tmp_path, LIMIT) as here:
+        assert is_mapped(new_zeros((here.block_bytes + 1,), np.int8))
+        assert not is_mapped(new_zeros((here.block_bytes,), np.int8))
+    assert not is_mapped(new_zeros((LIMIT,), np.int8))
+
+
+def test_files_have_no_names(tmp_path):
+    with scratch(tmp_path, LIMIT):
+        array = new_zeros((LIMIT,), np.int8)
+        array[:] = 3
+        assert not list(tmp_path.iterdir())
+    assert (array == 3).all()
+
+
+@pytest.mark.parametrize("rows", [[], [5, 5, 0], np.arange(399, -1, -1)])
+def test_rows_that_are_gathered_are_those_of_the_array(tmp_path, rows):
+    X = np.random.default_rng(0).random((400, 30))
+    with scratch(tmp_path, LIMIT):
+        np.testing.assert_array_equal(gather_rows(X, rows), X[np.asarray(rows, dtype=int)])
+
+
+def test_a_copy_is_contiguous_and_of_the_type_asked_for(tmp_path):
+    X = np.asfortranarray(np.arange(6000).reshape(300, 20))
+    with scratch(tmp_path, LIMIT):
+        copied = copy_rows(X, np.float32)
+    assert copied.flags.c_contiguous
+    assert copied.dtype == np.float32
+    np.testing.assert_array_equal(copied, X)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+def test_what_is_let_go_stays_in_the_file(tmp_path):
+    here = Scratch(tmp_path, LIMIT)
+    array = here.zeros((1000, 100), np.float64)
+    array[:] = np.arange(100)
+    here.release()
+    np.testing.assert_array_equal(array, np.tile(np.arange(100.0), (1000, 1)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
+    class Counting(Scratch):
+        released = 0
+
+        def release(self):
+            self.released += 1
+            stop.set()
+
+    near, far = Counting(tmp_path, LIMIT), Counting(tmp_path, 1 << 60)
+    for here, expected in ((near, 1), (far, 0)):
+        stop = Event()
+        looked = iter([(0, 0), (1 << 30, 1 << 29)])
+
+        def look(here=here, stop=stop, looked=looked):
+            seen = next(looked)
+            if here is far and seen[0]:
+                stop.set()
+            return seen
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("labelance._scratch._resident", look)
+            here.look_after(stop)
+        assert here.released == expected
+
+
+def test_a_disk_without_space_is_an_error_before_any_work(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full, raising=False)
+    with pytest.raises(FileWriteError, match=r"are kept in .*No space left.*Free some space"):
+        Scratch(tmp_path, LIMIT).zeros((1000,), float)
+
+
+def test_new_rows_have_to_fit_on_the_disk_and_not_into_memory(tmp_path, monkeypatch):
+    X, Y = sampler_data()
+    monkeypatch.setattr("labelance._utils.available_memory", lambda: 0)
+    with scratch(tmp_path, 1 << 24):
+        MLSOL(sampling_ratio=2.0).fit_resample(X, Y)
+        with pytest.raises(TooManyRowsError, match="as fit on disk"):
+            MLSOL(sampling_ratio=1e12).fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_every_sampler_gives_the_same_rows_on_disk(tmp_path, name, dtype):
+    X, Y = sampler_data()
+    X = X.astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    sampler = SAMPLERS[name]()
+    if "random_state" in sampler.get_params():
+        sampler.set_params(random_state=0)
+    in_memory = sampler.fit_resample(X, sp.csr_array(Y))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
+    with scratch(tmp_path, 1 << 12):
+        on_disk = sampler.fit_resample(mapped, sp.csr_array(Y))
+        assert on_disk[0].dtype == dtype
+        np.testing.assert_array_equal(on_disk[0], in_memory[0])
+        np.testing.assert_array_equal(on_disk[1].toarray(), in_memory[1].toarray())
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": "range"}, {"metric": "cosine"}], ids=str)
+@pytest.mark.parametrize("categorical", [False, True])
+def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
+    rng = np.random.default_rng(0)
+    X = rng.random((700, 12))
+    X[:, :2] = rng.integers(5, size=(700, 2))
+    if categorical and "metric" not in options:
+        options = {**options, "categorical_features": [0, 1]}
+    near = find_neighbors(X, 4, **options)
+    with scratch(tmp_path, LIMIT):
+        same = find_neighbors(X, 4, **options)
+    np.testing.assert_array_equal(same.indices, near.indices)
+    np.testing.assert_array_equal(same.distances, near.distances)
