@@ -7,22 +7,32 @@ as a multiple of X. An exponent is fitted to the times.
     python benchmarks/scale.py --rows 10000 30000 100000
     python benchmarks/scale.py --rows 300000 1000000 --methods approx --kinds clusters
     python benchmarks/scale.py quality    # what approximate neighbors do to C on real datasets
+
+Data larger than memory: make a file, and resample it from the command line under a limit.
+
+    python benchmarks/scale.py make big.parquet --gigabytes 5
+    python benchmarks/scale.py disk big.parquet --memory 2GB --methods mlros mlrus mlsmote
+    python benchmarks/scale.py disk small.parquet --memory 2GB --methods mlsol --set \
+        neighbor_method=approx
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
-from labelance.datasets import load_dataset
+from labelance.datasets import MultiLabelDataset, load_dataset
+from labelance.datasets.formats import to_arrow
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLSOL
@@ -120,7 +130,76 @@ def quality(names: list[str]) -> None:
         print(f"{name:<16} {X.shape[0]:>7,} {near.recall_:>6.3f} {moved:>18.4f}", flush=True)
 
 
+SHARES = 0.2 * 0.75 ** np.arange(20)  # of the rows, for every label of a file
+CLUSTERS, ROWS_PER_GROUP = 1000, 100_000
+
+
+def make_rows(centers: np.ndarray, rng: np.random.Generator) -> MultiLabelDataset:
+    """Return rows in clusters; most of the rows of a label are in a tenth of the clusters."""
+    cluster = rng.integers(CLUSTERS, size=ROWS_PER_GROUP)
+    X = centers[cluster] + 0.3 * rng.normal(size=(ROWS_PER_GROUP, D))
+    at_home = (7919 * cluster[:, np.newaxis] + 31 * np.arange(len(SHARES))) % 100 < 10
+    Y = rng.random(at_home.shape) < np.where(at_home, 8.2, 0.2) * SHARES
+    return MultiLabelDataset(X, sp.csr_array(Y))
+
+
+def make_file(path: Path, gigabytes: float) -> None:
+    """Write a Parquet file of so many 10⁹ bytes, row group by row group."""
+    from pyarrow.parquet import ParquetWriter
+
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(CLUSTERS, D))
+    n_groups = max(1, round(gigabytes * 1e9 / (8 * D * ROWS_PER_GROUP)))
+    schema = to_arrow(make_rows(centers, rng)).schema
+    with ParquetWriter(path, schema, use_dictionary=False) as writer:
+        for _ in range(n_groups):
+            writer.write_table(to_arrow(make_rows(centers, rng)))
+    print(f"{path}: {n_groups * ROWS_PER_GROUP:,} rows x {D}, {os.path.getsize(path):,} bytes")
+
+
+def disk(path: Path, memory: str, methods: list[str], settings: list[str]) -> None:
+    """Resample a file with each method in a process of its own; print time and peak memory."""
+    print(f"{'method':<8} {'GB':>6} {'GB out':>6} {'clock s':>8} {'CPU s':>8} {'peak GB':>8}")
+    out = path.with_name("resampled.parquet")
+    for method in methods:
+        command = [sys.executable, "-m", "labelance", "resample", str(path), "-o", str(out)]
+        command += ["--method", method, "--memory", memory]
+        command += [word for setting in settings for word in ("--set", setting)]
+        start = time.perf_counter()
+        process = subprocess.Popen(command)
+        _, status, used = os.wait4(process.pid, 0)  # the peak of this one alone
+        if status:
+            sys.exit(f"{method} failed")
+        seconds = used.ru_utime + used.ru_stime
+        print(
+            f"{method:<8} {path.stat().st_size / 1e9:>6.2f} {out.stat().st_size / 1e9:>6.2f} "
+            f"{time.perf_counter() - start:>8.1f} {seconds:>8.1f} {used.ru_maxrss / 1e6:>8.2f}",
+            flush=True,
+        )
+        out.unlink()
+
+
+def on_disk() -> None:
+    parser = argparse.ArgumentParser(description="Data larger than memory")
+    commands = parser.add_subparsers(dest="command", required=True)
+    make_parser, disk_parser = commands.add_parser("make"), commands.add_parser("disk")
+    for one_parser in (make_parser, disk_parser):
+        one_parser.add_argument("path", type=Path)
+    make_parser.add_argument("--gigabytes", type=float, default=5.0)
+    disk_parser.add_argument("--memory", default="2GB")
+    disk_parser.add_argument("--methods", nargs="+", default=["mlros", "mlrus", "mlsmote"])
+    disk_parser.add_argument("--set", nargs="*", default=[], dest="settings")
+    options = parser.parse_args()
+    if options.command == "make":
+        make_file(options.path, options.gigabytes)
+    else:
+        disk(options.path, options.memory, options.methods, options.settings)
+
+
 def main() -> None:
+    if sys.argv[1:2] in (["make"], ["disk"]):
+        on_disk()
+        return
     if sys.argv[1:2] == ["one"]:
         print(json.dumps(one(sys.argv[2], int(sys.argv[3]), sys.argv[4])))
         return

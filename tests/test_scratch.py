@@ -138,3 +138,16 @@ def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
         same = find_neighbors(X, 4, **options)
     np.testing.assert_array_equal(same.indices, near.indices)
     np.testing.assert_array_equal(same.distances, near.distances)
+
+
+@pytest.mark.parametrize("method", ["exact", "approx"])
+def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method):
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 1000)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 16))[rng.integers(30, size=3000)] + 0.1 * rng.normal(size=(3000, 16))
+    near = find_neighbors(X, 4, method=method)
+    with scratch(tmp_path, LIMIT):
+        same = find_neighbors(X, 4, method=method)
+    assert (near.recall_ is None) == (method == "exact")
+    np.testing.assert_array_equal(same.indices, near.indices)
+    np.testing.assert_array_equal(same.distances, near.distances)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from labelance import metrics as metrics
     from labelance import model_selection as model_selection
     from labelance import neighbors as neighbors
+    from labelance import outofcore as outofcore
     from labelance import play as play
     from labelance import report as report
     from labelance import sampling as sampling
@@ -72,6 +73,7 @@ _PACKAGES = (
     "metrics",
     "model_selection",
     "neighbors",
+    "outofcore",
     "play",
     "report",
     "sampling",

@@ -26,7 +26,7 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 
 from labelance.exceptions import FileWriteError
 
@@ -76,6 +76,8 @@ class Scratch:
 
     def open(self, path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return the array that a file of nothing but its cells holds; writing changes the file."""
+        if not prod(shape):
+            return np.zeros(shape, dtype)  # nobody can map nothing
         with path.open("r+b") as file:
             mapped = mmap.mmap(file.fileno(), prod(shape) * np.dtype(dtype).itemsize)
         self._maps.add(mapped)
@@ -162,7 +164,7 @@ def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     return here.zeros(shape, dtype)
 
 
-def gather_rows(X: np.ndarray, rows: ArrayLike) -> np.ndarray:
+def gather_rows(X: np.ndarray, rows: Any) -> np.ndarray:
     """Return ``X[rows]`` of row numbers, which may be large."""
     if _current.get() is None:
         return X[rows]

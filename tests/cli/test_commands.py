@@ -452,3 +452,80 @@ def test_advise_refuses_what_it_cannot_judge(call, songs):
     code, out, err = call("advise", songs, "--labels", "-3", "--budget", "0")
     assert (code, out) == (1, "")
     assert "--budget 0" in err
+
+
+# --- files larger than memory --------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(call, songs):
+    """A Parquet file of several row groups."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    path = songs.with_suffix(".parquet")
+    assert call("convert", songs, path, "--labels", "-3")[0] == 0
+    parquet.write_table(parquet.read_table(path), path, row_group_size=20)
+    return path
+
+
+@pytest.mark.parametrize("method", ["mlsol", "mlsmote", "lprus"])
+def test_resample_under_a_limit_writes_the_same_table(call, large, tmp_path, method):
+    out = [tmp_path / "memory.parquet", tmp_path / "disk.parquet"]
+    words = ("resample", large, "--method", method, "--json", "-o")
+    _, in_memory, _ = call(*words, out[0])
+    code, on_disk, err = call(*words, out[1], "--memory", "64kB")
+    assert code == 0, err
+    assert json.loads(on_disk) == {**json.loads(in_memory), "output": str(out[1])}
+    assert read_multilabel(out[1]).same_as(read_multilabel(out[0]))
+
+
+def test_split_under_a_limit_writes_the_same_parts(call, large, tmp_path):
+    names = [[tmp_path / f"{name}{n}.parquet" for n in "12"] for name in ("memory", "disk")]
+    for files, more in zip(names, ((), ("--memory", "64kB"))):
+        code, _, err = call("split", large, "-o", ",".join(map(str, files)), *more)
+        assert code == 0, err
+    for in_memory, on_disk in zip(*names):
+        assert read_multilabel(on_disk).same_as(read_multilabel(in_memory))
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_describe_and_profile_under_a_limit_say_the_same(call, large, tmp_path):
+    words = ("describe", large, "--json")
+    assert call(*words, "--memory", "64kB") == call(*words)
+    pages = [tmp_path / "memory.html", tmp_path / "disk.html"]
+    for page, more in zip(pages, ((), ("--memory", "64kB"))):
+        assert call("profile", large, "-o", page, *more)[0] == 0
+    assert pages[0].read_text(encoding="utf-8") == pages[1].read_text(encoding="utf-8")
+
+
+def test_what_a_limit_does_not_go_with_is_refused_in_flags(call, large, songs, tmp_path):
+    out = tmp_path / "out.parquet"
+    refused = {
+        ("resample", large, "-o", out, "--memory", "2GBB"): "--memory 2GBB was given",
+        ("resample", large, "-o", out, "--memory", "1kB"): "--memory … holds the labels",
+        ("resample", large, "-o", tmp_path / "o.csv", "--memory", "1MB"): "results are Parquet",
+        ("resample", songs, "-o", out, "--memory", "1MB"): "are in a Parquet file",
+        ("resample", "flags", "-o", out, "--memory", "1MB"): "--memory is for a Parquet file",
+        ("resample", large, "-o", out, "--memory", "1MB", "--encoding", "utf-8"): "--encoding says",
+        ("split", large, "-o", f"{out},{large}", "--memory", "1MB"): "exists already",
+    }
+    for words, message in refused.items():
+        code, _, err = call(*words)
+        assert (code, message in " ".join(err.split())) == (1, True), err
+    assert not out.exists()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_run_that_goes_on_says_so(call, large, tmp_path, monkeypatch):
+    out = tmp_path / "more.parquet"
+    words = ("resample", large, "--memory", "64kB", "-o", out)
+    with monkeypatch.context() as patch:
+        patch.setattr("labelance.outofcore._resample.write_parquet_blocks", interrupt)
+        assert call(*words)[0] == 130
+    code, _, err = call(*words)
+    assert (code, "going on in" in err) == (0, True)
+    assert call(*words)[0] == 1
+    assert call(*words, "--force")[0] == 0
+
+
+def interrupt(*arguments, **options):
+    raise KeyboardInterrupt

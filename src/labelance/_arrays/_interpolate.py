@@ -118,10 +118,10 @@ def skip_numbers(rng: np.random.Generator, n: int) -> np.random.Generator:
     bits = later.bit_generator
     if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):
         before: Any = bits.state
-        # It forgets the second half of a number of which the first half was used.
         bits.advance(n)
-        half = {name: before[name] for name in ("has_uint32", "uinteger")}
-        bits.state = {**bits.state, **half}
+        after: Any = bits.state
+        # Advancing forgets the second half of a number of which the first half was used.
+        bits.state = after | {name: before[name] for name in ("has_uint32", "uinteger")}
         return later
     for start in range(0, n, _NUMBERS_PER_BLOCK):
         later.random(min(_NUMBERS_PER_BLOCK, n - start))

@@ -8,7 +8,11 @@ values that are clean already; a package lists them in its ``__init__`` for the 
 estimator inside another one of ours gets a :class:`Data`, never X and y as they came.
 """
 
-from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._categorical import (
+    CategoricalFeatures,
+    mask_of_columns,
+    name_columns,
+)
 from labelance._validation._data import (
     Data,
     Features,
@@ -51,6 +55,7 @@ __all__ = [
     "check_k",
     "check_label_names",
     "check_positive",
+    "mask_of_columns",
     "name_columns",
     "refuse_device",
     "refuse_other_places",

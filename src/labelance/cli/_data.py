@@ -128,6 +128,15 @@ ScaleOption = Annotated[
     Literal["range", "standard"] | None,
     typer.Option(help="Divide features by their range or standard deviation first."),
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        help="Work on a Parquet file larger than memory, with so much memory, such as 2GB. What "
+        "does not fit is kept on disk beside the result.",
+        show_default=False,
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -163,6 +172,27 @@ class Source:
             "max_memory",
         )
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
+
+    @contextmanager
+    def open(self, memory: str | None) -> Iterator[MultiLabelDataset]:
+        """Load the data, with features on disk where a limit of memory is given."""
+        if memory is None:
+            yield self.load()
+            return
+        path, options = self.large_file()
+        with labelance.outofcore.open_dataset(path, memory=memory, **options) as dataset:
+            yield dataset
+
+    def large_file(self) -> tuple[Path, dict[str, Any]]:
+        """Return the path and options of a file that is read in blocks."""
+        if not os.path.isfile(self.data):
+            raise InputError(
+                "--memory is for a Parquet file",
+                "DATA is standard input" if self.data == STREAM else f"{self.data} is no file",
+                "Leave it out",
+            )
+        self._refuse("format", "encoding", "categorical", "protocol", "max_memory", of="Parquet")
+        return Path(self.data), self._options()
 
     def add_to_code(self, code: str) -> str:
         """Return Python that loads the same data before it fits a model to X and y."""
@@ -222,13 +252,14 @@ class Source:
         }
         return {name: value for name, value in options.items() if value is not None}
 
-    def _refuse(self, *names: str) -> None:
-        """Raise for options that say how a file is read, where there is none."""
+    def _refuse(self, *names: str, of: str = "") -> None:
+        """Raise for options that say how a file is read, where there is none, or one of a kind."""
         for name in names:
             if getattr(self, name) is not None:
                 raise InputError(
                     f"--{name.replace('_', '-')} says how a file is read",
-                    f"{self.data} is a dataset of the catalogue",
+                    f"{self.data} is "
+                    + (f"{of}, read with --memory" if of else "a dataset of the catalogue"),
                     "Leave it out",
                 )
 
@@ -333,6 +364,17 @@ def check_free(path: Path, force: bool) -> None:
             f"{path} exists already",
             "Choose another name, or add --force to overwrite it",
         )
+
+
+def check_parquet(*formats: Format) -> None:
+    """Refuse other formats than Parquet for results that are larger than memory."""
+    for format in formats:
+        if format != "parquet":
+            raise InputError(
+                "With --memory results are Parquet files",
+                f"the format to write is {format}",
+                "Name files such as out.parquet, and convert them afterwards",
+            )
 
 
 def choose_format(source: Source, out: Path, to: Format | None) -> Format:

@@ -21,10 +21,12 @@ from labelance.cli._data import (
     ForceOption,
     JsonOption,
     KOption,
+    MemoryOption,
     ScaleOption,
     Source,
     ToOption,
     check_free,
+    check_parquet,
     choose_format,
     reads_data,
     write,
@@ -38,6 +40,7 @@ def describe(
     source: Source,
     k: KOption = 5,
     scale: ScaleOption = None,
+    memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how imbalanced multi-label data are, over all and label by label.
@@ -45,8 +48,7 @@ def describe(
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
     rare and outlier cells among each label's minority.
     """
-    with long_work("Reading", quiet=json) as tell:
-        dataset = source.load()
+    with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
         tell(f"Measuring {dataset.n_samples} rows")
         with errors_with_names(dataset.feature_names):
             result = labelance.profile(
@@ -116,32 +118,46 @@ def split(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
     to: ToOption = None,
+    memory: MemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Split data into parts by iterative stratification, so that rare labels reach all of them."""
     shares, files = _parse(sizes, output)
+    order: Literal[1, 2] = 2 if pairs else 1
+    formats = [choose_format(source, file, to) for file in files]
+    if memory is not None:
+        check_parquet(*formats)
+        path, options = source.large_file()
+        options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
+        with telling_what_is_kept(*files), long_work("Splitting", quiet=json):
+            n_rows = labelance.outofcore.split_file(path, files, memory=memory, **options)
+        _report_split(files, n_rows, as_json=json)
+        return
     for file in files:
         check_free(file, force)
-    formats = [choose_format(source, file, to) for file in files]
     with telling_what_is_kept(*files), long_work("Reading", quiet=json) as tell:
         dataset = source.load()
         tell(f"Splitting {dataset.n_samples} rows")
         rows = range(dataset.n_samples)
-        order: Literal[1, 2] = 2 if pairs else 1
         parts = labelance.model_selection.multilabel_train_test_split(
             list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
         )[: len(shares)]
         tell("Writing")
         for file, part, format in zip(files, parts, formats):
             write(dataset.take(part), file, format=format, force=force)
-    if json:
-        print_json([{"file": str(f), "rows": len(part)} for f, part in zip(files, parts)])
+    _report_split(files, [len(part) for part in parts], as_json=json)
+
+
+def _report_split(files: list[Path], n_rows: list[int], *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"file": str(f), "rows": rows} for f, rows in zip(files, n_rows)])
         return
+    n = sum(n_rows)
     print_table(
-        f"{dataset.n_samples} rows",
+        f"{n} rows",
         ("file", "rows", "share"),
-        [(str(f), str(len(p)), f"{len(p) / len(rows):.3f}") for f, p in zip(files, parts)],
+        [(str(f), str(rows), f"{rows / n:.3f}") for f, rows in zip(files, n_rows)],
     )
 
 

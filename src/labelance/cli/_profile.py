@@ -13,6 +13,7 @@ from labelance.cli._console import errors, say, telling_what_is_kept
 from labelance.cli._data import (
     ForceOption,
     KOption,
+    MemoryOption,
     ScaleOption,
     Source,
     check_free,
@@ -21,6 +22,7 @@ from labelance.cli._data import (
 from labelance.cli._flags import errors_with_names
 
 if TYPE_CHECKING:
+    from labelance.datasets import MultiLabelDataset
     from labelance.imbalance import ImbalanceProfile
 
 PageOption = Annotated[
@@ -47,6 +49,7 @@ def profile(
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     title: TitleOption = None,
+    memory: MemoryOption = None,
     force: ForceOption = False,
 ) -> None:
     """Write a page about multi-label data: how imbalanced it is, and what to do about it.
@@ -55,8 +58,8 @@ def profile(
     together, what neighbors know, rows that look mislabelled, folds, a map, and code to copy.
     """
     check_free(output, force)
-    with telling_what_is_kept(output):
-        found = _measure(source, k=k, scale=scale, subsample=subsample)
+    with telling_what_is_kept(output), source.open(memory) as dataset:
+        found = _measure(dataset, k=k, scale=scale, subsample=subsample)
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
 
@@ -81,8 +84,8 @@ def compare(
     check_free(output, force)
     options: dict[str, Any] = {"k": k, "scale": scale, "subsample": subsample}
     with telling_what_is_kept(output):
-        first = _measure(source, **options)
-        second = _measure(replace(source, data=after), **options)
+        first = _measure(source.load(), **options)
+        second = _measure(replace(source, data=after).load(), **options)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)
     say(
         f"{output}: {first.n_samples} -> {second.n_samples} rows, "
@@ -90,8 +93,7 @@ def compare(
     )
 
 
-def _measure(source: Source, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
-    dataset = source.load()
+def _measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
     with (
         errors_with_names(dataset.feature_names),
         errors.status(f"Looking at {dataset.n_samples} rows …"),

@@ -25,10 +25,13 @@ from labelance.cli._console import (
 from labelance.cli._data import (
     STREAM,
     ForceOption,
+    Format,
     JsonOption,
+    MemoryOption,
     Source,
     ToOption,
     check_free,
+    check_parquet,
     choose_format,
     reads_data,
     write,
@@ -65,14 +68,28 @@ def resample(
         str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")
     ] = "cpu",
     to: ToOption = None,
+    memory: MemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Resample a data file and write the result."""
+    """Resample a data file and write the result.
+
+    With --memory a Parquet file may be larger than memory. A run that was ended, even killed, goes
+    on where it was when the same command is given again.
+    """
     check_free(output, force)
     format = choose_format(source, output, to)
     sampler = _make_sampler(method, set_ or [], seed)
     _check_device(device)
+    if memory is not None:
+        if device != "cpu":
+            raise InputError(
+                "--memory works on features on disk",
+                f"--device is {device}",
+                "Leave one of the two out",
+            )
+        _resample_on_disk(sampler, source, output, format, memory, force=force, json=json)
+        return
     with telling_what_is_kept(output):
         with long_work("Reading", quiet=json) as tell:
             dataset = source.load()
@@ -81,7 +98,34 @@ def resample(
             result = _resample(sampler, dataset, whole, device)
             tell("Writing")
             written = write(result, output, format=format, force=force)
-        _report(dataset, result, written, as_json=json, aside=str(output) == STREAM)
+        _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
+
+
+def _resample_on_disk(
+    sampler: Any,
+    source: Source,
+    output: Path,
+    format: Format,
+    memory: str,
+    *,
+    force: bool,
+    json: bool,
+) -> None:
+    """Resample a Parquet file into another one, block by block."""
+    path, options = source.large_file()
+    check_parquet(format)
+    folder = labelance.outofcore.job_folder(output)
+    if folder.exists():
+        say(f"going on in {folder}, where a run was ended before its end", to=errors)
+    with (
+        telling_what_is_kept(output),
+        long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),
+        errors_in_flags(_sampler_flags(sampler)),
+    ):
+        done = labelance.outofcore.resample_file(
+            path, output, sampler, memory=memory, overwrite=force, **options
+        )
+    _report(done.y_before, done.y, str(done.path), as_json=json, aside=False)
 
 
 def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
@@ -162,16 +206,19 @@ def _resample(
     sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
 ) -> MultiLabelDataset:
     """Resample; new values in ``whole`` columns are rounded to whole numbers."""
-    _set_nominal_features(sampler, dataset)
-    _number_labels(sampler, dataset)
-    # Messages use n_samples for the number of rows, too.
-    names = sampler.get_params().keys() - {"random_state", "n_samples"}
-    flags = {name: f"--set {name}" for name in names}
-    with errors_in_flags(flags), errors_with_names(dataset.feature_names):
+    with errors_in_flags(_sampler_flags(sampler)), errors_with_names(dataset.feature_names):
+        labelance.outofcore.adapt_sampler(sampler, dataset)
         X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, values=X, Y=Y)
+
+
+def _sampler_flags(sampler: Any) -> dict[str, str]:
+    """Return how parameters of the sampler are typed."""
+    # Messages use n_samples for the number of rows, too.
+    names = sampler.get_params().keys() - {"random_state", "n_samples"}
+    return {name: f"--set {name}" for name in names}
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
@@ -183,56 +230,25 @@ def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
     return np.flatnonzero(whole & ~dataset.categorical_features)
 
 
-def _set_nominal_features(sampler: Any, dataset: MultiLabelDataset) -> None:
-    """Set ``categorical_features``, of the sampler or of the one inside it."""
-    if "resampler" in sampler.get_params(deep=False) and sampler.resampler is None:
-        sampler.set_params(resampler=sampler._second())
-    for name in sampler.get_params():
-        if name.rpartition("__")[2] == "categorical_features":
-            sampler.set_params(**{name: dataset.categorical_features})
-
-
-def _number_labels(sampler: Any, dataset: MultiLabelDataset) -> None:
-    """Turn label names in ``sampling_strategy`` into numbers, since Y travels without names."""
-    strategy = sampler.get_params().get("sampling_strategy")
-    number = {name: j for j, name in enumerate(dataset.label_names)}
-    if not isinstance(strategy, (list, dict)):
-        return
-    for name in strategy:
-        if isinstance(name, str) and name not in number:
-            raise InputError(
-                "--set sampling_strategy names labels of the data",
-                f"there is no label {name!r}",
-                f"{did_you_mean(name, number)}Correct the name",
-            )
-    if isinstance(strategy, list):
-        sampler.set_params(sampling_strategy=[number.get(name, name) for name in strategy])
-    else:
-        numbered = {number.get(name, name): target for name, target in strategy.items()}
-        sampler.set_params(sampling_strategy=numbered)
-
-
-def _report(
-    before: MultiLabelDataset, after: MultiLabelDataset, written: str, *, as_json: bool, aside: bool
-) -> None:
+def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool) -> None:
     """Print what was done, on standard error if the data went to standard output."""
     measures = labelance.imbalance
     figures: dict[str, Any] = {
         "output": written.partition(" (")[0],
-        "rows_before": before.n_samples,
-        "rows_after": after.n_samples,
-        "mean_ir_before": measures.mean_ir(before.Y),
-        "mean_ir_after": measures.mean_ir(after.Y),
-        "scumble_before": measures.scumble(before.Y),
-        "scumble_after": measures.scumble(after.Y),
+        "rows_before": before.shape[0],
+        "rows_after": after.shape[0],
+        "mean_ir_before": measures.mean_ir(before),
+        "mean_ir_after": measures.mean_ir(after),
+        "scumble_before": measures.scumble(before),
+        "scumble_after": measures.scumble(after),
     }
     if as_json:
         print_json(figures, aside=aside)
         return
-    if after.n_samples > before.n_samples and figures["mean_ir_after"] > figures["mean_ir_before"]:
+    if after.shape[0] > before.shape[0] and figures["mean_ir_after"] > figures["mean_ir_before"]:
         say(f"note: {labelance.sampling.MEAN_IR_ROSE}", to=errors)
     say(
-        f"{written}: {before.n_samples} -> {after.n_samples} rows, "
+        f"{written}: {before.shape[0]} -> {after.shape[0]} rows, "
         f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "
         f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}",
         to=errors if aside else None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labelance._scratch import new_zeros
 from labelance.neighbors._brute import Search, block_cells, for_each_block, single_threaded_blas
 from labelance.neighbors._candidates import Scan
 from labelance.neighbors._gemm import Embedding
@@ -104,9 +105,10 @@ class ApproxEngine(CellEngine):
 
 def _refine(search: Search, found: TopK) -> TopK:
     """Let every row look at its neighbors' neighbors, and at those that it is a neighbor of."""
-    n = len(found.rows)
-    graph = np.concatenate([found.rows, _reverse(found.rows, _BACK * search.k)], axis=1)
-    graph = np.append(graph, np.full((1, graph.shape[1]), n), axis=0)  # nobody's neighbors
+    n, k = found.rows.shape
+    graph = new_zeros((n + 1, (1 + _BACK) * k), np.int64)
+    graph[n], graph[:n, :k] = n, found.rows  # nobody's neighbors are the last line
+    _fill_reverse(found.rows, graph[:n, k:])
 
     def work(start: int, stop: int) -> TopK:
         near = graph[start:stop]
@@ -121,13 +123,12 @@ def _refine(search: Search, found: TopK) -> TopK:
     return search.run_blocks(work, most)
 
 
-def _reverse(rows: np.ndarray, most: int) -> np.ndarray:
-    """Return the first rows that every row is a neighbor of; n stands for nobody."""
+def _fill_reverse(rows: np.ndarray, back: np.ndarray) -> None:
+    """Fill ``back`` with the first rows that every row is a neighbor of; n stands for nobody."""
     n, k = rows.shape
     order = np.argsort(rows, axis=None, kind="stable")
     ends = rows.ravel()[order]
     place = np.arange(n * k) - np.searchsorted(ends, ends)
-    kept = place < most
-    back = np.full((n, most), n)
+    kept = place < back.shape[1]
+    back[:] = n
     back[ends[kept], place[kept]] = order[kept] // k
-    return back

@@ -158,7 +158,7 @@ class Recipe:
     """One resampling that is carried out in blocks of rows, each when it is wanted.
 
     Where the result is larger than memory it can be written as it goes; one block below the
-    other is what `ResamplingPlan.draw` returns at once.
+    other is what `ResamplingPlan.draw` returns at once, but for the index of a pandas frame.
 
     Attributes
     ----------

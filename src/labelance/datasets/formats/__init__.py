@@ -6,7 +6,13 @@ from labelance.datasets.formats._labels import (
     matches_pattern,
     read_label_names,
 )
-from labelance.datasets.formats._read_write import find_format, read_multilabel, write_multilabel
+from labelance.datasets.formats._parquet import to_arrow
+from labelance.datasets.formats._read_write import (
+    DatasetBlocks,
+    find_format,
+    read_multilabel,
+    write_multilabel,
+)
 from labelance.datasets.formats._text_file import (
     DEFAULT_BUDGET,
     find_budget,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,12 +20,13 @@ from labelance.datasets.formats._text_file import (
     TextFile,
     json_memory,
 )
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, LabelanceError
 
 METADATA_KEY = b"labelance"
 
 # A sparse X becomes full columns; beyond this another format serves better.
 MOST_CELLS = 50_000_000
+_BUFFER = 1 << 16  # bytes of a column that are read at once, where a file is read in blocks
 
 Column = tuple[NDArray[np.float64], tuple[str, ...] | None]
 
@@ -31,17 +34,81 @@ Column = tuple[NDArray[np.float64], tuple[str, ...] | None]
 def read_parquet(file: TextFile) -> Table:
     """Read columns of numbers, booleans, words and categories into a table."""
     pa, parquet = _pyarrow()
-    try:
+    with _reading(file):
         with parquet.ParquetFile(file.path) as source:
             _check_size(file, source.metadata)
             texts = _check_types(file, pa, source.schema_arrow)
         # Words come as codes: a word of a megabyte in a million rows is in memory once.
         with parquet.ParquetFile(file.path, read_dictionary=texts) as source:
             table = source.read(use_threads=False)
-        about = (table.schema.metadata or {}).get(METADATA_KEY, b"{}")
-        file.require(json_memory(about), what="the metadata")
-        return _to_table(file, table, dict(json.loads(about)), set(texts))
-    except DataFileError:
+        return _to_table(file, table, _words_about(file, table.schema), set(texts))
+
+
+class ParquetBlocks:
+    """A Parquet file read in blocks of rows, each as `read_parquet` would read it.
+
+    Parameters
+    ----------
+    file : TextFile
+        The file.
+    block_bytes : int
+        How many bytes the numbers of a block may take.
+    """
+
+    def __init__(self, file: TextFile, block_bytes: int) -> None:
+        pa, self._parquet = _pyarrow()
+        self.file = file
+        with _reading(file):
+            with self._parquet.ParquetFile(file.path) as source:
+                metadata, schema = source.metadata, source.schema_arrow
+                self._texts = _check_types(file, pa, schema)
+            refuse_repeated_names(file, schema.names)
+            groups = map(metadata.row_group, range(metadata.num_row_groups))
+            self.group_sizes = [group.num_rows for group in groups]
+            self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
+            self._block_rows = max(1, block_bytes // self.bytes_per_row)
+            self._schema, self._words = schema, _words_about(file, schema)
+            self.is_sparse = bool(self._words.get("sparse"))
+            nominal = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+            self._words["categories"] = {
+                name: self._find_words(name) for name in [*self._texts, *nominal]
+            }
+
+    def read_header(self) -> Table:
+        """Return the columns without a row."""
+        return self._to_table(self._schema.empty_table())
+
+    def read_group(self, group: int) -> Iterator[Table]:
+        """Yield the blocks of a row group."""
+        pa, _ = _pyarrow()
+        with _reading(self.file), self._open() as source:
+            batches = source.iter_batches(self._block_rows, row_groups=[group], use_threads=False)
+            for batch in batches:
+                yield self._to_table(pa.Table.from_batches([batch]))
+
+    def _to_table(self, table: Any) -> Table:
+        return _to_table(self.file, table, self._words, set(self._texts))
+
+    def _find_words(self, name: str) -> tuple[str, ...] | None:
+        """Return all words of a column, in the order of their codes in the whole file."""
+        with self._open() as source:
+            column = source.read([name], use_threads=False).column(0)
+        known = self._words.get("categories", {}).get(name)
+        return _from_arrow(self.file, name, column, known, is_text=name in self._texts)[1]
+
+    def _open(self) -> Any:
+        # A small buffer for each column; else a whole row group is read at once.
+        return self._parquet.ParquetFile(
+            self.file.path, read_dictionary=self._texts, buffer_size=_BUFFER
+        )
+
+
+@contextmanager
+def _reading(file: TextFile) -> Iterator[None]:
+    """Say of whatever fails in the block that the file cannot be read."""
+    try:
+        yield
+    except LabelanceError:
         raise
     except Exception as problem:
         # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
@@ -51,6 +118,13 @@ def read_parquet(file: TextFile) -> Table:
             f"it cannot be read as one ({_first_line(problem)})",
             "Check the path, or download or write it again",
         ) from problem
+
+
+def _words_about(file: TextFile, schema: Any) -> dict[str, Any]:
+    """Return what we wrote about the columns into the metadata, if we did."""
+    about = (schema.metadata or {}).get(METADATA_KEY, b"{}")
+    file.require(json_memory(about), what="the metadata")
+    return dict(json.loads(about))
 
 
 def _first_line(problem: Exception) -> str:
@@ -80,7 +154,13 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write a dataset; names of labels and values of nominal columns go into the metadata."""
-    pa, parquet = _pyarrow()
+    _, parquet = _pyarrow()
+    parquet.write_table(to_arrow(data), out)
+
+
+def to_arrow(data: MultiLabelDataset) -> Any:
+    """Return the table that is written, with its metadata."""
+    pa, _ = _pyarrow()
     if is_sparse(data.values) and data.n_samples * data.n_features > MOST_CELLS:
         raise InputError(
             f"A sparse X that goes to Parquet has at most {MOST_CELLS} cells, zeros counted",
@@ -104,7 +184,7 @@ def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
     names = [*data.feature_names, *data.label_names]
     table = pa.Table.from_arrays(columns, names=names)
     metadata = {METADATA_KEY: json.dumps(words)}
-    parquet.write_table(table.replace_schema_metadata(metadata), out)
+    return table.replace_schema_metadata(metadata)
 
 
 def _pyarrow() -> tuple[Any, Any]:

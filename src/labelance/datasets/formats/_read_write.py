@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -34,7 +34,7 @@ from labelance.datasets.formats._labels import (
 )
 from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
-from labelance.datasets.formats._parquet import read_parquet, write_parquet
+from labelance.datasets.formats._parquet import ParquetBlocks, read_parquet, write_parquet
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
@@ -218,6 +218,73 @@ def read_multilabel(
         return found
     policies = missing_labels or "error", multi_class or "error"
     return split_labels(found, labels, present, *policies)
+
+
+class DatasetBlocks:
+    """The rows of a Parquet file in blocks, as `read_multilabel` would read each.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    block_bytes : int
+        How many bytes the numbers of a block may take.
+    labels, present, missing_labels, multi_class
+        As for `read_multilabel`; rows cannot be dropped.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        block_bytes: int,
+        labels: Labels = None,
+        present: str | Collection[str] | None = None,
+        missing_labels: MissingLabels | None = None,
+        multi_class: MultiClass | None = None,
+    ) -> None:
+        if find_format(Path(path), None) != "parquet":
+            raise InputError(
+                "Data larger than memory are in a Parquet file",
+                f"{path} is of another format",
+                "Write them as Parquet first, where they still fit, or leave memory=… out",
+            )
+        policies = {"missing_labels": missing_labels or "error", "multi_class": multi_class}
+        _check_policies({name: policy for name, policy in policies.items() if policy})
+        if missing_labels == "drop":
+            raise InputError(
+                "Data larger than memory keep all their rows",
+                "missing_labels='drop' was given",
+                "Take missing labels for absent, missing_labels='negative', or drop the rows first",
+            )
+        file = TextFile(Path(path), max_memory=find_budget(Path(path)))
+        self._source = ParquetBlocks(file, block_bytes)
+        self._options = labels, present, missing_labels or "error", multi_class or "error"
+        if self._source.is_sparse:
+            raise InputError(
+                "Data larger than memory have dense features",
+                f"{path} says that its own are sparse",
+                "Leave memory=… out: what is sparse in Parquet fits into memory",
+            )
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """The rows of every row group."""
+        return self._source.group_sizes
+
+    @property
+    def bytes_per_row(self) -> int:
+        """What the numbers of a row take."""
+        return self._source.bytes_per_row
+
+    def read_header(self) -> MultiLabelDataset:
+        """Return names and categories, without a row."""
+        return split_labels(self._source.read_header(), *self._options)
+
+    def read_group(self, group: int) -> Iterator[MultiLabelDataset]:
+        """Yield the rows of a row group in blocks."""
+        for table in self._source.read_group(group):
+            yield split_labels(table, *self._options)
 
 
 def _warn_of_plain_file(path: Path) -> None:

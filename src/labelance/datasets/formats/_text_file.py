@@ -49,8 +49,8 @@ def find_budget(path: Path, max_memory: int | str | None = None) -> int:
         return DEFAULT_BUDGET  # whoever opens the file says what is wrong with it
 
 
-def parse_amount(amount: int | str) -> int:
-    """Return a number of bytes, such as 4000000000 for ``"4GB"``.
+def parse_amount(amount: int | str, name: str = "max_memory") -> int:
+    """Return a number of bytes, such as 4000000000 for ``"4GB"``; ``name`` is what errors name.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def parse_amount(amount: int | str) -> int:
     match = _AMOUNT.fullmatch(str(amount)) if isinstance(amount, str) else None
     if match is None or not float(match[1]):
         raise InputError(
-            "max_memory is a number of bytes, or an amount such as '4GB' or '512MiB'",
-            f"max_memory={amount!r} was given",
+            f"{name} is a number of bytes, or an amount such as '4GB' or '512MiB'",
+            f"{name}={amount!r} was given",
             "Give it like this, or leave it out",
         )
     power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0

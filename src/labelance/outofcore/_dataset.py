@@ -1,0 +1,162 @@
+"""Data whose features are an array in a file and whose labels are in memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import config_context
+
+from labelance._progress import loop, speaking
+from labelance._scratch import Scratch, scratch
+from labelance._utils import replace_when_done
+from labelance.datasets import MultiLabelDataset
+from labelance.datasets.formats import DatasetBlocks, format_amount, parse_amount
+from labelance.exceptions import TooManyRowsError
+
+_LABEL_BYTES = 64  # of memory for every row: its labels, and numbers of rows
+_ROWS = 32  # that fit into the limit at least, so that there are blocks at all
+_WORKING_SHARE = 8  # of the limit, for tables of distances
+
+
+@contextmanager
+def open_dataset(
+    path: str | os.PathLike[str],
+    *,
+    memory: int | str = "2GB",
+    folder: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+    **options: Any,
+) -> Iterator[MultiLabelDataset]:
+    """Open a Parquet file as a dataset whose features are an array in a file.
+
+    Inside the block everything that takes arrays can be called with ``values`` and ``Y``, and large
+    arrays on the way are kept in files, too.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A Parquet file.
+    memory : int or str, default="2GB"
+        How much memory the process may take, in bytes or as an amount such as "2GB" or "512MiB".
+    folder : str or path-like, optional
+        Where to keep the features while the dataset is open, about 8 bytes a cell; the folder of
+        the file unless given.
+    verbose : int, default=0
+        1 shows on a terminal how far the reading is.
+    **options
+        ``labels``, ``present``, ``missing_labels`` and ``multi_class``, as for
+        `labelance.datasets.read_multilabel`.
+
+    Yields
+    ------
+    MultiLabelDataset
+        The same as `read_multilabel` returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from labelance import profile
+    >>> from labelance.datasets import write_multilabel
+    >>> from labelance.outofcore import open_dataset
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     X, y = rng.random((500, 4)), rng.random((500, 3)) < 0.2
+    ...     file = write_multilabel((X, y), Path(name) / "songs.parquet")
+    ...     with open_dataset(file, memory="64MB") as data:
+    ...         data, profile(data.values, data.Y, subsample=100).n_searched
+    (MultiLabelDataset('', 500 samples, 4 features, 3 labels), 100)
+    """
+    path, limit = Path(path), parse_amount(memory, "memory")
+    parent = path.parent if folder is None else Path(folder)
+    with (
+        tempfile.TemporaryDirectory(dir=parent, prefix=f".{path.stem}-") as place,
+        working_on_disk(Path(place), limit) as here,
+    ):
+        with speaking(verbose):
+            data = read_to_disk(open_blocks(path, here, options), here)
+        yield data
+
+
+@contextmanager
+def working_on_disk(folder: Path, memory: int, *, keeps: bool = False) -> Iterator[Scratch]:
+    """Keep large arrays in files of the folder, and tables of distances small."""
+    working_memory = max(1, memory // _WORKING_SHARE >> 20)
+    with (
+        config_context(working_memory=working_memory),
+        scratch(folder, memory, keeps=keeps) as here,
+    ):
+        yield here
+
+
+def open_blocks(path: Path, here: Scratch, options: dict[str, Any]) -> DatasetBlocks:
+    """Open a Parquet file to be read in blocks, if these and its labels fit into memory."""
+    # A block is in memory as the file has it, as numbers, and as features and labels.
+    blocks = DatasetBlocks(path, block_bytes=here.block_bytes // 2, **options)
+    check_limit(sum(blocks.group_sizes), blocks.bytes_per_row, here.memory)
+    return blocks
+
+
+def check_limit(n_rows: int, bytes_per_row: int, memory: int) -> None:
+    """Raise unless the labels of all rows and some blocks of rows fit into memory."""
+    needed = n_rows * _LABEL_BYTES + _ROWS * bytes_per_row
+    if needed > memory:
+        raise TooManyRowsError(
+            "memory=… holds the labels of all rows, and some blocks of rows",
+            f"{n_rows:,} rows of {format_amount(bytes_per_row)} need {format_amount(needed)} at "
+            f"least, and it is {format_amount(memory)}",
+            f"Raise it, for example to {format_amount(2 * needed).replace(' ', '')}",
+        )
+
+
+def read_to_disk(blocks: DatasetBlocks, here: Scratch) -> MultiLabelDataset:
+    """Copy features to a file of nothing but numbers; return the dataset on top of it.
+
+    The labels of a row group are written when its features are, so a run that was ended goes on
+    with the first row group without them.
+    """
+    header, sizes = blocks.read_header(), blocks.group_sizes
+    cells, d = here.folder / "features.bin", header.n_features
+    labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
+    with cells.open("ab") as file, loop("Reading rows", sum(sizes), "rows") as progress:
+        for group, path in enumerate(labels):
+            before = sum(sizes[:group])
+            if path.exists():
+                progress.advance(sizes[group])
+                continue
+            file.truncate(before * d * header.values.itemsize)  # what a killed process left
+            parts = []
+            for block in blocks.read_group(group):
+                block.values.tofile(file)
+                parts.append(block.Y)
+                progress.advance(block.n_samples)
+            with replace_when_done(path) as temporary:
+                sp.save_npz(temporary, sp.vstack(parts, format="csr"))
+    Y = sp.vstack([header.Y, *map(sp.load_npz, labels)], format="csr")
+    return replace(header, values=here.open(cells, (sum(sizes), d), np.float64), Y=Y)
+
+
+def copy_to_disk(source: Any, here: Scratch) -> np.ndarray:
+    """Copy a table with rows to slice, such as zarr's arrays, to a file of nothing but numbers."""
+    (n, d), dtype = source.shape, np.dtype(source.dtype)
+    cells = here.folder / "features.bin"
+    size = max(1, d * dtype.itemsize)
+    step = max(1, here.block_bytes // (2 * size))
+    with cells.open("ab") as file, loop("Reading rows", n, "rows") as progress:
+        done = file.tell() // (step * size) * step
+        file.truncate(done * size)
+        progress.advance(done)
+        for start in range(done, n, step):
+            block = np.ascontiguousarray(source[start : min(start + step, n)], dtype=dtype)
+            block.tofile(file)
+            progress.advance(len(block))
+    return here.open(cells, (n, d), dtype)

@@ -1,0 +1,154 @@
+"""A run that can be killed and goes on: a folder beside its output, and what it was asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from labelance import __version__
+from labelance._utils import replace_when_done
+from labelance.exceptions import FileWriteError, InputError, LabelanceError
+
+_RECORD = "run.json"
+
+
+class _Busy(InputError):
+    """Another process works in the folder."""
+
+
+class Job:
+    """The folder of a run, with what it was asked and what it decided at its beginning.
+
+    A step of a run leaves a file under its final name only when the step is complete, so what is
+    there can be relied on, whenever the process was ended.
+    """
+
+    def __init__(self, folder: Path, record: dict[str, Any]) -> None:
+        self.folder = folder
+        self._record = record
+
+    def decide(self, name: str, choose: Callable[[], Any]) -> Any:
+        """Return what was decided when the run began, or decide now and keep it."""
+        decided = self._record["decided"]
+        if name not in decided:
+            decided[name] = choose()
+            self._write()
+        return decided[name]
+
+    def is_done(self, step: str) -> bool:
+        """Tell whether a step is complete."""
+        return step in self._record["decided"]
+
+    def finish(self, step: str) -> None:
+        """Remember that a step is complete."""
+        self.decide(step, lambda: True)
+
+    def _write(self) -> None:
+        with replace_when_done(self.folder / _RECORD) as temporary:
+            temporary.write_text(json.dumps(self._record), encoding="utf-8")
+
+
+def job_folder(output: Path) -> Path:
+    """Return the folder in which the run works that writes a file."""
+    return output.with_name(f"{output.name}.partial")
+
+
+@contextmanager
+def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterator[Job]:
+    """Begin a run, or go on with one that was asked the same; its folder goes when it is done.
+
+    Parameters
+    ----------
+    output : Path
+        The file that the run writes.
+    asked : dict
+        Everything that the result depends on, as JSON takes it.
+    overwrite : bool
+        Begin anew where the folder is of a run that was asked something else.
+    """
+    folder, asked = job_folder(output), {"version": __version__, **asked}
+    record = _read_record(folder)
+    if record is not None and record["asked"] != asked:
+        if not overwrite:
+            raise _asked_otherwise(folder, record["asked"], asked)
+        shutil.rmtree(folder)
+        record = None
+    folder.mkdir(parents=True, exist_ok=True)
+    job = Job(folder, record or {"asked": asked, "decided": {}})
+    try:
+        with _alone(folder):
+            job._write()
+            yield job
+    except (FileWriteError, _Busy):
+        raise
+    except LabelanceError:  # it can never be done, so nobody will go on with it
+        shutil.rmtree(folder)
+        raise
+    shutil.rmtree(folder)
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """Return what changes when a file does."""
+    if not path.is_file():
+        raise InputError(
+            "Data larger than memory come from a file",
+            f"there is no file {str(path)!r}",
+            "Check the path; arrays of zarr are opened first: zarr.open_array(path, mode='r')",
+        )
+    about = path.stat()
+    return {"path": str(path.resolve()), "bytes": about.st_size, "changed": about.st_mtime_ns}
+
+
+def _read_record(folder: Path) -> dict[str, Any] | None:
+    try:
+        record: dict[str, Any] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return record
+
+
+def _asked_otherwise(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> InputError:
+    old, new = _flatten(before), _flatten(now)
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    said = "; ".join(f"{name} was {old.get(name)} and is {new.get(name)}" for name in names)
+    return InputError(
+        "A run that was ended before its end goes on with the same data and options",
+        f"in {folder} is one that differs: {said}",
+        f"Repeat the call that began it, or begin anew: delete {folder}, or pass overwrite=True",
+    )
+
+
+def _flatten(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what was asked without groups: ``sampler random_state`` and the like."""
+    flat: dict[str, Any] = {}
+    for name, value in asked.items():
+        if isinstance(value, dict):
+            flat |= {f"{name} {inner}": told for inner, told in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let no other process work in the folder; who is killed no longer does."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise _Busy(
+                f"One process at a time works in {folder}",
+                "another one does now",
+                "Wait for it, or name another output",
+            ) from problem
+        yield

@@ -1,0 +1,112 @@
+"""Results written as they are made: in blocks, which a run that goes on does not make again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelance._progress import loop, track
+from labelance._utils import optional_import, replace_when_done
+from labelance.datasets import MultiLabelDataset
+from labelance.datasets.formats import to_arrow
+from labelance.exceptions import InputError
+
+Block = Callable[[int, int], tuple[Any, Any]]  # X and y of the rows from start to stop
+
+
+def check_output(output: Path, kinds: tuple[str, ...], *, overwrite: bool) -> None:
+    """Refuse a name of another kind, and a file that exists, before any work is done."""
+    if output.suffix.lower() not in kinds:
+        raise InputError(
+            f"The result goes to a file that ends in {' or '.join(kinds)}",
+            f"{output.name!r} does not",
+            "Rename it, or convert the result afterwards",
+        )
+    if output.exists() and not overwrite:
+        raise InputError(
+            "Files that exist are kept",
+            f"{output} exists already",
+            "Choose another name, or pass overwrite=True",
+        )
+
+
+def write_parquet_blocks(
+    block: Block, n_rows: int, step: int, like: MultiLabelDataset, output: Path, folder: Path
+) -> None:
+    """Write rows block by block, then join the blocks as the row groups of one file.
+
+    Parameters
+    ----------
+    block : callable
+        Returns X and y of the rows from start to stop.
+    n_rows, step : int
+        How many rows there are, and how many of them are a block.
+    like : MultiLabelDataset
+        Names and categories.
+    output, folder : Path
+        The file, and a folder beside it where its blocks are kept until it is whole.
+    """
+    arrow = optional_import("pyarrow", extra="data", purpose="Writing Parquet")
+    parquet = optional_import("pyarrow.parquet", extra="data", purpose="Writing Parquet")
+    folder.mkdir(exist_ok=True)
+    starts = range(0, n_rows, step)
+    parts = [folder / f"rows-{number:06d}.arrow" for number in range(len(starts))]
+    with loop("Writing rows", n_rows, "rows") as progress:
+        for start, part in zip(starts, parts):
+            stop = min(start + step, n_rows)
+            if not part.exists():
+                X, y = block(start, stop)
+                table = to_arrow(replace(like, values=X, Y=y))
+                with (
+                    replace_when_done(part) as temporary,
+                    arrow.ipc.new_file(str(temporary), table.schema) as writer,
+                ):
+                    writer.write_table(table)
+            progress.advance(stop - start)
+    schema = to_arrow(replace(like, values=like.values[:0], Y=like.Y[:0])).schema
+    nominal = [name for name, words in zip(like.feature_names, like.categories) if words]
+    joined = folder / "joined.parquet"
+    with parquet.ParquetWriter(joined, schema, use_dictionary=nominal) as writer:
+        for part in track(parts, "Joining blocks", "blocks"):
+            with arrow.OSFile(str(part)) as file:
+                writer.write_table(arrow.ipc.open_file(file).read_all())
+    os.replace(joined, output)
+
+
+def write_npy_blocks(
+    block: Block, n_rows: int, step: int, like: np.ndarray, output: Path, folder: Path
+) -> None:
+    """Write the features of rows block by block to a NumPy file.
+
+    Parameters are those of `write_parquet_blocks`; ``like`` has the type and the number of columns.
+    """
+    header = _npy_header((n_rows, like.shape[1]), like.dtype)
+    size = like.shape[1] * like.dtype.itemsize
+    part = folder / "rows.npy"
+    with part.open("ab") as file, loop("Writing rows", n_rows, "rows") as progress:
+        if file.tell() < len(header):
+            file.truncate(0)
+            file.write(header)
+            file.flush()
+        done = (file.tell() - len(header)) // (step * size) * step
+        file.truncate(len(header) + done * size)  # what a killed process left of a block
+        progress.advance(done)
+        for start in range(done, n_rows, step):
+            X, _ = block(start, min(start + step, n_rows))
+            np.ascontiguousarray(X, dtype=like.dtype).tofile(file)
+            progress.advance(len(X))
+    os.replace(part, output)
+
+
+def _npy_header(shape: tuple[int, int], dtype: np.dtype) -> bytes:
+    """Return the first bytes of a NumPy file."""
+    header = BytesIO()
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, about)
+    return header.getvalue()

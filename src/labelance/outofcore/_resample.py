@@ -1,0 +1,259 @@
+"""Resample a file into another one, with less memory than either takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labelance._progress import speaking
+from labelance._scratch import Scratch
+from labelance._utils import did_you_mean
+from labelance._validation import mask_of_columns, validate_labels
+from labelance.datasets import MultiLabelDataset
+from labelance.datasets.formats import parse_amount
+from labelance.exceptions import InputError
+from labelance.outofcore._dataset import (
+    check_limit,
+    copy_to_disk,
+    open_blocks,
+    read_to_disk,
+    working_on_disk,
+)
+from labelance.outofcore._job import Job, describe_file, open_job
+from labelance.outofcore._output import check_output, write_npy_blocks, write_parquet_blocks
+from labelance.sampling import BaseMultiLabelSampler, Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledFile:
+    """What `resample_file` has written.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    y_before, y : csr_array
+        The labels before and after; those of a Parquet file are in the file as well.
+    provenance : mapping
+        What ``fit_resample`` sets as fitted attributes.
+    """
+
+    path: Path
+    y_before: sp.csr_array
+    y: sp.csr_array
+    provenance: Mapping[str, Any]
+
+    @property
+    def rows_before(self) -> int:
+        """The number of rows before."""
+        return int(self.y_before.shape[0])
+
+    @property
+    def rows_after(self) -> int:
+        """The number of rows in the file."""
+        return int(self.y.shape[0])
+
+
+def resample_file(
+    source: Any,
+    output: str | os.PathLike[str],
+    sampler: BaseMultiLabelSampler,
+    *,
+    y: Any = None,
+    memory: int | str = "2GB",
+    overwrite: bool = False,
+    verbose: int = 0,
+    **options: Any,
+) -> ResampledFile:
+    """Resample data larger than memory, from file to file.
+
+    The rows are the same, bit for bit, as those of ``sampler.fit_resample`` on the same numbers in
+    memory. A process that was killed leaves a folder ``OUTPUT.partial``; the same call goes on
+    where it was: rows that were read, neighbors that were found and blocks that were written are
+    not read, searched and written again.
+
+    Parameters
+    ----------
+    source : str, path-like or array
+        A Parquet file with features and labels. Or, with ``y``, features alone: a NumPy file
+        (``.npy``), an array mapped from one, or anything with ``shape``, ``dtype`` and rows to
+        slice, such as the arrays of zarr and h5py.
+    output : str or path-like
+        A Parquet file, or, with ``y``, a NumPy file for the features.
+    sampler : sampler
+        Any of `labelance.sampling` that has a plan of its own, with an int as ``random_state`` or
+        none; it is not changed.
+    y : array, sparse matrix or data frame of shape (n_samples, n_labels), optional
+        The labels, where source has none.
+    memory : int or str, default="2GB"
+        How much memory the process may take, in bytes or as an amount such as "2GB" or "512MiB".
+        Labels, neighbors and row numbers have to fit into it.
+    overwrite : bool, default=False
+        Write over a file that exists, and begin anew where a run of other data or options was
+        ended before its end.
+    verbose : int, default=0
+        1 shows on a terminal how far it is.
+    **options
+        ``labels``, ``present``, ``missing_labels`` and ``multi_class`` of a Parquet file, as for
+        `labelance.datasets.read_multilabel`.
+
+    Returns
+    -------
+    ResampledFile
+        The path, the labels before and after, and where the rows come from.
+
+    Notes
+    -----
+    Beside the output it takes about as much disk as the features do, 8 bytes a cell, once for
+    them, once for new rows and once for the result; with neighbors, half of it or as much again
+    for each copy that an engine makes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from labelance import MLROS
+    >>> from labelance.outofcore import resample_file
+    >>> rng = np.random.default_rng(0)
+    >>> y = (rng.random((1000, 3)) < [0.5, 0.2, 0.05]).astype(int)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     np.save(Path(name) / "X.npy", rng.random((1000, 20)))
+    ...     done = resample_file(
+    ...         Path(name) / "X.npy", Path(name) / "more.npy", MLROS(random_state=0), y=y,
+    ...         memory="256kB",
+    ...     )
+    ...     np.load(done.path, mmap_mode="r").shape, done.y.sum(axis=0).tolist()
+    ((1164, 20), [584, 252, 210])
+    """
+    output, limit = Path(output), parse_amount(memory, "memory")
+    from_table = y is None
+    check_output(output, (".parquet", ".pq") if from_table else (".npy",), overwrite=overwrite)
+    asked = {
+        "data": _describe_source(source),
+        "labels": None if from_table else _fingerprint(y),
+        "options": {name: repr(value) for name, value in sorted(options.items())},
+        "sampler": {
+            "name": type(sampler).__name__,
+            **{name: repr(value) for name, value in sorted(sampler.get_params().items())},
+        },
+    }
+    with (
+        speaking(verbose),
+        open_job(output, asked, overwrite=overwrite) as job,
+        working_on_disk(job.folder, limit, keeps=True) as here,
+    ):
+        sampler = _seed(sampler, job)
+        if from_table:
+            dataset = read_to_disk(open_blocks(Path(source), here, options), here)
+            sampler = adapt_sampler(sampler, dataset)
+            X, Y = dataset.values, dataset.Y
+            write = partial(write_parquet_blocks, like=dataset)
+        else:
+            X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
+            check_limit(X.shape[0], X.shape[1] * X.dtype.itemsize, limit)
+            write = partial(write_npy_blocks, like=X)
+        recipe = _draw(sampler, X, Y)
+        bytes_per_row = X.shape[1] * X.dtype.itemsize + Y.shape[1]
+        step = job.decide("rows of a block", lambda: max(1, here.block_bytes // bytes_per_row))
+        write(recipe.block, recipe.n_rows, step, output=output, folder=job.folder)
+        return ResampledFile(output, Y, recipe.Y, recipe.drawn.provenance)
+
+
+def _draw(sampler: BaseMultiLabelSampler, X: Any, Y: sp.csr_array) -> Recipe:
+    # `plan` is of a clone, so that fitted attributes are nobody's.
+    return sampler.plan(X, Y).recipe(sampler.random_state)
+
+
+def _describe_source(source: Any) -> Any:
+    """Return what changes when the data do."""
+    if isinstance(source, (str, os.PathLike)):
+        return describe_file(Path(source))
+    if not (hasattr(source, "shape") and hasattr(source, "dtype") and len(source.shape) == 2):
+        raise InputError(
+            "Data larger than memory come from a file, or from an array with rows to slice",
+            f"a {type(source).__name__} came",
+            "Pass the path of a Parquet or NumPy file, or an array of zarr or h5py",
+        )
+    file = getattr(source, "filename", None)
+    about = describe_file(Path(file)) if isinstance(source, np.memmap) and file else str(source)
+    return {"shape": list(source.shape), "type": str(source.dtype), "from": about}
+
+
+def _fingerprint(y: Any) -> str:
+    """Return a number of the labels that changes when they do."""
+    from joblib import hash as joblib_hash
+
+    return str(joblib_hash(validate_labels(y, who="resample_file").Y))
+
+
+def _open_features(source: Any, here: Scratch) -> np.ndarray:
+    """Return features as an array: mapped from their file, or from a copy of them."""
+    if isinstance(source, (str, os.PathLike)):
+        # Private pages can be written to, so that code compiled for other arrays serves.
+        source = np.load(source, mmap_mode="c")
+    if not isinstance(source, np.ndarray):
+        return copy_to_disk(source, here)
+    if isinstance(source, np.memmap):
+        here.watch(source)
+    return np.asarray(source)
+
+
+def _seed(sampler: BaseMultiLabelSampler, job: Job) -> BaseMultiLabelSampler:
+    """Return a copy of the sampler that draws the same in a run that goes on."""
+    sampler = clone(sampler)
+    for name, value in sorted(sampler.get_params().items()):
+        if name.rpartition("__")[2] != "random_state" or isinstance(value, (int, np.integer)):
+            continue
+        if value is not None:
+            raise InputError(
+                "A run that may be killed draws the same numbers when it goes on",
+                f"{name} of {type(sampler).__name__} is a {type(value).__name__}",
+                "Pass an int, or None for one that is drawn and kept",
+            )
+        seed = job.decide(name, lambda: int(np.random.default_rng().integers(2**31)))
+        sampler.set_params(**{name: seed})
+    return sampler
+
+
+def adapt_sampler(
+    sampler: BaseMultiLabelSampler, dataset: MultiLabelDataset
+) -> BaseMultiLabelSampler:
+    """Tell a sampler which features are nominal, and the numbers of labels that it names.
+
+    Values and Y of a dataset travel without names and categories.
+    """
+    if "resampler" in sampler.get_params(deep=False) and sampler.resampler is None:
+        sampler.set_params(resampler=sampler._second())
+    for name in sampler.get_params():
+        if name.rpartition("__")[2] == "categorical_features":
+            nominal, said = dataset.categorical_features, sampler.get_params()[name]
+            if said is not None:
+                nominal = nominal | mask_of_columns(said, len(nominal), dataset.feature_names)
+            sampler.set_params(**{name: nominal})
+    strategy = sampler.get_params().get("sampling_strategy")
+    if isinstance(strategy, (list, dict)):
+        number = {name: j for j, name in enumerate(dataset.label_names)}
+        _refuse_unknown_labels(strategy, number)
+        listed = [number.get(name, name) for name in strategy]
+        targets = dict(zip(listed, strategy.values())) if isinstance(strategy, dict) else listed
+        sampler.set_params(sampling_strategy=targets)
+    return sampler
+
+
+def _refuse_unknown_labels(strategy: Any, number: Mapping[str, int]) -> None:
+    for name in strategy:
+        if isinstance(name, str) and name not in number:
+            raise InputError(
+                "sampling_strategy names labels of the data",
+                f"there is no label {name!r}",
+                f"{did_you_mean(name, number)}Correct the name",
+            )

@@ -1,0 +1,371 @@
+"""From file to file the rows are those of the call in memory, also after a kill."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.exceptions import InputError, LabelanceError, TooManyRowsError
+from labelance.model_selection import multilabel_train_test_split
+from labelance.outofcore import adapt_sampler, open_dataset, resample_file, split_file
+from labelance.sampling import LPROS, LPRUS, MLROS, MLRUS, MLSMOTE, MLSOL, Recipe
+
+pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+SAMPLERS = [
+    MLROS(random_state=0),
+    MLRUS(random_state=0),
+    LPROS(random_state=0),
+    LPRUS(random_state=0),
+    MLSMOTE(random_state=0),
+    MLSOL(random_state=0),
+    MLSOL(neighbor_method="approx", interpolation="line", random_state=0),
+    MLSOL(scale="range", sampling_strategy=["calm"], random_state=0),
+]
+LIMIT = "64kB"
+
+
+def songs(n=400, *, nominal=False):
+    """Return a dataset with rare labels."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n, 6))
+    categories = None
+    if nominal:
+        values[:, 2] = rng.integers(3, size=n)
+        values[rng.random(n) < 0.1, 2] = np.nan
+        categories = (None, None, ("high", "low", "none"), None, None, None)
+    Y = rng.random((n, 3)) < [0.5, 0.2, 0.06]
+    return MultiLabelDataset(
+        values, Y, categories=categories, label_names=("loud", "sad", "calm"), name="songs"
+    )
+
+
+def write(dataset, path, rows=64):
+    """Write a Parquet file of several row groups."""
+    whole = write_multilabel(dataset, path.with_name("whole.parquet"), overwrite=True)
+    parquet.write_table(parquet.read_table(whole), path, row_group_size=rows)
+    return path
+
+
+def in_memory(dataset, sampler):
+    sampler = adapt_sampler(clone(sampler), dataset)
+    X, Y = sampler.fit_resample(dataset.values, dataset.Y)
+    return MultiLabelDataset(
+        X, Y, dataset.feature_names, dataset.label_names, categories=dataset.categories
+    )
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+@pytest.mark.parametrize("nominal", [False, True])
+def test_a_file_resampled_in_blocks_is_the_table_resampled_in_memory(tmp_path, sampler, nominal):
+    dataset = songs(nominal=nominal)
+    file, sampler = write(dataset, tmp_path / "songs.parquet"), clone(sampler)
+    if nominal and hasattr(sampler, "missing"):
+        sampler.set_params(missing="distance")
+    done = resample_file(file, tmp_path / "more.parquet", sampler, memory=LIMIT)
+    expected = in_memory(read_multilabel(file), sampler)
+    assert read_multilabel(done.path).same_as(expected)
+    assert (done.y != expected.Y).nnz == 0
+    assert (done.rows_before, done.rows_after) == (dataset.n_samples, expected.n_samples)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "more.parquet",
+        "songs.parquet",
+        "whole.parquet",
+    ]
+
+
+@pytest.mark.parametrize("memory", ["30kB", "300kB", "30MB"])
+@pytest.mark.parametrize("rows", [1, 50, 400])
+def test_neither_the_limit_nor_row_groups_change_the_result(tmp_path, memory, rows):
+    file = write(songs(), tmp_path / "songs.parquet", rows)
+    sampler = MLSMOTE(random_state=1)
+    done = resample_file(file, tmp_path / "more.parquet", sampler, memory=memory)
+    assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
+
+
+def test_words_and_labels_of_words_are_coded_as_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "x": rng.random(90),
+        "genre": pa.array([None, "rock", *rng.choice(["jazz", "blues"], 88)]),
+        "mood": pa.array(rng.choice(["up", "down"], 90)).dictionary_encode(),
+        "sad": pa.array(rng.choice(["yes", "no", "no"], 90)),
+        "calm": rng.random(90) < 0.1,
+    }
+    file = tmp_path / "words.parquet"
+    parquet.write_table(pa.table(columns), file, row_group_size=7)
+    with open_dataset(file, memory=LIMIT, labels=["sad", "calm"]) as data:
+        assert data.same_as(read_multilabel(file, labels=["sad", "calm"]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_numpy_files_give_the_rows_of_their_array(tmp_path, dtype):
+    rng = np.random.default_rng(0)
+    X, y = (9 * rng.random((300, 8))).astype(dtype), rng.random((300, 3)) < 0.2
+    np.save(tmp_path / "X.npy", X)
+    sampler = MLSOL(random_state=0)
+    expected = sampler.fit_resample(X, y)
+    out = tmp_path / "more.npy"
+    for source in (tmp_path / "X.npy", X, np.load(tmp_path / "X.npy", mmap_mode="r")):
+        done = resample_file(source, out, sampler, y=y, memory=LIMIT, overwrite=True)
+        written = np.load(done.path)
+        assert written.dtype == dtype
+        np.testing.assert_array_equal(written, expected[0])
+        np.testing.assert_array_equal(done.y.toarray(), expected[1])
+
+
+class Slices:
+    """An array that gives slices of rows alone, and counts how many rows it gave at once."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.dtype, self.most = X, X.shape, X.dtype, 0
+
+    def __getitem__(self, rows):
+        assert isinstance(rows, slice)
+        block = self.X[rows]
+        self.most = max(self.most, len(block))
+        return block
+
+    def __repr__(self):
+        return "Slices"
+
+
+def test_an_array_of_slices_is_never_read_at_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 8)), rng.random((300, 3)) < 0.2
+    source, sampler = Slices(X), MLRUS(random_state=0)
+    done = resample_file(source, tmp_path / "few.npy", sampler, y=y, memory=LIMIT)
+    np.testing.assert_array_equal(np.load(done.path), sampler.fit_resample(X, y)[0])
+    assert source.most * X[0].nbytes <= 64_000 / 32
+
+
+@pytest.mark.parametrize("sampler", [MLROS(random_state=0), MLSOL(random_state=0)], ids=repr)
+def test_what_numpy_holds_stays_below_a_limit_that_the_rows_exceed(tmp_path, sampler):
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((2000, 2000)), sp.csr_array(rng.random((2000, 5)) < 0.2)
+    np.save(tmp_path / "X.npy", X)
+    sampler.fit_resample(X, Y)  # compiles
+    size = X.nbytes
+    del X
+    tracemalloc.start()
+    resample_file(tmp_path / "X.npy", tmp_path / "more.npy", sampler, y=Y, memory=size // 2)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held < size // 2
+
+
+def test_arrays_of_zarr_are_read_in_blocks(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 8)), rng.random((300, 3)) < 0.2
+    array = zarr.create_array(tmp_path / "X.zarr", shape=X.shape, chunks=(50, 8), dtype="f8")
+    array[:] = X
+    sampler = MLSOL(random_state=0)
+    done = resample_file(array, tmp_path / "more.npy", sampler, y=y, memory=LIMIT)
+    np.testing.assert_array_equal(np.load(done.path), sampler.fit_resample(X, y)[0])
+
+
+def test_a_table_opened_on_disk_is_the_table(tmp_path):
+    file = write(songs(nominal=True), tmp_path / "songs.parquet")
+    with open_dataset(file, memory=LIMIT) as data:
+        assert data.same_as(read_multilabel(file))
+        assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_parts_of_a_split_are_those_of_the_split_in_memory(tmp_path):
+    dataset = songs()
+    file = write(dataset, tmp_path / "songs.parquet")
+    files = [tmp_path / f"{name}.parquet" for name in "abc"]
+    sizes = (0.5, 0.3, 0.2)
+    n_rows = split_file(file, files, sizes=sizes, random_state=3, memory=LIMIT)
+    parts = multilabel_train_test_split(
+        np.arange(400), dataset.Y, sizes=sizes, order=1, random_state=3
+    )
+    for path, rows, n in zip(files, parts, n_rows):
+        assert read_multilabel(path).same_as(read_multilabel(file).take(rows))
+        assert len(rows) == n
+
+
+# --- a run that was ended ------------------------------------------------------------------------
+
+# Ends itself without a word at the given call of the function that makes files whole.
+KILLED = textwrap.dedent("""
+    import os, signal, sys
+    import labelance._utils as utils
+    from contextlib import contextmanager
+
+    left, kept = int(sys.argv[1]), utils.replace_when_done
+
+    @contextmanager
+    def replace_when_done(path):
+        global left
+        left -= 1
+        with kept(path) as temporary:
+            yield temporary
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    utils.replace_when_done = replace_when_done
+    from labelance.outofcore import resample_file
+    from labelance.sampling import MLSOL
+
+    resample_file(sys.argv[2], sys.argv[3], MLSOL(random_state=5), memory="64kB")
+""")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nobody is killed so elsewhere")
+def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path):
+    """Every run is killed one file later than the one before, until one gets through."""
+    file = write(songs(), tmp_path / "songs.parquet", rows=200)
+    at_once = tmp_path / "at_once.parquet"
+    resample_file(file, at_once, MLSOL(random_state=5), memory=LIMIT)
+    out, kills = tmp_path / "more.parquet", 0
+    for last in (3, 5, 9, 10_000):
+        command = [sys.executable, "-c", KILLED, str(last), str(file), str(out)]
+        code = subprocess.run(command, check=False).returncode
+        kills += code == -signal.SIGKILL
+        assert out.exists() == (code == 0)
+    assert kills == 3
+    assert out.read_bytes() == at_once.read_bytes()
+    assert not (tmp_path / "more.parquet.partial").exists()
+
+
+def begun(tmp_path, monkeypatch, sampler, *, steps):
+    """Begin a run that is interrupted while its blocks are written; return its folder."""
+    file, out = write(songs(), tmp_path / "songs.parquet"), tmp_path / "more.parquet"
+    blocks = iter(range(steps))
+
+    def block(self, start, stop):
+        if next(blocks, None) is None:
+            raise KeyboardInterrupt
+        return original(self, start, stop)
+
+    original = Recipe.block
+    with monkeypatch.context() as patch:
+        patch.setattr(Recipe, "block", block)
+        with pytest.raises(KeyboardInterrupt):
+            resample_file(file, out, sampler, memory=LIMIT)
+    return file, out, tmp_path / "more.parquet.partial"
+
+
+def test_blocks_that_were_written_are_not_made_again(tmp_path, monkeypatch):
+    sampler = MLSMOTE(random_state=0)
+    file, out, folder = begun(tmp_path, monkeypatch, sampler, steps=3)
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir() if "rows" in path.name}
+    assert len(before) == 3
+    made = []
+
+    original = Recipe.block
+    monkeypatch.setattr(
+        Recipe, "block", lambda self, *edges: made.append(edges) or original(self, *edges)
+    )
+    monkeypatch.setattr("labelance.sampling._mlsmote.search_neighbors", refuse_to_search)
+    done = resample_file(file, out, sampler, memory=LIMIT)
+    assert len(made) == len(parquet.ParquetFile(done.path).metadata.to_dict()["row_groups"]) - 3
+    assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
+
+
+def refuse_to_search(*arguments, **options):
+    raise AssertionError("neighbors that were found are searched again")
+
+
+def test_a_run_that_goes_on_draws_what_it_would_have_drawn(tmp_path, monkeypatch):
+    file, out, folder = begun(tmp_path, monkeypatch, MLROS(), steps=2)
+    seed = json.loads((folder / "run.json").read_text())["decided"]["random_state"]
+    done = resample_file(file, out, MLROS(), memory="32kB")
+    expected = in_memory(read_multilabel(file), MLROS(random_state=seed))
+    assert read_multilabel(done.path).same_as(expected)
+
+
+@pytest.mark.parametrize("change", ["data", "sampler", "options"])
+def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change):
+    sampler, options = MLROS(random_state=0), {}
+    file, out, folder = begun(tmp_path, monkeypatch, sampler, steps=2)
+    if change == "data":
+        os.utime(file, (1, 1))
+    elif change == "sampler":
+        sampler = MLROS(random_state=1)
+    else:
+        options = {"missing_labels": "negative"}
+    match = rf"goes on with the same data and options, but in .*partial is .* differs: {change} "
+    with pytest.raises(InputError, match=match):
+        resample_file(file, out, sampler, memory=LIMIT, **options)
+    assert folder.exists()
+    done = resample_file(file, out, sampler, memory=LIMIT, overwrite=True, **options)
+    assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
+
+
+# --- errors, in three parts, before any work -----------------------------------------------------
+
+
+def refused(call, *parts):
+    with pytest.raises(LabelanceError) as caught:
+        call()
+    for told, part in zip((caught.value.asked, caught.value.came, caught.value.fix), parts):
+        assert part in told
+
+
+def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
+    file = write(songs(), tmp_path / "songs.parquet")
+    out, sampler = tmp_path / "more.parquet", MLROS(random_state=0)
+    before = sorted(tmp_path.iterdir())
+
+    def call(source=file, output=out, kind=sampler, **options):
+        return lambda: resample_file(source, output, kind, **{"memory": LIMIT, **options})
+
+    refused(call(memory="2GBB"), "memory is a number of bytes", "'2GBB'", "Give it like this")
+    refused(call(memory="1kB"), "memory=… holds the labels", "400 rows of", "Raise it")
+    refused(call(output=file), "Files that exist", "exists already", "overwrite=True")
+    refused(call(output=tmp_path / "o.csv"), "ends in .parquet", "does not", "convert")
+    refused(call(source=tmp_path / "no.parquet"), "come from a file", "no file", "Check the path")
+    refused(call(source=[[1.0]]), "rows to slice", "a list came", "Parquet or NumPy")
+    refused(call(labels=["glad"]), "labels", "'glad'", "Correct")
+    refused(call(missing_labels="drop"), "keep all their rows", "'drop'", "negative")
+    generator = MLROS(random_state=np.random.default_rng(0))
+    refused(call(kind=generator), "draws the same numbers", "is a Generator", "Pass an int")
+    unknown = MLROS(sampling_strategy=["glad"])
+    refused(call(kind=unknown), "names labels", "no label 'glad'", "Correct the name")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_files_of_other_formats_and_sparse_ones_are_refused(tmp_path):
+    data = songs(20)
+    write_multilabel(data, tmp_path / "songs.csv")
+    sparse = MultiLabelDataset(sp.csr_array(data.values), data.Y)
+    write_multilabel(sparse, tmp_path / "sparse.parquet")
+    for name, came in (("songs.csv", "another format"), ("sparse.parquet", "own are sparse")):
+
+        def call(path=tmp_path / name):
+            with open_dataset(path, memory=LIMIT):
+                pass
+
+        refused(call, "Data larger than memory", came, "")
+
+
+def test_labels_have_to_fit_into_memory(tmp_path):
+    X, y = np.zeros((10_000, 2)), np.ones((10_000, 1), dtype=int)
+    with pytest.raises(TooManyRowsError, match="10,000 rows of 16 B need 641 KB at least"):
+        resample_file(X, tmp_path / "X.npy", MLROS(), y=y, memory="600kB")
+
+
+def test_one_process_at_a_time_works_on_an_output(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl", reason="nobody locks so elsewhere")
+    file, out, folder = begun(tmp_path, monkeypatch, MLROS(random_state=0), steps=2)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match=r"One process at a time works in .* another one does"):
+            resample_file(file, out, MLROS(random_state=0), memory=LIMIT)
+    assert folder.exists()
+    assert Path(resample_file(file, out, MLROS(random_state=0), memory=LIMIT).path).exists()
