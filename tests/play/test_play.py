@@ -154,15 +154,34 @@ def test_malformed_requests_are_told_what_to_do(send, body):
 
 def test_only_its_own_page_on_this_computer_is_answered(send, playground):
     port = playground.server_address[1]
-    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1:1", "127.0.0.1.evil:80", ""):
+    strangers = (
+        "evil.example",
+        "127.0.0.1.evil",
+        "evil@127.0.0.1",
+        "evil:evil@[::1]",
+        "[::1",
+        "::1",
+    )
+    near = (
+        "127.0.0.1:1",
+        "127.0.0.1",
+        f"127.0.0.1:{port}/",
+        f"127.0.0.1:{port}?",
+        f"[127.0.0.1]:{port}",
+    )
+    for host in ("", *strangers, *(f"{name}:{port}" for name in strangers), *near):
         assert send("GET", "/", Host=host)[0] == 403, host
-    assert send("GET", "/", Host=f"localhost:{port}")[0] == 200
+    for host in ("localhost", "LocalHost", "127.0.0.1", "[::1]"):
+        assert send("GET", "/", Host=f"{host}:{port}")[0] == 200, host
     for origin in (
         "https://evil.example",
         "null",
         "http://[::1",
         "",
         f"http://127.0.0.1:{port - 1}",
+        f"http://evil@127.0.0.1:{port}",
+        f"https://127.0.0.1:{port}",
+        f"//127.0.0.1:{port}",
     ):
         assert send("POST", "/explore", GOOD, Origin=origin)[0] == 403, origin
     assert send("POST", "/explore", GOOD, Origin=playground.url.rstrip("/"))[0] == 200

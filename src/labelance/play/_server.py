@@ -85,13 +85,15 @@ class Playground(ThreadingHTTPServer):
         host, port = str(self.server_address[0]), self.server_address[1]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
-    def is_own(self, host: str | None) -> bool:
-        """Say whether a Host header names this computer and our port."""
-        try:
-            parts = urlsplit(f"//{host}")
-            return parts.hostname in LOOPBACK and (parts.port or 80) == self.server_address[1]
-        except ValueError:
-            return False
+    def is_own(self, host: str) -> bool:
+        """Say whether a Host header is one of this computer's names with our port, to the letter.
+
+        A parser of addresses would forgive what no browser sends, such as ``who@127.0.0.1``.
+        """
+        port = self.server_address[1]
+        names = [f"[{name}]" if ":" in name else name for name in LOOPBACK]
+        own = {f"{name}:{port}" for name in names} | set(names if port == 80 else ())
+        return host.lower() in own
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Show what went wrong here; a page that went away while it was answered is nothing."""
@@ -172,15 +174,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_welcome(self) -> bool:
         """Refuse who calls us by a foreign name, and pages of other sites."""
-        origin = self.headers.get("Origin")
-        if not self.server.is_own(self.headers.get("Host")):
+        origin = self.headers.get("Origin", self.server.url.rstrip("/"))
+        scheme, _, host = origin.partition("://")
+        if not self.server.is_own(self.headers.get("Host", "")):
             self._refuse(
                 403,
                 "The playground answers requests to this computer",
                 "the Host header names another",
                 f"Open {self.server.url}",
             )
-        elif origin is not None and not self.server.is_own(origin.partition("//")[2]):
+        elif scheme != "http" or not self.server.is_own(host):
             self._refuse(
                 403,
                 "The playground answers its own page",
