@@ -3,6 +3,7 @@
 import os
 import pickle
 import re
+import signal
 import threading
 from io import StringIO
 from types import SimpleNamespace
@@ -186,6 +187,33 @@ def test_workers_of_a_pool_are_silent(terminal, impatient, monkeypatch):
         with loop("Inside a worker", 2, "rows") as progress:
             progress.advance()
     assert "Inside a worker" not in terminal.settled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # there are threads, of course
+def test_a_forked_process_does_not_wait_for_a_thread_that_it_has_not_got():
+    board = _progress.Board(draws=False)
+    held, over = threading.Event(), threading.Event()
+
+    def hold():
+        with board._lock:
+            held.set()
+            over.wait()
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(60)  # ends a child that waits
+        with board.show(_progress.Loop("Counting", 1, "sheep")) as progress:
+            progress.advance()
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    over.set()
+    holder.join()
+    assert ended == 0
 
 
 def test_parallel_tasks_return_in_order_and_count(terminal, impatient):

@@ -22,6 +22,7 @@ from multiprocessing import current_process
 from threading import Event, RLock, Thread
 from time import perf_counter
 from typing import Any, Protocol
+from weakref import WeakSet
 
 _PATIENCE = 1.0  # seconds until a loop is shown
 _LONG = 60.0  # seconds that are said beforehand
@@ -105,12 +106,17 @@ class Board:
 
     def __init__(self, *, draws: bool) -> None:
         self.draws = draws
-        # The collector may end a loop that was left early while its own thread writes the line.
-        self._lock = RLock()
+        self.renew_locks()
         self._loops: list[Loop] = []
         self._told: set[str] = set()
         self._width = 0  # of the line that stands there
         self._users = 0
+        _all_boards.add(self)
+
+    def renew_locks(self) -> None:
+        """Take locks that nobody holds: a forked process has not got the threads that held them."""
+        # The collector may end a loop that was left early while its own thread writes the line.
+        self._lock = RLock()
         self._stop = Event()
 
     @contextmanager
@@ -231,6 +237,17 @@ class _Unheard:
     def advance(self, n: int = 1) -> None:
         pass
 
+
+_all_boards: WeakSet[Board] = WeakSet()
+
+
+def _renew_locks() -> None:
+    for board in _all_boards:
+        board.renew_locks()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_renew_locks)
 
 _UNHEARD: AbstractContextManager[Progress] = nullcontext(_Unheard())
 _LINE, _PLAIN = Board(draws=True), Board(draws=False)
