@@ -221,6 +221,14 @@ def test_two_profiles_are_of_the_same_labels_and_features():
         before.to_html(after=profile(X[:, :2], Y))
 
 
+def test_what_is_not_defined_before_or_after_is_not_said_to_have_changed():
+    nothing, something = profile(X, 0 * Y), profile(X, Y)
+    for before, after in ((nothing, nothing), (nothing, something), (something, nothing)):
+        verdict = re.search(r"Rows went from[^<]*", before.to_html(after=after))[0]
+        assert re.fullmatch(r"[^,]*, and SCUMBLE from [\d.]+ to [\d.]+\.", verdict)
+    assert "MeanIR from" in something.to_html(after=something)
+
+
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 def test_an_explanation_is_a_page_of_before_and_after(tmp_path):
     told = MLSOL(random_state=0).explain(X, Y)

@@ -227,17 +227,26 @@ def _refuse_other_labels(profiles: list[ImbalanceProfile]) -> None:
 
 
 def _changes(profiles: list[ImbalanceProfile]) -> str:
-    """Say in one sentence what a sampler changed."""
-    before, after = profiles
-    said = [
-        f"Rows went from {before.n_samples:,} to {after.n_samples:,}",
-        f"MeanIR from {before.mean_ir:.2f} to {after.mean_ir:.2f}",
-        f"SCUMBLE from {before.scumble:.3f} to {after.scumble:.3f}",
+    """Say in one sentence what a sampler changed, by the measures that there are on both sides."""
+    measured = [
+        ("Rows went", [f"{one.n_samples:,}" for one in profiles]),
+        ("MeanIR", [_said(one.mean_ir, ".2f") for one in profiles]),
+        ("SCUMBLE", [_said(one.scumble, ".3f") for one in profiles]),
+        ("minority cells that are not safe", [_said(_unsafe(one), ".0%") for one in profiles]),
     ]
-    if before.type_shares is not None and after.type_shares is not None:
-        safe = [1 - shares["safe"] for shares in (before.type_shares, after.type_shares)]
-        said.append(f"minority cells that are not safe from {safe[0]:.0%} to {safe[1]:.0%}")
-    return f"{', '.join(said[:-1])}, and {said[-1]}."
+    *first, last = (f"{what} from {a} to {b}" for what, (a, b) in measured if a and b)
+    return f"{', '.join(first)}, and {last}."
+
+
+def _unsafe(profile: ImbalanceProfile) -> float:
+    """Return the share of minority cells that are not safe; nan where there are none."""
+    shares = profile.type_shares
+    return math.nan if shares is None else 1 - shares["safe"]
+
+
+def _said(value: float, how: str) -> str:
+    """Return a number as text, and none where it is not defined."""
+    return "" if math.isnan(value) else format(value, how)
 
 
 def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
