@@ -1,6 +1,7 @@
 """The datasets that come with the package: here without a network, whole, with their terms."""
 
 import importlib.util
+import pickle
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -90,6 +91,14 @@ def test_nobody_takes_the_codes_of_a_dataset_for_numbers() -> None:
         ).indices.tolist()
     )
     assert data.X is data.X
+
+
+def test_a_frame_that_was_looked_at_is_not_pickled_along() -> None:
+    data = load_dataset("flags")
+    before = pickle.dumps(data)
+    frame = data.X
+    assert len(pickle.dumps(data)) == len(before)
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(data)).X, frame)
 
 
 @pytest.mark.parametrize("as_frame", ["auto", False])

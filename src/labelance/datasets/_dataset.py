@@ -91,6 +91,10 @@ class MultiLabelDataset:
         for field, value in clean.items():
             object.__setattr__(self, field, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out `X`, which is made of the values when it is asked for."""
+        return {name: value for name, value in self.__dict__.items() if name != "X"}
+
     @classmethod
     def from_data(
         cls, X: Any, y: Any, *, name: str = "", description: str = "", citation: str = ""
