@@ -32,6 +32,7 @@ from labelance._arrays import (
     take_rows,
 )
 from labelance._scratch import row_blocks
+from labelance._utils import label_dtype
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -137,7 +138,9 @@ class Labels:
     @property
     def table(self) -> Any:
         """The labels as a table: as they came, or their indicator where label sets came."""
-        return self.Y if isinstance(self.container, LabelSets) else self.container.native
+        if isinstance(self.container, LabelSets):
+            return self.Y.astype(label_dtype(self.Y.shape[1]))
+        return self.container.native
 
     def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""

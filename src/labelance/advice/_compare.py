@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays import take_rows
-from labelance._utils import draw_seeds, set_random_states
+from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
 from labelance.ensemble import LabelThresholds, MLSOLBagging
 from labelance.exceptions import LabelanceError
@@ -195,6 +195,7 @@ def compare_folds(
     """Yield, fold by fold, the measures of every candidate or why it failed."""
     names = candidates_for(learner)
     X, Y = data.features.container.native, data.Y.toarray()
+    Y = Y.astype(label_dtype(Y.shape[1]), copy=False)
     for round_seed in draw_seeds(rng, design.n_rounds):
         splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=round_seed)
         for number, (train, test) in enumerate(splitter.split(X, Y)):

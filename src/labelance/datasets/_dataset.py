@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._utils import optional_import
+from labelance._utils import label_dtype, optional_import
 from labelance.exceptions import InputError, LabelFormatError
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ class MultiLabelDataset:
         ``categories``; NaN is a missing value. Sparse values store no zeros. A learner takes
         `X`, in which such a code cannot be taken for a number.
     Y : csr_array of shape (n_samples, n_labels)
-        The labels, as int8 ones; what is not stored is zero. Anything that has zeros and ones
-        is taken and brought to this form.
+        The labels, as int8 ones (int16 ones of more than 128 labels, whose numbers scikit-learn
+        casts to this type); what is not stored is zero. Anything that has zeros and ones is taken
+        and brought to this form.
     feature_names, label_names : sequence of str, optional
         Names of the columns of values and Y; ``x0, x1, …`` and ``y0, y1, …`` unless given.
     categorical_features : ndarray of bool of shape (n_features,), optional
@@ -244,7 +245,7 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
 
 
 def _clean_labels(Y: Any) -> csr_array:
-    """Return Y as a CSR of sorted int8 ones."""
+    """Return Y as a CSR of sorted ones."""
     check_sparse(Y, "Y")
     sparse = csr_array(Y if is_sparse(Y) else np.atleast_2d(np.asarray(Y)))
     if not np.isin(sparse.data, (0, 1)).all():
@@ -253,7 +254,8 @@ def _clean_labels(Y: Any) -> csr_array:
             "it has other values",
             "Give a column for every label, with 1 where a row has it",
         )
-    ones = csr_array((sparse.data != 0, sparse.indices, sparse.indptr), sparse.shape, dtype=np.int8)
+    cells = (sparse.data != 0).astype(label_dtype(sparse.shape[1]))
+    ones = csr_array((cells, sparse.indices, sparse.indptr), sparse.shape)
     return _canonical(ones, shared=True)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import RandomStateLike, as_generator, refuse_more_than_memory
+from labelance._utils import RandomStateLike, as_generator, label_dtype, refuse_more_than_memory
 from labelance.datasets.synthetic._groups import (
     Concepts,
     Counts,
@@ -145,7 +145,7 @@ def _at_least(what: str, value: float, least: float, reason: str) -> None:
 
 
 Features: TypeAlias = NDArray[np.float64] | csr_array
-Labels: TypeAlias = NDArray[np.int8] | csr_array
+Labels: TypeAlias = NDArray[np.integer] | csr_array
 
 # SF, BD, RR, OT where the caller has no wish: something of everything, as real data have.
 MIXED = np.array([0.3, 0.3, 0.2, 0.2])
@@ -208,7 +208,7 @@ def make_multilabel_imbalanced(
     X : ndarray or csr_array of shape (n_samples, n_features)
         The features.
     y : ndarray or csr_array of shape (n_samples, n_labels)
-        The labels, as zeros and ones (int8).
+        The labels, as zeros and ones (int8; int16 if there are more than 128).
 
     Raises
     ------
@@ -340,7 +340,7 @@ def _concepts(
     group_ends = np.cumsum([0, *(len(placement.group) for placement in placements)])
     by_group = np.concatenate([placement.group for placement in placements])
     share = np.concatenate([placement.size for placement in placements]) / group_size
-    by_row, ones = np.concatenate(rows), np.ones(row_ends[-1], dtype=np.int8)
+    by_row, ones = np.concatenate(rows), np.ones(row_ends[-1], label_dtype(n_labels))
     return Concepts(
         csc_array((share, by_group, group_ends), shape=(n_groups, n_labels)).tocsr(),
         csc_array((ones, by_row, row_ends), shape=(n_samples, n_labels)).tocsr(),
@@ -352,7 +352,7 @@ def _labels(minority: csr_array, flipped: NDArray[np.bool_], kind: str) -> Label
     """Turn minority cells into labels; a flipped label has its ones everywhere else."""
     if kind == "sparse":
         return _flip_sparse(minority, flipped) if flipped.any() else minority
-    Y = np.zeros(minority.shape, dtype=np.int8)
+    Y = np.zeros(minority.shape, minority.dtype)
     Y[np.repeat(np.arange(len(Y)), np.diff(minority.indptr)), minority.indices] = 1
     Y ^= flipped
     return Y
@@ -366,5 +366,5 @@ def _flip_sparse(minority: csr_array, flipped: NDArray[np.bool_]) -> csr_array:
         for present, flip in zip(np.split(columns.indices, columns.indptr[1:-1]), flipped)
     ]
     ends = np.cumsum([0, *map(len, rows)])
-    ones = np.ones(ends[-1], dtype=np.int8)
+    ones = np.ones(ends[-1], minority.dtype)
     return csc_array((ones, np.concatenate(rows), ends), shape=minority.shape).tocsr()
