@@ -14,7 +14,12 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from labelance import imbalance
-from labelance.exceptions import InputError, MissingDependencyError, TooFewRowsError
+from labelance.exceptions import (
+    InputError,
+    MissingDependencyError,
+    MissingValuesError,
+    TooFewRowsError,
+)
 from labelance.imbalance import ImbalanceProfile, local_distribution, profile
 from labelance.neighbors import find_neighbors
 
@@ -174,3 +179,14 @@ def test_labels_can_be_named():
     assert result.label_names == ("rain", "snow")
     with pytest.raises(InputError, match="different label names"):
         profile(None, [[1, 0], [0, 1]], label_names=["rain"])
+
+
+def test_errors_name_what_was_called():
+    X = np.arange(40.0).reshape(20, 2)
+    y = np.eye(20, 3, dtype=int)
+    with pytest.raises(MissingValuesError, match=r'^profile needs known .* missing="distance"'):
+        profile(np.where(X == 3, np.nan, X), y)
+    with pytest.raises(InputError, match=r"^profile needs finite"):
+        profile(np.where(X == 3, np.inf, X), y)
+    with pytest.raises(TooFewRowsError, match=r"^profile looks for k=20"):
+        profile(X, y, k=20)

@@ -47,7 +47,7 @@ from labelance.imbalance._measures import (
 )
 from labelance.imbalance._page import ProfiledData, draw_page
 from labelance.imbalance._verdict import describe
-from labelance.neighbors import Metric, Scale, find_neighbors
+from labelance.neighbors import Metric, Scale, find_neighbors_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -336,7 +336,8 @@ def profile(
     rows = None
     if neighborhood is None and X is not None and k is not None:
         rows = _draw_rows(n_samples, subsample)
-        neighborhood = find_neighbors(
+        neighborhood = find_neighbors_for(
+            "profile",
             X if rows is None else take_rows(X, rows),
             k,
             metric=metric,

@@ -39,8 +39,6 @@ from labelance.neighbors._torch import search_tensors
 Method = Literal["auto", "exact", "approx"]
 METHODS = get_args(Method)
 
-_WHO = "find_neighbors"
-
 # Cells of all pairs together: below the first, preparing costs more than measuring them all, and
 # below the second, starting threads does.
 _SMALL, _LARGE = 250_000, 50_000_000
@@ -134,10 +132,45 @@ def find_neighbors(
     >>> find_neighbors(X, 1, queries=[[4.0, 1]]).distances
     array([[1.]])
     """
+    return find_neighbors_for(
+        "find_neighbors",
+        X,
+        k,
+        metric=metric,
+        scale=scale,
+        categorical_features=categorical_features,
+        missing=missing,
+        among=among,
+        queries=queries,
+        method=method,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+
+
+def find_neighbors_for(
+    who: str,
+    X: Any,
+    k: int,
+    *,
+    metric: Metric,
+    scale: Scale,
+    categorical_features: CategoricalFeatures,
+    missing: Literal["error", "distance"],
+    among: Any = None,
+    queries: Any = None,
+    method: Method = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Neighborhood:
+    """Find neighbors for somebody who takes X and how to search from a user: errors name ``who``.
+
+    All else is as in :func:`find_neighbors`.
+    """
     _check_options(missing, method, among, queries)
-    refuse_other_places(X, queries, "queries", who=_WHO)
+    refuse_other_places(X, queries, "queries", who=who)
     features = validate_features(
-        X, who=_WHO, categorical_features=categorical_features, missing=missing
+        X, who=who, categorical_features=categorical_features, missing=missing
     )
     n = features.X.shape[0]
     bag = None if among is None else _validate_bag(among, n)
@@ -150,10 +183,10 @@ def find_neighbors(
         rows=bag,
     )
     if queries is None:
-        k, Q = check_n_neighbors(k, n if bag is None else len(bag), who=_WHO), None
+        k, Q = check_n_neighbors(k, n if bag is None else len(bag), who=who), None
     else:
-        k = check_n_neighbors(k, n + 1, who=_WHO)
-        Q = validate_like(queries, features.schema(), who=_WHO)
+        k = check_n_neighbors(k, n + 1, who=who)
+        Q = validate_like(queries, features.schema(), who=who)
         _check_queries(Q, features, missing)
     with speaking(verbose):
         return search_neighbors(
