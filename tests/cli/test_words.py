@@ -56,6 +56,14 @@ def songs(tmp_path):
     return path
 
 
+def test_what_all_parts_of_a_split_lose_is_said_once(call, songs):
+    parts = ",".join(str(songs.parent / name) for name in ("train.csv", "test.csv"))
+    words = "--labels", "-2", "--categorical", "tempo", "-o", parts
+    code, _, err = call("split", songs, *words)
+    assert code == 0
+    assert err.count("read the file with --categorical tempo") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

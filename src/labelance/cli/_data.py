@@ -385,10 +385,15 @@ def choose_format(source: Source, out: Path, to: Format | None) -> Format:
         return labelance.datasets.find_format(out, to)
 
 
+def tell_losses(*parts: tuple[MultiLabelDataset, Format]) -> None:
+    """Say what formats do not keep of the data that are to be written in them, each thing once."""
+    losses = (loss for dataset, format in parts for loss in _losses(dataset, format))
+    for loss in dict.fromkeys(losses):
+        say(f"note: {loss}", to=errors)
+
+
 def write(dataset: MultiLabelDataset, out: Path, *, format: Format, force: bool) -> str:
     """Write data to a file, or to standard output; return the names of what was written."""
-    for loss in _losses(dataset, format):
-        say(f"note: {loss}", to=errors)
     if str(out) != STREAM:
         labelance.datasets.write_multilabel(dataset, out, format=format, overwrite=force)
         beside = labelance.datasets.label_file_beside(out)

@@ -29,6 +29,7 @@ from labelance.cli._data import (
     check_parquet,
     choose_format,
     reads_data,
+    tell_losses,
     write,
 )
 from labelance.cli._flags import errors_with_names
@@ -90,6 +91,7 @@ def convert(
     with telling_what_is_kept(out), long_work("Reading") as tell:
         dataset = source.load()
         tell("Writing")
+        tell_losses((dataset, format))
         written = write(dataset, out, format=format, force=force)
     say(
         f"{written}: {dataset.n_samples} rows, {dataset.n_features} features, "
@@ -144,8 +146,10 @@ def split(
             list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
         )[: len(shares)]
         tell("Writing")
-        for file, part, format in zip(files, parts, formats):
-            write(dataset.take(part), file, format=format, force=force)
+        taken = [dataset.take(part) for part in parts]
+        tell_losses(*zip(taken, formats))
+        for part, file, format in zip(taken, files, formats):
+            write(part, file, format=format, force=force)
     _report_split(files, [len(part) for part in parts], as_json=json)
 
 

@@ -34,6 +34,7 @@ from labelance.cli._data import (
     check_parquet,
     choose_format,
     reads_data,
+    tell_losses,
     write,
 )
 from labelance.cli._flags import errors_in_flags, errors_with_names
@@ -97,6 +98,7 @@ def resample(
             tell(f"{type(sampler).__name__} on {dataset.n_samples} rows")
             result = _resample(sampler, dataset, whole, device)
             tell("Writing")
+            tell_losses((result, format))
             written = write(result, output, format=format, force=force)
         _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
 
