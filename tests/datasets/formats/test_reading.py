@@ -495,3 +495,23 @@ def test_a_plain_file_with_the_name_of_a_compressed_one_is_read_with_a_warning(t
     path.write_text("beat,is_sad\n120,0\n90,1\n")
     with pytest.warns(LabelanceWarning, match=r"not compressed.*Rename it to songs\.csv,"):
         assert read_multilabel(path, labels=-1).n_samples == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_words_that_are_others_in_every_row_are_warned_of(tmp_path, ending):
+    path = tmp_path / f"songs.{ending}"
+
+    def write(n_rows, word):
+        rows = [f"{word(t)},{t % 7},{'ab'[t % 2]},{t % 2}" for t in range(n_rows)]
+        text = "\n".join(["title,beat,key,sad", *rows, ""])
+        path.write_text(text.replace(",", "\t") if ending == "tsv" else text)
+
+    write(20, lambda t: f"song {t}")
+    with pytest.warns(LabelanceWarning, match=r"another word in 'title', .* ids") as caught:
+        data = read_multilabel(path, labels=-1)
+    assert caught[0].filename == __file__
+    assert data.feature_names == ("title", "beat", "key")
+    read_multilabel(path, labels=-1, categorical=["title"])  # here a warning is an error
+    for n_rows, word in ((19, lambda t: f"song {t}"), (40, lambda t: f"song {t // 2}")):
+        write(n_rows, word)
+        read_multilabel(path, labels=-1)

@@ -57,6 +57,8 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
+_FEW_ROWS = 20  # in which words of any kind may all be different
+
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
 
 
@@ -217,7 +219,30 @@ def read_multilabel(
     if isinstance(found, MultiLabelDataset):
         return found
     policies = missing_labels or "error", multi_class or "error"
-    return split_labels(found, labels, present, *policies)
+    data = split_labels(found, labels, present, *policies)
+    if "categorical" in takes:  # other formats declare what is nominal
+        _warn_of_identifiers(data, categorical or ())
+    return data
+
+
+def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
+    """Warn of columns with another word in every row, such as names of things."""
+    if data.n_samples < _FEW_ROWS:
+        return
+    columns = [
+        name
+        for name, values in zip(data.feature_names, data.categories)
+        if values is not None and len(values) == data.n_samples and name not in named
+    ]
+    if columns:
+        shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
+        warnings.warn(
+            f"Every row has another word in {shown}, as it is with names and ids, and nothing "
+            "can be learned of that. Take it out of the file, or name it as categorical if it is "
+            "meant.",
+            LabelanceWarning,
+            stacklevel=3,
+        )
 
 
 class DatasetBlocks:
