@@ -137,6 +137,21 @@ def test_bad_predictions(measure):
         measure(Y, Y[["b", "a"]])
 
 
+def test_probabilities_are_no_labels_and_the_cure_is_said():
+    Y, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.1, 0.6]])
+    forest = [np.column_stack([1 - column, column]) for column in scores.T]
+    with pytest.raises(LabelFormatError, match=r"but y_pred also.*\(y_pred >= 0\.5\).* y_score"):
+        metrics.imbalance_report(Y, scores)
+    with pytest.raises(LabelFormatError, match=r"but y_true also.*\(y_true >= 0\.5\)"):
+        metrics.macro_f1(scores, Y)
+    with pytest.raises(
+        InputError, match=r"table of labels, but y_pred came as a list.*label_scores"
+    ):
+        metrics.macro_f1(Y, forest)
+    with pytest.raises(LabelFormatError, match=r"If they are class numbers"):
+        metrics.macro_f1(Y, 3 * Y)
+
+
 class TestReport:
     Y = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     Y_pred = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])

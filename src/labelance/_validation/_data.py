@@ -139,7 +139,7 @@ class Labels:
     def table(self) -> Any:
         """The labels as a table: as they came, or their indicator where label sets came."""
         if isinstance(self.container, LabelSets):
-            return self.Y.astype(label_dtype(self.Y.shape[1]))
+            return self.Y.astype(label_dtype(self.Y.shape[1]), copy=False)
         return self.container.native
 
     def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
@@ -376,6 +376,7 @@ def validate_labels(
     y: Any,
     *,
     who: str,
+    role: str = "y",
     vocabulary: Iterable[Any] = (),
     missing_labels: MissingLabels = "error",
 ) -> Labels:
@@ -388,6 +389,8 @@ def validate_labels(
         the names of the labels of every row.
     who : str
         Who asks; begins the error messages.
+    role : str, default="y"
+        What the caller calls these labels.
     vocabulary : iterable, optional
         Labels that label sets may have besides those that they do have.
     missing_labels : {"error", "ignore"}
@@ -412,8 +415,8 @@ def validate_labels(
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
-            f"y also holds {_strange_values(stored)}",
-            _label_advice(stored),
+            f"{role} also holds {_strange_values(stored)}",
+            _label_advice(stored, role),
         )
     return Labels(_ones(cells), container.names, container, unknown)
 
@@ -446,7 +449,7 @@ def _ones(cells: Any) -> sp.csr_array:
     return Y
 
 
-def _label_advice(stored: np.ndarray) -> str:
+def _label_advice(stored: np.ndarray, role: str) -> str:
     """Return what to do about cells that are neither 0 nor 1."""
     if np.isnan(stored.astype(float)).any():
         return (
@@ -455,10 +458,16 @@ def _label_advice(stored: np.ndarray) -> str:
             "BinaryRelevance, and in measures and metrics of single labels"
         )
     if set(np.unique(stored)) <= {-1, 0, 1}:
-        return "Turn -1 into 0: (y > 0).astype(int)"
+        return f"Turn -1 into 0: ({role} > 0).astype(int)"
+    if ((stored >= 0) & (stored <= 1)).all():
+        return (
+            f"Make decisions of probabilities, ({role} >= 0.5).astype(int), or pass them as "
+            "y_score where scores are asked for"
+        )
+    swapped = "If these are features, X and y may be swapped; if" if role == "y" else "If"
     return (
-        "If these are features, X and y may be swapped; if they are class numbers, make one column "
-        "per class with labelance.datasets.MultiClassReduction; if scores, compare with a threshold"
+        f"{swapped} they are class numbers, make one column per class with "
+        "labelance.datasets.MultiClassReduction; if scores, compare with a threshold"
     )
 
 

@@ -42,14 +42,17 @@ def _open_both(
     y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels
 ) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
+    _refuse_list_of_tables(y_pred, "y_pred", "labels", who=who)
     rows = [find_label_sets(y) for y in (y_true, y_pred)]
     common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
     if None in rows and (rows[0] or rows[1]):
         # One of the two is a table, so its columns are all the labels there are.
         common = set()
     return (
-        validate_labels(y_true, who=who, vocabulary=common, missing_labels=missing_labels),
-        validate_labels(y_pred, who=f"{who} (for y_pred)", vocabulary=common),
+        validate_labels(
+            y_true, who=who, role="y_true", vocabulary=common, missing_labels=missing_labels
+        ),
+        validate_labels(y_pred, who=f"{who} (for y_pred)", role="y_pred", vocabulary=common),
     )
 
 
@@ -62,7 +65,7 @@ def validate_scores(
     probabilities: bool = False,
 ) -> Scored:
     """Check true labels and scores once; nothing behind this checks again."""
-    true = validate_labels(y_true, who=who, missing_labels=missing_labels)
+    true = validate_labels(y_true, who=who, role="y_true", missing_labels=missing_labels)
     container = _open_scores(scores, who=who)
     _refuse_mismatch(true, container, came="the scores", who=who)
     values = container.values()
@@ -112,16 +115,21 @@ def _open_scores(scores: Any, *, who: str) -> Container:
             "the scores are a sparse matrix",
             "Pass a dense array, e.g. scores.toarray()",
         )
-    if isinstance(scores, (list, tuple)) and scores and np.ndim(scores[0]) == 2:
-        raise InputError(
-            f"{who} takes one (n, q) table of scores",
-            "the scores are a list of two-dimensional arrays, one per label",
-            "Use labelance.metrics.label_scores(estimator, X), "
-            "or np.column_stack([p[:, 1] for p in scores])",
-        )
+    _refuse_list_of_tables(scores, "the scores", "scores", who=who)
     if on_device(scores):
         scores = to_host(scores)  # measures are numbers for people: they are made on the CPU
     return open_container(scores, "the scores")
+
+
+def _refuse_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:
+    """Raise for what predict_proba of scikit-learn's forests gives: a table for every label."""
+    if isinstance(given, (list, tuple)) and given and getattr(given[0], "ndim", 0) == 2:
+        raise InputError(
+            f"{who} takes one (n, q) table of {what}",
+            f"{role} came as a list of two-dimensional arrays, one per label",
+            "Use labelance.metrics.label_scores(estimator, X), or np.column_stack([p[:, 1] for p "
+            f"in …]){', and compare with a threshold' if what == 'labels' else ''}",
+        )
 
 
 def _refuse_mismatch(true: Labels, container: Container, *, came: str, who: str) -> None:
