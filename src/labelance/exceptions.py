@@ -114,7 +114,7 @@ class ConstantLabelWarning(LabelanceWarning):
 
 
 class FeatureScaleWarning(LabelanceWarning):
-    """One column of X is so wide that it alone decides which rows are neighbors."""
+    """Few columns of X are so wide that they alone decide which rows are neighbors."""
 
 
 class IndexMismatchWarning(LabelanceWarning):

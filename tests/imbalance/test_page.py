@@ -153,14 +153,31 @@ def test_the_same_data_give_the_same_page(tmp_path):
     assert written.read_text(encoding="utf-8") == page == profile(X, Y).to_html()
 
 
+def test_labels_that_are_all_rare_are_not_called_balanced():
+    few, half = (np.tile(np.arange(80)[:, None] % every == 0, 3) for every in (10, 2))
+    assert "Labels alike, but rare (MeanIR 1.0, MeanImR 9.0): " in profile(X, few).to_html()
+    assert "Hardly imbalanced (MeanIR 1.0): " in profile(X, half).to_html()
+
+
 def test_a_wide_column_is_named():
     wide = pd.DataFrame(X, columns=["a", "b", "income", "c"])
     wide["income"] *= 1e5
     found = profile(wide, Y)
-    assert "column 'income' is so wide" in found.to_html().replace("&#x27;", "'")
-    assert "is so wide that it" not in profile(wide, Y, scale="range").to_html()
+    assert "neighbors by column 'income' alone" in unescape(found.to_html())
+    assert "neighbors by" not in profile(wide, Y, scale="range").to_html()
     named = profile(wide.to_numpy(), Y, feature_names=["p", "q", "r", "s"])
-    assert data_of(named.to_html())["sides"][0]["dominant"] == "'r'"
+    assert data_of(named.to_html())["sides"][0]["dominant"] == "column 'r'"
+    wide["c"] *= 1e6
+    assert "neighbors by columns 'income', 'c' alone" in unescape(profile(wide, Y).to_html())
+
+
+@pytest.mark.parametrize("asked", [{"scale": "range"}, {"metric": "cosine"}], ids=str)
+def test_the_code_to_copy_searches_as_the_profile_did(asked):
+    labels = np.random.default_rng(1).random((120, 2)) < [0.5, 0.15]
+    features = labels * 9.0 + np.random.default_rng(2).normal(size=(120, 2))
+    page = unescape(profile(features, labels.astype(int), **asked).to_html())
+    ((name, value),) = asked.items()
+    assert f'MLSOL(random_state=0, {name}="{value}")' in page
 
 
 @pytest.mark.parametrize("kind", ["noise", "balanced", "blobs", "wide", "missing", "nominal"])

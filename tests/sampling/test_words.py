@@ -12,6 +12,7 @@ from labelance.ensemble import EMLSOL
 from labelance.exceptions import FeatureScaleWarning, InputError
 from labelance.imbalance import profile, rarity_bands
 from labelance.metrics import imbalance_report
+from labelance.neighbors import find_dominant_columns
 from labelance.report import plot_before_after
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLTL
 
@@ -106,7 +107,7 @@ def test_a_column_that_decides_alone_is_warned_of(kind):
         return sampler.fit_resample(table, Y[:, :3])[0]
 
     wide = pd.DataFrame(X * [1, 1e5], columns=["share", "income"])
-    with pytest.warns(FeatureScaleWarning, match=r"Column 'income'.*StandardScaler") as caught:
+    with pytest.warns(FeatureScaleWarning, match=r"column 'income' of.*StandardScaler") as caught:
         warned = resample(wide)
     assert len(caught) == 1
     resample(wide, scale="standard")  # here a warning is an error
@@ -115,6 +116,28 @@ def test_a_column_that_decides_alone_is_warned_of(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_array_equal(warned, resample(wide))
+
+
+@pytest.mark.parametrize(
+    ("widths", "decide"),
+    [
+        ([1e5, 1, 1, 3e5, 1], [0, 3]),
+        ([1e9, 1e5, 1, 1], [0]),  # beside which the second changes nothing, either
+        ([1e5, 1e5, 1, 0, 0], []),  # most of what varies
+        ([1e5, 1e5, 1, 1, 0], [0, 1]),
+        ([1e5, 1e3, 10, 1], []),
+        ([1e308, 1e-300], [0]),
+        ([5], []),
+        ([0, 0], []),
+    ],
+)
+def test_few_columns_far_wider_than_the_others_decide(widths, decide):
+    table = np.array([[0.0], [1.0], [0.5]]) * widths
+    nominal = np.zeros(len(widths), dtype=bool)
+    assert find_dominant_columns(table, nominal).tolist() == decide
+    with_nominal = np.column_stack([[0.0, 1e9, 0.0], table])  # the code of a category is no width
+    found = find_dominant_columns(with_nominal, np.array([True, *nominal]))
+    assert found.tolist() == [column + 1 for column in decide]
 
 
 def test_distances_of_a_search_of_ones_own_are_not_warned_of():

@@ -37,7 +37,7 @@ from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import HasIndices, LocalDistribution, minority_matrix
 from labelance.imbalance._measures import mean_where_defined
 from labelance.imbalance._verdict import FOLDS, code_to_copy, judge
-from labelance.neighbors import column_widths, find_dominant_column
+from labelance.neighbors import Metric, Scale, column_widths, find_dominant_columns
 
 if TYPE_CHECKING:
     from labelance.imbalance._profile import ImbalanceProfile
@@ -61,8 +61,8 @@ class ProfiledData:
         The nominal columns, as the caller named them.
     feature_names : tuple or None
         Names of the columns of X, where it has none itself.
-    plain_distance : bool
-        Whether neighbors were searched by the Euclidean distance of features as they are.
+    scale, metric
+        How neighbors were searched.
     rows : ndarray or None
         The rows that neighbors were searched among; None means all.
     neighborhood : object with ``indices``, or None
@@ -75,7 +75,8 @@ class ProfiledData:
     Y: csr_array
     categorical_features: CategoricalFeatures
     feature_names: tuple[Any, ...] | None
-    plain_distance: bool
+    scale: Scale
+    metric: Metric
     rows: NDArray[np.intp] | None
     neighborhood: HasIndices | None
     local: LocalDistribution | None
@@ -126,17 +127,16 @@ class Findings:
         return found if isinstance(found.X, np.ndarray) or sp.issparse(found.X) else None
 
     @cached_property
-    def dominant_feature(self) -> str | None:
-        """The name of a column that alone decided which rows are neighbors."""
-        if self.features is None or not self.data.plain_distance:
+    def dominant_features(self) -> str | None:
+        """The names of the few columns that alone decided which rows are neighbors."""
+        plain = self.data.scale is None and self.data.metric == "euclidean"
+        if self.features is None or not plain:
             return None
-        column = find_dominant_column(self.features.X, self.features.categorical)
-        return None if column is None else self._name_feature(column)
-
-    def _name_feature(self, column: int) -> str:
-        assert self.features is not None
-        names = self.data.feature_names or self.features.names
-        return name_columns([column], names)
+        wide = find_dominant_columns(self.features.X, self.features.categorical)
+        if not len(wide):
+            return None
+        names = name_columns(wide, self.data.feature_names or self.features.names)
+        return f"column {names}" if len(wide) == 1 else f"columns {names}"
 
     @property
     def has_nominal_features(self) -> bool:
@@ -278,7 +278,7 @@ def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
         },
         "mean_auc": findings.mean_auc,
         "hubness": None if findings.hubness is None else asdict(findings.hubness),
-        "dominant": findings.dominant_feature,
+        "dominant": findings.dominant_features,
         "widest": findings.widest_features(),
         "suspects": []
         if votes is None

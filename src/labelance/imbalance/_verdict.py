@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FOLDS = 5
 # A MeanIR of 1 is balance; few published datasets with one above 10 were ever called easy.
 _HARDLY, _STRONGLY = 1.5, 10.0
+_RARE = 3.0  # MeanImR: rows without a label for each row with it, on average over labels
 _MUCH_TOGETHER = 0.1  # SCUMBLE above which Charte et al. (2019) call labels hard to resample
 _NO_BETTER_THAN_CHANCE = 0.6  # AUC of the neighbors' votes; 0.5 is the prior
 
@@ -58,10 +59,8 @@ def describe(profile: ImbalanceProfile) -> Iterator[str]:
     if not len(seen):
         yield "No row has a label."
         return
-    level = "Strongly imbalanced" if profile.mean_ir >= _STRONGLY else "Imbalanced"
-    level = "Hardly imbalanced" if profile.mean_ir < _HARDLY else level
     yield (
-        f"{level} (MeanIR {profile.mean_ir:.1f}): the most frequent label is in {seen[-1]:,} of "
+        f"{_level(profile)}: the most frequent label is in {seen[-1]:,} of "
         f"{profile.n_samples:,} rows, the median one in {int(np.median(seen)):,}, the rarest in "
         f"{seen[0]:,}."
     )
@@ -75,21 +74,32 @@ def describe(profile: ImbalanceProfile) -> Iterator[str]:
         )
 
 
+def _level(profile: ImbalanceProfile) -> str:
+    """Return how imbalanced labels are, among each other and each in itself."""
+    measured = f"MeanIR {profile.mean_ir:.1f}"
+    if profile.mean_ir >= _HARDLY:
+        strongly = profile.mean_ir >= _STRONGLY
+        return f"{'Strongly imbalanced' if strongly else 'Imbalanced'} ({measured})"
+    if profile.mean_imr >= _RARE:
+        return f"Labels alike, but rare ({measured}, MeanImR {profile.mean_imr:.1f})"
+    return f"Hardly imbalanced ({measured})"
+
+
 def _first_steps(profile: ImbalanceProfile, findings: Findings) -> Iterator[str]:
     constant = len(profile.constant_labels)
     if constant:
         yield f"Leave out {_labels(constant)} that never vary: nothing can be learned of them."
-    if findings.dominant_feature is not None:
+    if findings.dominant_features is not None:
         yield (
-            f"Scale X: column {findings.dominant_feature} is so wide that it alone decides which "
-            "rows are neighbors (sklearn.preprocessing.StandardScaler, or scale='standard')."
+            f"Scale X (sklearn.preprocessing.StandardScaler, or scale='standard'): rows are "
+            f"neighbors by {findings.dominant_features} alone, every other column is far narrower."
         )
 
 
 def _choose_sampler(profile: ImbalanceProfile, findings: Findings) -> tuple[str | None, str]:
     """Return the name of a sampler, or None, and the step that names it."""
     shares, auc = profile.type_shares, findings.mean_auc
-    if not profile.mean_ir >= _HARDLY and not profile.mean_imr >= 3:
+    if not profile.mean_ir >= _HARDLY and not profile.mean_imr >= _RARE:
         return None, (
             "Fit without resampling first: the labels are about equally frequent, so that a "
             "sampler has little to even out."
@@ -163,6 +173,10 @@ def _make_sampler(name: str, findings: Findings) -> str:
     """Return the call that makes a sampler, with what the features need of it."""
     options = {"random_state": "0"}
     if name == "MLSOL":  # MLROS looks at no feature
-        options |= {"scale": '"standard"'} if findings.dominant_feature is not None else {}
+        metric, scale = findings.data.metric, findings.data.scale
+        scale = "standard" if findings.dominant_features is not None else scale
+        named = isinstance(metric, str) and metric != "euclidean"
+        options |= {"metric": f'"{metric}"'} if named else {}
+        options |= {"scale": f'"{scale}"'} if scale is not None else {}
         options |= {"missing": '"distance"'} if findings.has_missing_values else {}
     return f"{name}({', '.join(f'{key}={value}' for key, value in options.items())})"

@@ -17,7 +17,7 @@ from labelance.neighbors._metric import Metric as Metric
 from labelance.neighbors._metric import Scale as Scale
 from labelance.neighbors._metric import column_range as column_range
 from labelance.neighbors._metric import column_widths as column_widths
-from labelance.neighbors._metric import find_dominant_column as find_dominant_column
+from labelance.neighbors._metric import find_dominant_columns as find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._neighborhood import remember_neighbors as remember_neighbors
 

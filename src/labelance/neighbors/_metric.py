@@ -314,18 +314,22 @@ def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
 
 
-def find_dominant_column(X: Any, categorical: np.ndarray) -> int | None:
-    """Return the numeric column that alone decides Euclidean distances, if there is one.
+def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
+    """Return the numeric columns that alone decide Euclidean distances, if there are some.
 
-    Such as an income beside shares: it is over `FAR_WIDER` times as wide as any other. Sparse
-    rows have none; in text every word is a column, and their widths say little.
+    Such as an income and a debt beside shares: at most half of the columns that vary, all of them
+    over `FAR_WIDER` times as wide as the others. Sparse rows have none; in text every word is a
+    column, and their widths say little.
     """
     numeric = np.flatnonzero(~categorical)
-    if not isinstance(X, np.ndarray) or len(numeric) < 2:
-        return None
+    if not isinstance(X, np.ndarray):
+        return numeric[:0]
     widths = column_widths(X, numeric)
-    second, first = np.sort(widths)[-2:]
-    return int(numeric[widths.argmax()]) if 0 < second < first / FAR_WIDER else None
+    widest_first = np.argsort(-widths, kind="stable")[: np.count_nonzero(widths)]
+    ordered = widths[widest_first]
+    gaps = np.flatnonzero(ordered[:-1] / FAR_WIDER > ordered[1:])
+    n_wide = int(gaps[0]) + 1 if len(gaps) else 0
+    return np.sort(numeric[widest_first[: n_wide if 2 * n_wide <= len(ordered) else 0]])
 
 
 def column_std(X: Any) -> np.ndarray:

@@ -41,7 +41,7 @@ from labelance.neighbors import (
     Neighborhood,
     Scale,
     check_neighborhood,
-    find_dominant_column,
+    find_dominant_columns,
     remember_neighbors,
     resolve_neighbors,
 )
@@ -507,24 +507,25 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _open(self, X: Any, y: Any) -> Data:
         data = super()._open(X, y)
-        self._warn_of_one_wide_column(data)
+        self._warn_of_wide_columns(data)
         return data
 
-    def _warn_of_one_wide_column(self, data: Data) -> None:
-        """Warn where distances are those of one column, such as an income beside shares."""
+    def _warn_of_wide_columns(self, data: Data) -> None:
+        """Warn where distances are those of few columns, such as an income beside shares."""
         # Whoever brings a search of their own has distances of their own.
         searches = (
             self.scale is None
             and self.metric == "euclidean"
             and isinstance(self.k_neighbors, Integral)
         )
-        column = find_dominant_column(data.X, data.categorical) if searches else None
-        if column is not None:
-            name = name_columns([column], data.features.names)
+        wide = find_dominant_columns(data.X, data.categorical) if searches else ()
+        if len(wide):
+            columns = "column" if len(wide) == 1 else "columns"
             warnings.warn(
-                f"Column {name} of X is over {FAR_WIDER} times as wide as any other, so "
-                f"it alone decides which rows {type(self).__name__} takes for neighbors. Scale X "
-                "first (sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
+                f"{type(self).__name__} takes rows for neighbors by {columns} "
+                f"{name_columns(wide, data.features.names)} of X alone: every other column is "
+                f"over {FAR_WIDER:,} times narrower. Scale X first "
+                "(sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
                 FeatureScaleWarning,
                 stacklevel=6,
             )
