@@ -11,7 +11,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from labelance import advise
 from labelance.advice import SAMPLERS, Outcome, choose_design, paired_interval, simplest
@@ -58,6 +63,11 @@ def test_more_seconds_are_never_less_of_a_comparison(sparse):
     assert (everything.n_rows, everything.n_folds) == (2400, 20)
 
 
+def test_seconds_without_end_are_a_budget():
+    endless = choose_design(2400, 100, 14, sparse=False, budget=np.inf)
+    assert endless == choose_design(2400, 100, 14, sparse=False, budget=None)
+
+
 def test_the_interval_is_students_but_wider_since_folds_share_rows():
     difference = np.array([0.1, 0.2, 0.15, 0.05, 0.1])
     found, plain = paired_interval(difference), ttest_1samp(difference, 0).confidence_interval()
@@ -94,7 +104,7 @@ def test_the_same_seed_gives_the_same_advice(data, advice):
 
 def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(advice):
     assert advice.advised == simplest(advice.outcomes, "macro_f1").name
-    assert advice.verdict.startswith(("Do not resample", "Resample with", "Use an ensemble"))
+    assert advice.verdict.startswith(("Do not resample", "Resample with", "Use MLSOLBagging"))
     gain = advice.gain(advice.advised)
     assert f"{gain.mean:+.3f}" in advice.verdict
     assert gain.low < gain.mean < gain.high
@@ -138,6 +148,36 @@ def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     outcomes = advise(*data, estimator=never, budget=1).outcomes
     found = {one.name: one.mean("macro_f1") for one in outcomes}
     assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [OneVsRestClassifier(LogisticRegression()), make_pipeline(StandardScaler(), KNN)],
+    ids=["wrapped", "pipeline"],
+)
+def test_the_code_imports_what_is_inside_a_learner(data, learner):
+    found = advise(*data, estimator=learner, budget=0.01)
+    names = dict(zip("Xy", data))
+    exec(found.code, names)
+    assert repr(names["model"]) == repr(found.estimator)
+
+
+class Unsampled(BaseEstimator):
+    """A sampler that changes nothing."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit_resample(self, X, y):
+        return X, y
+
+
+def test_margins_are_decided_by_their_sign_whatever_comes_before_the_learner(data, monkeypatch):
+    monkeypatch.setitem(SAMPLERS, "MLROS", Unsampled)
+    margins = OneVsRestClassifier(LinearSVC(random_state=0))
+    found = {one.name: one for one in advise(*data, estimator=margins, budget=0.01).outcomes}
+    for measure, values in found["nothing"].folds.items():
+        assert_allclose(found["MLROS"].folds[measure], values, err_msg=measure)
 
 
 @pytest.mark.parametrize("name", ["MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"])

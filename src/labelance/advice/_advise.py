@@ -12,11 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from labelance._arrays import column_counts
 from labelance._progress import loop, somebody_watches, speaking
-from labelance._utils import as_generator
+from labelance._utils import as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance.advice._compare import (
     FOLDS,
@@ -45,7 +46,7 @@ _WORDS = {
     "macro_f1": "macro F",
     "macro_auc_roc": "macro AUC-ROC",
     "macro_auc_pr": "macro AUCPR",
-    "neg_macro_brier_loss": "Brier loss (negative)",
+    "neg_macro_brier_loss": "the negative Brier loss",
 }
 _SHORT = {
     "macro_f1": "F",
@@ -55,9 +56,9 @@ _SHORT = {
 }
 _ADVICE = {
     "nothing": "Do not resample: nothing that was tried is clearly better than the plain learner.",
-    "thresholds": "Do not resample; move the thresholds.",
-    "class weights": "Do not resample; weigh the classes.",
-    "MLSOLBagging": "Use an ensemble that resamples for every member, MLSOLBagging.",
+    "thresholds": "Do not resample; choose a threshold for every label.",
+    "class weights": "Do not resample; weight the classes.",
+    "MLSOLBagging": "Use MLSOLBagging, an ensemble that resamples for every member.",
 }
 
 
@@ -349,18 +350,22 @@ def _verdict(
 def _sentence_of_gain(
     advised: Outcome, outcomes: tuple[Outcome, ...], measure: str, design: Design
 ) -> str:
-    base, of = outcomes[0], f"over {design.n_run} folds of {design.n_rows} rows"
+    base, of = outcomes[0], f"({design.n_run} test folds, {design.n_rows:,} rows)"
     if advised is base:
-        return f"Its {_WORDS[measure]} is {base.mean(measure):.3f} {of}."
+        return f"That gives {_WORDS[measure]} of {base.mean(measure):.3f} {of}."
     gain = _gain(advised, base, measure)
     return (
-        f"That changes {_WORDS[measure]} from {base.mean(measure):.3f} to "
-        f"{advised.mean(measure):.3f}, {_bounds(gain)}, {of}."
+        f"That {_verb(gain)} {_WORDS[measure]} from {base.mean(measure):.3f} to "
+        f"{advised.mean(measure):.3f} {of}: {_bounds(gain)}."
     )
 
 
+def _verb(gain: Interval) -> str:
+    return "raises" if gain.mean > 0 else "changes"
+
+
 def _bounds(gain: Interval) -> str:
-    return f"{gain.mean:+.3f} (95 % interval {gain.low:+.3f} to {gain.high:+.3f})"
+    return f"{gain.mean:+.3f}, with a 95 % interval from {gain.low:+.3f} to {gain.high:+.3f}"
 
 
 def _sentence_of_samplers(advised: Outcome, outcomes: tuple[Outcome, ...], measure: str) -> str:
@@ -371,18 +376,20 @@ def _sentence_of_samplers(advised: Outcome, outcomes: tuple[Outcome, ...], measu
     best = max(tried, key=lambda one: one.mean(measure))
     if best is advised:
         return ""
+    gain = _gain(best, advised, measure)
+    worth = "better" if gain.low > 0 else "not clearly better" if gain.mean > 0 else "no better"
     return (
-        f"The best of those that resample, {best.name}, reaches {best.mean(measure):.3f}: "
-        f"{_bounds(_gain(best, advised, measure))} against that."
+        f"{best.name}, the best of what resamples, is {worth} with {best.mean(measure):.3f}: "
+        f"{_bounds(gain)}."
     )
 
 
 def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
     found = simplest(outcomes, "macro_auc_pr")
     if found.name in ("nothing", "thresholds"):
-        return "None of all this ranks better (AUCPR) than the plain learner."
+        return "Nothing that was tried ranks clearly better (AUCPR) than the plain learner."
     gain = _gain(found, outcomes[0], "macro_auc_pr")
-    return f"For ranking, {found.name} changes AUCPR by {_bounds(gain)}."
+    return f"If rankings matter, {found.name} {_verb(gain)} AUCPR by {_bounds(gain)}."
 
 
 def _sentence_of_data(facts: DataFacts) -> str:
@@ -433,9 +440,8 @@ def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
     """Return imports and the expression of the learner."""
     member = name == "MLSOLBagging"
     if estimator is not None:
-        kind = type(estimator)
-        learner = member_of(estimator) if member else estimator
-        return f"from {_public_module(kind)} import {kind.__name__}\n", repr(learner)
+        learner = set_random_states(clone(estimator), 0)  # as in the estimator that is advised
+        return _imports(learner), repr(member_of(learner) if member else learner)
     if sp.issparse(data.X):
         return (
             "from labelance.learners import BinaryRelevance\n"
@@ -458,6 +464,13 @@ def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
         "    remainder='passthrough',\n)\n",
         f"Pipeline([('encode', encode), ('forest', {words})])",
     )
+
+
+def _imports(estimator: Any) -> str:
+    """Return the imports of an estimator and of all that are inside it."""
+    inside = (value for value in estimator.get_params().values() if hasattr(value, "get_params"))
+    kinds = {type(one) for one in (estimator, *inside)}
+    return "".join(sorted(f"from {_public_module(one)} import {one.__name__}\n" for one in kinds))
 
 
 def _public_module(kind: type) -> str:

@@ -25,8 +25,8 @@ from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
 from labelance.ensemble import LabelThresholds, MLSOLBagging
 from labelance.exceptions import LabelanceError
-from labelance.learners import BinaryRelevance
-from labelance.metrics import label_scores, macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
+from labelance.learners import BinaryRelevance, relevance
+from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLROS, MLSMOTE, MLSOL
 
@@ -84,7 +84,8 @@ def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None)
         return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS)
     while rows > _FEWEST_ROWS and 2 * _round_cost(rows, d, q, sparse) > budget:
         rows = max(rows // 2, _FEWEST_ROWS)
-    rounds = int(np.clip(budget // _round_cost(rows, d, q, sparse), 1, _MOST_ROUNDS))
+    cost = _round_cost(rows, d, q, sparse)
+    rounds = max(int(min(budget, _MOST_ROUNDS * cost) // cost), 1)
     return Design(rows, rounds, rounds * FOLDS)
 
 
@@ -226,7 +227,7 @@ def _measure_all(
         except LabelanceError as error:  # such as nothing to sample
             found[name] = error
             continue
-        scores = label_scores(model, X_test)
+        scores = relevance(model, X_test)  # margins have their threshold at 0.5, too
         found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
     return found
 
