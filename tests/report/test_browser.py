@@ -64,6 +64,30 @@ def test_the_page_fits(opened, width):
     assert letters >= 8.5
 
 
+CONTRAST = """((part) => {
+  const numbers = (color) => color.match(/[0-9.]+/g).map(Number);
+  const light = (color) => numbers(color).slice(0, 3).map((v) => v / 255)
+    .map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const paper = (one) => numbers(getComputedStyle(one).backgroundColor)[3] === 0
+    ? paper(one.parentElement) : getComputedStyle(one).backgroundColor;
+  const style = getComputedStyle(part), ink = part.closest("svg") ? style.fill : style.color;
+  const [low, high] = [light(ink), light(paper(part))].sort((a, b) => a - b);
+  return (high + .05) / (low + .05);
+})"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_everything_can_be_read_by_day_and_by_night(report, open_page, dark):
+    page = open_page(report, width=1400, dark=dark)
+    paper = page.run("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") != dark
+    for parts in ("h1", "a", "td", "td strong", "th.word:not(.again)", ".note", "svg text"):
+        every = f"[...document.querySelectorAll('{parts}')]"
+        assert page.run(f"{every}.length") > 0
+        assert page.run(f"Math.min(...{every}.map({CONTRAST}))") >= 4.5, parts
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_keyboard_sorts(opened, width):
     page = opened(width)

@@ -109,6 +109,18 @@ def test_figures_are_whole_and_have_words(hostile_files):
         assert root.find("desc").text
 
 
+def test_figures_have_the_colors_of_the_page(hostile_files):
+    text = (hostile_files / "report.html").read_text(encoding="utf-8")
+    known = set(re.findall(r"(--\w+): #", text))
+    for figure in re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL):
+        used = re.findall(r"(?:fill|stroke): ([^;\"]*)", figure)
+        assert {color for color in used if color != "none"}
+        for color in used:
+            variable = re.fullmatch(r"none|var\((--\w+), #[0-9a-f]{6}\)", color)
+            assert variable, color
+            assert variable[1] is None or variable[1] in known
+
+
 def test_every_table_has_a_caption_and_equal_rows(hostile_files):
     text = (hostile_files / "report.html").read_text(encoding="utf-8")
     for table in re.findall(r"<table.*?</table>", text, flags=re.DOTALL):

@@ -19,6 +19,17 @@ from labelance.study.statistics import Comparison
 
 # Dark text on white, and two colors that people with color-blindness can tell apart.
 INK, FAINT, BLUE, ORANGE = "#1b1f24", "#8a9099", "#0072B2", "#D55E00"
+PALE_BLUE, PAPER = "#d7e8f3", "#ffffff"
+
+# What a page calls these colors, where it has others for the dark.
+_VARIABLES = {
+    INK: "--ink",
+    FAINT: "--edge",
+    BLUE.lower(): "--mark",
+    ORANGE.lower(): "--join",
+    PALE_BLUE: "--box",
+    PAPER: "--page",
+}
 # Inches: at this width letters of 10 points are about 11 pixels on a phone.
 WIDTH = 4.6
 
@@ -57,7 +68,8 @@ def drawing() -> Iterator[Any]:
 def to_svg(figure: Any, *, name: str, title: str, description: str) -> str:
     """Return a figure as SVG to stand inside HTML, with words for those who cannot see it.
 
-    The same figure gives the same bytes: no date, and ids made from ``name``.
+    Its colors are variables of the page, and as they are in the figure where it has none. The
+    same figure gives the same bytes: no date, and ids made from ``name``.
     """
     matplotlib = optional_import("matplotlib", extra="report", purpose="Drawing a report")
     file = io.StringIO()
@@ -73,12 +85,18 @@ def _inline(svg: str, name: str, title: str, description: str) -> str:
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     head, _, body = svg.partition(">")
     body = body.replace("xlink:href", "href")
+    body = re.sub(r"(?<=: )#[0-9a-f]{6}\b", _make_variable, body)
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", body))
     body = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", body)
     box = re.search(r'viewBox="([^"]*)"', head)
     words = f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>"
     size = box[1] if box else "0 0 1 1"
     return f'<svg viewBox="{size}" role="img" aria-label="{html.escape(title)}">{words}{body}'
+
+
+def _make_variable(color: re.Match[str]) -> str:
+    name = _VARIABLES.get(color[0])
+    return color[0] if name is None else f"var({name}, {color[0]})"
 
 
 # Inches: heights of a line, a bar, the axis with its title, the foot; and the width of a letter.
@@ -217,7 +235,7 @@ def plot_scores(scores: Any, *, title: str = "", measure: str = "score") -> Any:
         ax.set_title(title, fontsize=11, fontweight="bold", loc="left")
         ax.boxplot(
             columns, positions=places, orientation="horizontal", widths=0.62, showfliers=False,
-            patch_artist=True, boxprops={"facecolor": "#d7e8f3", "edgecolor": BLUE},
+            patch_artist=True, boxprops={"facecolor": PALE_BLUE, "edgecolor": BLUE},
             medianprops={"color": INK, "linewidth": 1.8}, whiskerprops={"color": BLUE},
             capprops={"color": BLUE},
         )  # fmt: skip
