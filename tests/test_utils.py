@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance._utils import draw_seeds, inner_kernel, kernel, set_random_states
+from labelance._utils import draw_seeds, inner_kernel, kernel, set_random_states, warn_user
 
 
 def test_all_random_states_get_one_seed():
@@ -145,3 +145,17 @@ def test_a_person_at_a_terminal_reads_once_that_kernels_are_compiled(terminal, t
     os.close(slave)
     assert told.count("labelance compiles") == int(terminal)
     assert program.returncode == 0, told
+
+
+def test_a_warning_points_at_the_line_outside_of_libraries():
+    package = {"__name__": "labelance.somewhere", "warn_user": warn_user}
+    exec("def deep(): warn_user('far', UserWarning)\ndef near(): deep()", package)
+    between = {"__name__": "sklearn.pipeline", "near": package["near"]}
+    exec("def through(): near()", between)
+    for call in (package["deep"], package["near"], between["through"]):
+        with pytest.warns(UserWarning, match="far") as told:
+            call()
+        assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="own") as told:
+        warn_user("own", UserWarning)
+    assert told[0].filename == __file__

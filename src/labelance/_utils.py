@@ -12,6 +12,7 @@ import importlib
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -19,7 +20,7 @@ from functools import cache, wraps
 from pathlib import Path
 from threading import Timer
 from time import perf_counter
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -43,6 +44,9 @@ ZERO, ONE = np.int64(0), np.int64(1)
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # of our kernels
 _PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
+
+# Whose lines are no user's: our own, and those of who calls us for one.
+_BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
 
 # Asking for the mask means setting it, for all threads: once, before there are any.
 _UMASK = os.umask(0o022)
@@ -379,6 +383,26 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
             "it is not installed",
             f"Install it with: pip install 'labelance[{extra}]'",
         ) from error
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line of the user that led here, however deep we are.
+
+    Parameters
+    ----------
+    message : str
+        What to say.
+    category : type of Warning
+        By which it can be silenced.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package_of(frame) in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:

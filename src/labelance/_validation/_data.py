@@ -6,7 +6,6 @@ on a GPU, with category codes 0, 1, … in nominal columns; Y is a CSR array of 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +31,7 @@ from labelance._arrays import (
     take_rows,
 )
 from labelance._scratch import row_blocks
-from labelance._utils import label_dtype
+from labelance._utils import label_dtype, warn_user
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -278,11 +277,10 @@ def _warn_of_shuffled_index(X: Any, y: Any) -> None:
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(y, "index", None)
     if hasattr(ours, "equals") and hasattr(theirs, "equals") and not ours.equals(theirs):
-        warnings.warn(
+        warn_user(
             "X and y have different indices. Rows are paired by their position, not by index; "
             "y.loc[X.index] puts them in the same order.",
             IndexMismatchWarning,
-            stacklevel=3,
         )
 
 

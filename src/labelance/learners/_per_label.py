@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, InvalidParameterError, S
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._progress import run_parallel
-from labelance._utils import RandomStateLike, as_generator, set_random_states
+from labelance._utils import RandomStateLike, as_generator, set_random_states, warn_user
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -165,11 +164,10 @@ class PerLabel(BaseMultiLabelClassifier):
                 f'it refused all labels, the first with "{first}"',
                 "Change its parameters, such as the number of neighbors, or choose another sampler",
             )
-        warnings.warn(
+        warn_user(
             f"{who} refused {len(refused)} of {len(fitted)} labels, which learn from the rows as "
             f'they are; the first with "{first}". See unsampled_labels_.',
             UnsampledLabelWarning,
-            stacklevel=6,
         )
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:

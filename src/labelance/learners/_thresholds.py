@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._arrays import column_counts
-from labelance._utils import as_generator
+from labelance._utils import as_generator, warn_user
 from labelance._validation import Data
 from labelance.exceptions import UndefinedLabelWarning
 from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
@@ -134,10 +134,9 @@ def _on_grid(
     if hopeless.any() and not callable(objective):  # 0 is nothing special to a function
         thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
         if variant == "paper":
-            warnings.warn(
+            warn_user(
                 f"No threshold finds a true positive of {hopeless.sum()} labels; they keep 0.5.",
                 UndefinedLabelWarning,
-                stacklevel=3,
             )
     return thresholds
 

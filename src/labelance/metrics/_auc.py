@@ -1,6 +1,5 @@
 """Areas under the ROC and the precision-recall curve of every label."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._arrays import column_counts
+from labelance._utils import warn_user
 from labelance._validation import MissingLabels, check_average, validate_scores
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
@@ -266,10 +266,9 @@ def _settle(
 
 
 def _warn_skipped(skipped: int, n_labels: int, who: str) -> None:
-    warnings.warn(
+    warn_user(
         f"{who} is undefined for {skipped} of {n_labels} labels, which have only ones or only "
         f"zeros in y_true and were left out of the mean. Pass undefined= a number or 'nan' to "
         f"decide otherwise.",
         UndefinedLabelWarning,
-        stacklevel=4,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import LabelSets, RowsContainer, column_counts, stack_rows
 from labelance._progress import speaking
-from labelance._utils import RandomStateLike, as_generator
+from labelance._utils import RandomStateLike, as_generator, warn_user
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -440,14 +439,13 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         if len(self.constant_labels_):
             names = data.labels.names or range(len(counts))
             shown = ", ".join(repr(names[j]) for j in self.constant_labels_[:5])
-            warnings.warn(
+            warn_user(
                 f"{len(self.constant_labels_)} of {len(counts)} labels are present in no row or "
                 f"in every row, so there is nothing to balance: {shown}"
                 + (", …" if len(self.constant_labels_) > 5 else "")
                 + ". They stay as they are; leave their columns (constant_labels_) out of y, or "
                 "gather rows that differ in them.",
                 ConstantLabelWarning,
-                stacklevel=6,
             )
 
     def _generator(self) -> np.random.Generator:
@@ -521,13 +519,12 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         wide = find_dominant_columns(data.X, data.categorical) if searches else ()
         if len(wide):
             columns = "column" if len(wide) == 1 else "columns"
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} takes rows for neighbors by {columns} "
                 f"{name_columns(wide, data.features.names)} of X alone: every other column is "
                 f"over {FAR_WIDER:,} times narrower. Scale X first "
                 "(sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
                 FeatureScaleWarning,
-                stacklevel=6,
             )
 
     def _distance_options(self) -> dict[str, Any]:
