@@ -352,6 +352,13 @@ def run_parallel(
     return results
 
 
+def note(text: str) -> None:
+    """Write a line that stays, for whoever listens; without a listener nothing."""
+    board = _listener.get()
+    if board is not None and is_main_process():
+        board.say(text)
+
+
 def say(text: str) -> None:
     """Write a line on standard error without spoiling the one that shows progress."""
     _boards[-1].say(text)

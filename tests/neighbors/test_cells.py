@@ -47,6 +47,9 @@ def always_cells(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find.suits_kdtree", lambda search, embedding: False)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", np.inf)
+    monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 0)
+    monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", 20)
+    monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 20)
 
 
 def assert_equal(found, known):
@@ -102,7 +105,56 @@ def test_near_rows_are_other_rows_with_their_distances(rows, always_cells):
     np.testing.assert_allclose(found.distances, np.linalg.norm(gaps, axis=2), rtol=1e-12)
 
 
+def texts(n=N):
+    """Sparse rows of a few topics, most of whose words are the topic's own."""
+    rng = np.random.default_rng(1)
+    topics = rng.integers(12, size=n)
+    words = np.where(
+        rng.random((n, 15)) < 0.7,
+        rng.integers(200, size=(12, 20))[topics[:, None], rng.integers(20, size=(n, 15))],
+        rng.integers(200, size=(n, 15)),
+    )
+    X = sp.coo_array((rng.random(words.size), (np.repeat(np.arange(n), 15), words.ravel())))
+    return sp.csr_array(X)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_near_sparse_rows_are_other_rows_with_their_distances(metric, always_cells):
+    X = texts()
+    found = find_neighbors(X, 5, metric=metric, method="approx")
+    exact = find_neighbors(X, 5, metric=metric)
+    assert found.recall_ > 0.7
+    assert (np.sort(found.indices)[:, 1:] != np.sort(found.indices)[:, :-1]).all()
+    assert (found.indices != np.arange(N)[:, None]).all()
+    same = found.indices == exact.indices
+    assert (found.distances[same] == exact.distances[same]).all()
+    assert (found.distances >= exact.distances).all()
+    some = find_neighbors(X, 5, metric=metric, method="approx", queries=X[::7])
+    assert (some.indices[:, 0] == np.arange(0, N, 7)).mean() > 0.7  # each is its own nearest row
+
+
+def test_sparse_rows_without_an_end_are_searched_exactly(always_cells):
+    X = texts() * 1e70
+    found = find_neighbors(X, 3, method="approx")
+    assert found.recall_ is None
+    assert_equal(found, find_neighbors(X, 3))
+
+
+def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cells, monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
+    monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
+    X, recalls = ROWS["no clusters"], []
+    for rounds in range(4):
+        monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", rounds)
+        recalls.append(find_neighbors(X, 5, method="approx").recall_)
+    assert recalls == sorted(recalls)
+    assert recalls[0] < recalls[-1]
+    monkeypatch.setattr("labelance.neighbors._approx._ENOUGH", 0.1)
+    assert find_neighbors(X, 5, method="approx").recall_ == recalls[0]
+
+
 def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
     monkeypatch.setattr("labelance.neighbors._find._MEASURED", N)
@@ -122,8 +174,12 @@ def test_clusters_are_found_whole(always_cells):
 
 
 def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
-    X = ROWS["clusters"]
-    for other, options in ((sp.csr_array(X), {}), (X, {"metric": "chebyshev"})):
+    X, nominal = ROWS["clusters"], np.arange(D) == 0
+    words = sp.csr_array(np.floor(np.abs(X)))
+    for other, options in (
+        (words, {"categorical_features": nominal}),
+        (X, {"metric": "chebyshev"}),
+    ):
         found = find_neighbors(other, 3, method="approx", **options)
         assert found.recall_ is None
         assert_equal(found, find_neighbors(other, 3, **options))
@@ -137,13 +193,40 @@ def test_a_long_search_names_the_way_out(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 400)
     monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", 0)
-    X = ROWS["no clusters"]
-    with pytest.warns(LongSearchWarning, match="method='approx'"):
-        find_neighbors(X, 5)
+    X, y = ROWS["no clusters"], (rng.random((N, 3)) < 0.3).astype(int)
+    for search in (find_neighbors, MLSOL(random_state=0).fit_resample, MLSOL().plan):
+        with pytest.warns(LongSearchWarning, match="method='approx'") as told:
+            search(X, 5 if search is find_neighbors else y)
+        assert [warning.filename for warning in told] == [__file__]  # the user's line
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         find_neighbors(X, 5, method="exact")
         find_neighbors(X[:300], 5)  # too few for the other way
+
+
+def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._find._LONG_SPARSE", 0)
+    monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 400)
+    X = texts()
+    with pytest.warns(LongSearchWarning, match="method='approx'"):
+        find_neighbors(X, 5)
+
+
+def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkeypatch, capfd):
+    monkeypatch.setattr("labelance.neighbors._brute._WORTH_TELLING", 400)
+    X = ROWS["clusters"]
+    for method in ("exact", "approx"):
+        find_neighbors(X, 5, method=method, verbose=1)
+    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", 0)
+    find_neighbors(X, 5, verbose=1)
+    find_neighbors(texts(), 5, verbose=1)
+    find_neighbors(X, 5)
+    cells, near, pairs, index = capfd.readouterr().err.splitlines()
+    assert cells.startswith("Searching neighbors of 500 rows among 500: ")
+    assert "cells, whose bounds leave" in cells
+    assert "as asked for, with a recall of" in near
+    assert "all pairs, as bounds of cells would leave" in pairs
+    assert "an inverted index, as rows are sparse" in index
 
 
 def test_other_methods_are_refused():

@@ -1,5 +1,8 @@
 """The engine for tensors gives the indices and the distances of the other engines."""
 
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -156,3 +159,18 @@ def test_shorter_products_of_float32_do_not_reach_the_answer(switch):
         else:
             torch.set_float32_matmul_precision(before)
     np.testing.assert_array_equal(np.asarray(found.indices), expected.indices)
+
+
+def test_blocks_of_queries_are_counted(monkeypatch):
+    counted = []
+
+    @contextmanager
+    def loop(what, total, unit):
+        yield SimpleNamespace(advance=counted.append)
+        assert (what, total, unit) == ("Searching neighbors", 700, "rows")
+
+    monkeypatch.setattr(engine, "loop", loop)
+    monkeypatch.setattr(engine, "_CELLS", 700 * 100)
+    find_neighbors(torch.from_numpy(hostile("normal")), 3)
+    assert sum(counted) == 700
+    assert len(counted) > 1

@@ -1,23 +1,38 @@
-"""Approximate engine for very many dense rows: look into the nearest cells only.
+"""Approximate engine for very many rows: look at the likeliest ones only.
 
-Rows are divided among small cells in two levels, so that the cost of dividing them grows little
-faster than their number. The rows of a cell look at those of the nearest cells, about as many for
-any number of rows; then every row looks at the neighbors of its neighbors, who are likely to be
-near it, too. What is found is measured exactly and its ties are broken as ever: only its being
-the nearest is not proved. Nothing depends on chance, threads or blocks.
+Dense rows are divided among small cells in two levels, so that the cost of dividing them grows
+little faster than their number. The rows of a cell look at those of the nearest cells, about as
+many for any number of rows. Sparse rows look at those that share features with them, in an inverted
+index that keeps the largest values of every feature, at most so many.
+
+Then every row looks at the neighbors of its neighbors, who are likely to be near it, too, until a
+sample of rows with exact neighbors says that enough are found. What is found is measured exactly
+and its ties are broken as ever: only its being the nearest is not proved. Nothing depends on
+chance, threads or blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from labelance._arrays import SparseRows, sparse_rows
 from labelance._scratch import new_zeros
-from labelance.neighbors._brute import Search, block_cells, for_each_block, single_threaded_blas
-from labelance.neighbors._candidates import Scan
+from labelance._utils import kernel
+from labelance.neighbors._brute import (
+    Search,
+    block_cells,
+    for_each_block,
+    single_threaded_blas,
+    tell_engine,
+)
+from labelance.neighbors._candidates import Scan, is_ordinary
 from labelance.neighbors._gemm import Embedding
-from labelance.neighbors._metric import Candidates, TopK
+from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -26,35 +41,198 @@ from labelance.neighbors._partition import (
     embed_points,
     place_centers,
 )
+from labelance.neighbors._sparse import place_rows
 
+_MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes a second
 _ROWS_PER_CELL = 64
 _CELLS = 64  # the nearest cells, at whose rows every row looks
+_VALUES_PER_FEATURE = 512  # kept of sparse rows, the largest
+_LIKELY = 64  # sparse rows that share most with a query, which are measured
+_SINGLE = np.dtype(np.float32)
+_ENOUGH, _ROUNDS = 0.98, 3  # of recall, and the most rounds of looking at neighbors' neighbors
 _BACK = 2  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
+_LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
 
 
-def search_approx(search: Search, embedding: Embedding) -> TopK | None:
-    """Return k near rows of X for every row of Q; None where points cannot stand for the rows."""
+class Sample(NamedTuple):
+    """Some queries, and how far the last of their k nearest rows really is."""
+
+    queries: np.ndarray
+    reach: np.ndarray
+
+    def recall(self, found: TopK) -> float:
+        """Return the share of their nearest rows that were found."""
+        # Who is as near as the last one is as good.
+        return float((found.values[self.queries] <= self.reach[:, np.newaxis]).mean())
+
+
+class Approximation(NamedTuple):
+    """Near rows, and the share of the nearest that is among them."""
+
+    nearest: TopK
+    recall: float
+
+
+def suits_pruning(search: Search) -> bool:
+    """Tell whether these are sparse rows, many enough for an index that is pruned."""
+    X, Q, metric = search.X, search.Q, search.metric.compiled
+    many = X.shape[0] >= _MANY_SPARSE_ROWS and Q.shape[0] * 8 >= X.shape[0]
+    return many and not metric.nominal.any()
+
+
+def search_approx(
+    search: Search, embedding: Embedding | None, sample: Sample
+) -> Approximation | None:
+    """Return k near rows of X for every row of Q; None where points cannot stand for the rows.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
+    embedding : Embedding or None
+        How dense rows become points; None says that they are sparse.
+    sample : Sample
+        By what it is judged.
+    """
     with single_threaded_blas():
-        points = embed_points(search, embedding)
-        if points is None:
+        found = _search_sparse(search) if embedding is None else _search_dense(search, embedding)
+        if found is None:
             return None
-        cells = _divide_twice(points.corpus, search.threads)
-        nearest = _nearest_cells(cells, search)
-        found = ApproxEngine(search, *arrange(search, points, cells), nearest).run()
-        return _refine(search, found) if search.Q is search.X else found
+        recall, rounds = sample.recall(found), 0
+        while recall < _ENOUGH and rounds < _ROUNDS and search.Q is search.X:
+            found, rounds = _refine(search, found), rounds + 1
+            recall = sample.recall(found)
+    first = "an index of the largest values" if embedding is None else "the nearest cells"
+    reason = f"{first} and {rounds} rounds of neighbors' neighbors, as asked for"
+    tell_engine(search, f"{reason}, with a recall of {recall:.3f}")
+    return Approximation(found, recall)
 
 
-def _divide_twice(points: np.ndarray, threads: int) -> Cells:
+def _search_dense(search: Search, embedding: Embedding) -> TopK | None:
+    points = embed_points(search, embedding)
+    if points is None:
+        return None
+    cells = _divide_twice(points.corpus, _ROWS_PER_CELL, search.threads)
+    nearest = _nearest_cells(cells, _CELLS, search)
+    return ApproxEngine(search, *arrange(search, points, cells), nearest).run()
+
+
+def _search_sparse(search: Search) -> TopK | None:
+    """Measure the rows that share the largest values with a query."""
+    placed = _place_both(search)
+    if placed is None:
+        return None
+    corpus, lengths, query = placed
+    index = _prune(corpus.tocsc(), _VALUES_PER_FEATURE)
+    n, k = search.X.shape[0], search.k
+    # Who shares nothing with anybody still has neighbors, if none of the nearest.
+    others = np.arange(1, min(2 * k, n - 1) + 1)
+
+    def work(start: int, stop: int) -> TopK:
+        likely = new_top_k(stop - start, max(_LIKELY, 4 * k), np.float32)
+        _collect(query, start, index, lengths, likely)
+        rows = np.where(likely.rows < 0, n, likely.rows)
+        fill = (np.arange(start, stop)[:, np.newaxis] + others) % n
+        return search.rank(np.arange(start, stop), _list_once(np.hstack([rows, fill]), n))
+
+    return search.run_blocks(work, _BLOCK)
+
+
+@np.errstate(over="ignore")
+def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, SparseRows] | None:
+    """Return rows, their squared lengths and queries in float32; None if that has no room."""
+    metric = search.metric.compiled
+    place = partial(place_rows, metric=metric, many=metric.nominal, dtype=_SINGLE)
+    corpus, lengths = place(search.X)
+    queries, others = (corpus, lengths) if search.Q is search.X else place(search.Q)
+    both = np.append(lengths, others)
+    if not is_ordinary(both, each=metric.cosine):
+        return None
+    if metric.cosine:
+        return corpus, np.ones(len(lengths), _SINGLE), sparse_rows(queries)
+    if both.max() > _LONGEST:
+        return None
+    return corpus, lengths.astype(_SINGLE), sparse_rows(queries)
+
+
+def _prune(by_feature: sp.csc_array, most: int) -> PrunedIndex:
+    """Keep the largest values of every feature, the first ones where they are equal."""
+    starts = by_feature.indptr.astype(np.int64)
+    ends = np.append(0, np.cumsum(np.minimum(np.diff(starts), most)))
+    index = PrunedIndex(
+        np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32), ends
+    )
+    _keep_largest(by_feature.data, by_feature.indices, starts, index)
+    return index
+
+
+class PrunedIndex(NamedTuple):
+    """The rows that have large values of a feature, for every feature."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray  # where a feature's rows begin; one more at the end
+
+
+@kernel
+def _keep_largest(
+    values: np.ndarray, rows: np.ndarray, starts: np.ndarray, index: PrunedIndex
+) -> None:
+    """Fill the index with as many of the largest values of every feature as it has places for."""
+    for f in range(starts.size - 1):
+        first, count = starts[f], starts[f + 1] - starts[f]
+        at, end = index.starts[f], index.starts[f + 1]
+        sizes = np.abs(values[first : first + count])
+        limit, ties = np.float32(-1), count
+        if count > end - at:
+            limit = np.partition(sizes, count - (end - at))[count - (end - at)]
+            ties = end - at - (sizes > limit).sum()
+        for t in range(count):
+            if sizes[t] >= limit:
+                if sizes[t] == limit:
+                    ties -= 1
+                    if ties < 0:
+                        continue
+                index.values[at], index.rows[at] = values[first + t], rows[first + t]
+                at += 1
+
+
+@kernel
+def _collect(
+    query: SparseRows, start: int, index: PrunedIndex, lengths: np.ndarray, likely: TopK
+) -> None:
+    """Fill ``likely`` with the rows that seem nearest to each query by what the index keeps."""
+    scores = np.zeros(lengths.size, dtype=np.float32)
+    seen = np.full(lengths.size, -1, dtype=np.int32)
+    touched = np.empty(lengths.size, dtype=np.int32)
+    for i in range(likely.rows.shape[0]):
+        n_touched = 0
+        for p in range(query.indptr[start + i], query.indptr[start + i + 1]):
+            feature, value = query.indices[p], query.data[p]
+            for r in range(index.starts[feature], index.starts[feature + 1]):
+                row = index.rows[r]
+                if seen[row] != i:
+                    seen[row], scores[row] = i, lengths[row]
+                    touched[n_touched] = row
+                    n_touched += 1
+                scores[row] -= 2 * value * index.values[r]
+        for t in range(n_touched):
+            row = touched[t]
+            if scores[row] < likely.values[i, -1]:
+                insert(row, scores[row], likely, i)
+
+
+def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells:
     """Divide points among large cells, and each of these among small ones."""
-    n_cells = max(1, len(points) // _ROWS_PER_CELL)
+    n_cells = max(1, len(points) // rows_per_cell)
     n_large = max(1, round(np.sqrt(n_cells)))
     large, _ = divide(points, place_centers(points, n_large, threads), threads, keep_empty=True)
     centers, orders, sizes = [], [], []
     for rows in filter(len, np.split(large.order, large.edges[1:-1])):
         inside = points[rows]
-        wanted = max(1, len(rows) // _ROWS_PER_CELL)
+        wanted = max(1, len(rows) // rows_per_cell)
         small, _ = divide(inside, place_centers(inside, wanted, threads), threads)
         centers.append(small.centers)
         orders.append(rows[small.order])
@@ -63,13 +241,13 @@ def _divide_twice(points: np.ndarray, threads: int) -> Cells:
     return Cells(np.concatenate(centers), np.concatenate(orders), edges)
 
 
-def _nearest_cells(cells: Cells, search: Search) -> np.ndarray:
+def _nearest_cells(cells: Cells, at_least: int, search: Search) -> np.ndarray:
     """Return, for every cell, the cells nearest to it: itself first, and enough for k rows."""
     centers, n_cells = cells.centers, len(cells.centers)
     lengths = np.einsum("ij,ij->i", centers, centers)
     turned = np.ascontiguousarray(-2 * centers.T)
     least = int(np.diff(cells.edges).min())
-    wanted = min(n_cells, max(_CELLS, -(-2 * (search.k + 1) // least)))
+    wanted = min(n_cells, max(at_least, -(-2 * (search.k + 1) // least)))
 
     def work(start: int, stop: int) -> np.ndarray:
         gaps = centers[start:stop] @ turned
@@ -105,30 +283,39 @@ class ApproxEngine(CellEngine):
 
 def _refine(search: Search, found: TopK) -> TopK:
     """Let every row look at its neighbors' neighbors, and at those that it is a neighbor of."""
-    n, k = found.rows.shape
-    graph = new_zeros((n + 1, (1 + _BACK) * k), np.int64)
-    graph[n], graph[:n, :k] = n, found.rows  # nobody's neighbors are the last line
-    _fill_reverse(found.rows, graph[:n, k:])
+    graph = _both_ways(found.rows, _BACK * search.k)
+    n, width = len(found.rows), graph.shape[1] * (graph.shape[1] + 1)
 
     def work(start: int, stop: int) -> TopK:
         near = graph[start:stop]
-        rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1)
-        rows.sort(axis=1)
-        rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = n  # who was listed before
-        rows.sort(axis=1)
-        return search.rank(np.arange(start, stop), Candidates(rows, (rows < n).sum(axis=1)))
+        rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1, dtype=np.int64)
+        return search.rank(np.arange(start, stop), _list_once(rows, n))
 
-    width = graph.shape[1] * (graph.shape[1] + 1)
     most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))
     return search.run_blocks(work, most)
 
 
-def _fill_reverse(rows: np.ndarray, back: np.ndarray) -> None:
-    """Fill ``back`` with the first rows that every row is a neighbor of; n stands for nobody."""
+def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
+    """Return every row's neighbors and the first ``most`` that it is a neighbor of.
+
+    n stands for nobody, and has a line of its own, of nobody.
+    """
     n, k = rows.shape
-    order = np.argsort(rows, axis=None, kind="stable")
-    ends = rows.ravel()[order]
-    place = np.arange(n * k) - np.searchsorted(ends, ends)
-    kept = place < back.shape[1]
-    back[:] = n
-    back[ends[kept], place[kept]] = order[kept] // k
+    whole = np.int32 if n * k < 2**31 else np.int64
+    graph = new_zeros((n + 1, k + most), whole)
+    graph[:n, :k], graph[:n, k:], graph[n] = rows, n, n
+    ones, ends = np.ones(n * k, dtype=np.int8), np.arange(0, n * k + 1, k, dtype=whole)
+    back = sp.csr_array((ones, graph[:n, :k].ravel(), ends), shape=(n, n)).tocsc()
+    counts = np.minimum(np.diff(back.indptr), most)
+    for place in range(most):
+        has = np.flatnonzero(counts > place)
+        graph[has, k + place] = back.indices[back.indptr[has] + place]
+    return graph
+
+
+def _list_once(rows: np.ndarray, n: int) -> Candidates:
+    """Return the rows of every line in ascending order, each once; n stands for nobody."""
+    rows.sort(axis=1)
+    rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = n
+    rows.sort(axis=1)
+    return Candidates(rows, (rows < n).sum(axis=1))

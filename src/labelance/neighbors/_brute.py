@@ -19,7 +19,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
-from labelance._progress import loop
+from labelance._progress import loop, note
 from labelance._utils import kernel
 from labelance.neighbors._metric import (
     Candidates,
@@ -32,6 +32,8 @@ from labelance.neighbors._metric import (
 
 _QUERIES, _QUERIES_PAIRWISE = 64, 256
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
+
+_WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
 
 # The way out of a search that takes over a minute.
 SOONER = (
@@ -71,6 +73,13 @@ class Search:
         )
         rows, values = zip(*parts)
         return TopK(np.concatenate(rows), np.concatenate(values))
+
+
+def tell_engine(search: Search, engine: str) -> None:
+    """Tell whoever listens which engine searches many rows, and why."""
+    m, n = search.Q.shape[0], search.X.shape[0]
+    if min(m, n) >= _WORTH_TELLING:
+        note(f"Searching neighbors of {m:,} rows among {n:,}: {engine}.")
 
 
 def search_brute(search: Search) -> TopK:

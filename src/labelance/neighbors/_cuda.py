@@ -33,6 +33,8 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from labelance._progress import loop
+
 TILE, GROUP, _FIRST = 128, 16, 32  # rows of a tile, of a group, of a group for the first limit
 _SAMPLE = 4096  # rows that give the first limit
 _ROOM = 128  # entries on the longest list
@@ -736,16 +738,18 @@ def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
     lists = Lists.start(points, k)
     end = points.n_tiles // 2 + 1
     first, last, kept = 0, _first_step(k), 0
-    while first < end:
-        if last + (last - first) // 2 > end:  # what would be left is not worth a phase
-            last = end
-        lists.meet(first, last)
-        rate = (lists.longest() - kept) / (last - first)
-        lists.prune()
-        lists.open(max(_LONG, 2 * k))
-        kept = lists.longest()
-        step = _next_step(last, end, (_ROOM - kept) / max(rate, 1e-9))
-        first, last = last, last + min(step, _TILES // points.n_tiles)
+    with loop("Searching neighbors", end, "diagonals of tiles") as progress:
+        while first < end:
+            if last + (last - first) // 2 > end:  # what would be left is not worth a phase
+                last = end
+            lists.meet(first, last)
+            rate = (lists.longest() - kept) / (last - first)
+            lists.prune()
+            lists.open(max(_LONG, 2 * k))
+            kept = lists.longest()
+            progress.advance(last - first)
+            step = _next_step(last, end, (_ROOM - kept) / max(rate, 1e-9))
+            first, last = last, last + min(step, _TILES // points.n_tiles)
     lists.open(0)
     return _pairs_left(lists)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -13,6 +12,7 @@ from sklearn.base import clone
 from labelance._arrays import on_device
 from labelance._progress import speaking
 from labelance._scratch import row_blocks
+from labelance._utils import warn_user
 from labelance._validation import (
     CategoricalFeatures,
     Features,
@@ -26,8 +26,14 @@ from labelance.exceptions import (
     MissingValuesError,
     TooFewRowsError,
 )
-from labelance.neighbors._approx import search_approx
-from labelance.neighbors._brute import Search, search_brute, search_pairwise, thread_count
+from labelance.neighbors._approx import Approximation, Sample, search_approx, suits_pruning
+from labelance.neighbors._brute import (
+    Search,
+    search_brute,
+    search_pairwise,
+    tell_engine,
+    thread_count,
+)
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
@@ -42,7 +48,7 @@ METHODS = get_args(Method)
 # Cells of all pairs together: below the first, preparing costs more than measuring them all, and
 # below the second, starting threads does.
 _SMALL, _LARGE = 250_000, 50_000_000
-_LONG = 2_000_000_000_000  # takes minutes on a few cores
+_LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
 _MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
 
 
@@ -92,7 +98,7 @@ def find_neighbors(
         Search for the neighbors of these rows among the rows of X; nothing is left out. A
         category that X does not have differs from all of its categories.
     method : {"auto", "exact", "approx"}, default="auto"
-        "approx" may miss some of the nearest rows of very many dense ones, in a time that grows
+        "approx" may miss some of the nearest rows of very many, in a time that grows
         little faster than their number; ``recall_`` of the result says how many it found.
         "auto" is exact like "exact", and warns where that will take long.
     n_jobs : int, optional
@@ -237,15 +243,14 @@ def search_neighbors(
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
     found = _run_approx(search) if method == "approx" else None
-    nearest = _run(search, warn=method == "auto") if found is None else found
+    nearest = _run(search, warn=method == "auto") if found is None else found.nearest
     if not np.isfinite(nearest.values).all():
         raise InputError(
             "Neighbors are ordered by finite distances",
             f"the metric {metric.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
-    recall = None if found is None else _measure_recall(search, found)
-    return Neighborhood(nearest.rows, nearest.values, recall)
+    return Neighborhood(nearest.rows, nearest.values, None if found is None else found.recall)
 
 
 def _search_bag(
@@ -259,25 +264,26 @@ def _search_bag(
     return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
 
 
-def _run_approx(search: Search) -> TopK | None:
+def _run_approx(search: Search) -> Approximation | None:
     """Return near rows; None where the data is too small, or none of those that it is made for."""
     X, metric = search.X, search.metric
-    if on_device(X) or sp.issparse(X) or not metric.is_exact or _has_missing_numbers(search):
+    if on_device(X) or not metric.is_exact or _has_missing_numbers(search):
         return None
+    if sp.issparse(X):
+        return search_approx(search, None, _sample(search)) if suits_pruning(search) else None
     embedding = choose_embedding(search.Q, X, metric.compiled)
     # A tree of few features is as fast, and exact.
     if suits_kdtree(search, embedding) or not suits_cells(search, embedding):
         return None
-    return search_approx(search, embedding)
+    return search_approx(search, embedding, _sample(search))
 
 
-def _measure_recall(search: Search, found: TopK) -> float:
-    """Return the share of the nearest rows of some queries that were found."""
+def _sample(search: Search) -> Sample:
+    """Search for some of the queries exactly."""
     m = search.Q.shape[0]
     some = np.unique(np.linspace(0, m - 1, min(m, _MEASURED)).astype(np.int64))
     exact = _run(replace(search, Q=search.Q[some], own=search.own[some]))
-    # Who is as near as the last one is as good.
-    return float((found.values[some] <= exact.values[:, -1:]).mean())
+    return Sample(some, exact.values[:, -1])
 
 
 def _run(search: Search, *, warn: bool = False) -> TopK:
@@ -294,11 +300,15 @@ def _run(search: Search, *, warn: bool = False) -> TopK:
         return search_brute(search)
     search = replace(search, threads=search.threads if effort > _LARGE else 1)
     if sp.issparse(X):
+        tell_engine(search, "an inverted index, as rows are sparse")
+        if warn and effort > _LONG_SPARSE and suits_pruning(search):
+            _warn_of_long_search(search)
         return search_sparse(search)
     embedding = choose_embedding(Q, X, metric.compiled)
     if embedding.n_coordinates > 4 * X.shape[1] + 64:  # too many categories to spell out
         return search_brute(search)
     if suits_kdtree(search, embedding):
+        tell_engine(search, "a k-d tree, as there are few features")
         return search_kdtree(search, embedding)
     if suits_cells(search, embedding):
         nearest = search_partition(search, embedding)
@@ -311,12 +321,11 @@ def _run(search: Search, *, warn: bool = False) -> TopK:
 
 def _warn_of_long_search(search: Search) -> None:
     n, d = search.X.shape
-    warnings.warn(
+    warn_user(
         f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
         "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
         "finds nearly all of them much sooner; method='exact' silences this.",
         LongSearchWarning,
-        stacklevel=2,
     )
 
 

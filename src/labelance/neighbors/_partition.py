@@ -29,9 +29,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._scratch import gather_rows
+from labelance._scratch import current_scratch, gather_rows
 from labelance._utils import kernel
-from labelance.neighbors._brute import SOONER, Search, for_each_block, single_threaded_blas
+from labelance.neighbors._brute import (
+    SOONER,
+    Search,
+    for_each_block,
+    single_threaded_blas,
+    tell_engine,
+)
 from labelance.neighbors._candidates import (
     Bounds,
     Scan,
@@ -51,6 +57,7 @@ _FIRST = 3  # cells beside the own one that are scanned before the reach is take
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBES, _WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
 _TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked
+_COLUMNS = 8  # of points that are copied at once where their order is changed
 _SAFE = 1 - 2.0**-18  # keeps a bound below what float32 may round it to
 
 
@@ -92,8 +99,12 @@ def search_partition(search: Search, embedding: Embedding) -> TopK | None:
             return None
         left, ranked = engine.probe()
         if left > _WORTHWHILE:
+            tell_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
             return None
+        n_cells = len(engine.cells.centers)
+        tell_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
         if ranked > _TOO_COARSE:
+            del engine  # before there is another, twice as large
             engine = _make_engine(search, replace(embedding, dtype=np.dtype(np.float64)))
         return None if engine is None else engine.run()
 
@@ -123,15 +134,28 @@ def embed_points(search: Search, embedding: Embedding) -> Points | None:
 
 
 def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells, Cells, Bounds]:
-    """Return points in the order of cells, the cells, the groups of queries, and bounds."""
+    """Return points in the order of cells, the cells, the groups of queries, and bounds.
+
+    The points that came are those that go: a second copy would be as large as the data.
+    """
     groups = cells
     if search.Q is not search.X:
         groups = divide(points.queries, cells.centers, search.threads, keep_empty=True)[0]
     lengths = points.corpus_lengths[cells.order], points.query_lengths[groups.order]
-    corpus = gather_rows(points.corpus, cells.order)
-    queries = corpus if search.Q is search.X else gather_rows(points.queries, groups.order)
+    corpus = _reorder(points.corpus, cells.order)
+    queries = corpus if search.Q is search.X else _reorder(points.queries, groups.order)
     bounds = bounds_of(*lengths, corpus.shape[1], corpus.dtype, cosine=points.embedding.unit)
     return Points(points.embedding, corpus, lengths[0], queries, lengths[1]), cells, groups, bounds
+
+
+def _reorder(points: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Bring points into another order: in place, a few columns at a time, unless in a file."""
+    if current_scratch() is not None:  # which is read by whole rows
+        return gather_rows(points, order)
+    for first in range(0, points.shape[1], _COLUMNS):
+        columns = slice(first, first + _COLUMNS)
+        points[:, columns] = points[order, columns]
+    return points
 
 
 def place_centers(points: np.ndarray, n_centers: int, threads: int) -> np.ndarray:

@@ -29,6 +29,8 @@ from labelance.neighbors._candidates import (
 from labelance.neighbors._metric import CompiledMetric, TopK
 
 _QUERIES, _ROWS = 128, 4096
+_PLACED = 1 << 16  # rows that are scaled together, so that what lies between stays small
+_DOUBLE = np.dtype(np.float64)
 _STRIP_FROM = 8  # a feature is a strip if one row in so many has it
 
 
@@ -80,8 +82,8 @@ class _Points:
 def _place_both(search: Search) -> _Points:
     Q, X, metric = search.Q, search.X, search.metric.compiled
     many = _many_categories(X, metric) | _many_categories(Q, metric)
-    corpus, lengths = _place(X, metric, many)
-    queries, query_lengths = (corpus, lengths) if Q is X else _place(Q, metric, many)
+    corpus, lengths = place_rows(X, metric, many)
+    queries, query_lengths = (corpus, lengths) if Q is X else place_rows(Q, metric, many)
     return _Points(corpus, queries, np.append(lengths, query_lengths), many)
 
 
@@ -111,18 +113,24 @@ def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
     return many & metric.nominal
 
 
-def _place(
-    X: sp.csr_array, metric: CompiledMetric, many: np.ndarray
+def place_rows(
+    X: sp.csr_array, metric: CompiledMetric, many: np.ndarray, dtype: np.dtype = _DOUBLE
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the rows scaled, and their squared lengths; a category counts 1."""
+    """Return the rows scaled, and their squared lengths in float64; a category counts 1."""
     width = np.where(metric.nominal, 1.0, metric.width)
-    values = X.data / width[X.indices]
-    counts = np.diff(X.indptr)
-    rows = np.repeat(np.arange(X.shape[0]), counts)
-    squares = np.where(many[X.indices], 1.0, values * values)
-    lengths = np.bincount(rows, weights=squares, minlength=X.shape[0])
-    if metric.cosine:
-        values /= np.sqrt(np.where(lengths > 0, lengths, 1.0))[rows]
+    values, lengths = np.empty(X.nnz, dtype=dtype), np.empty(X.shape[0])
+    for start in range(0, X.shape[0], _PLACED):
+        part = slice(start, start + _PLACED)
+        ends = X.indptr[start : start + _PLACED + 1]
+        cells = slice(ends[0], ends[-1])
+        features = X.indices[cells]
+        rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        scaled = X.data[cells] / width[features]
+        squares = np.where(many[features], 1.0, scaled * scaled)
+        lengths[part] = np.bincount(rows, weights=squares, minlength=len(ends) - 1)
+        if metric.cosine:
+            scaled /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[rows]
+        values[cells] = scaled
     return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), lengths
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from labelance._arrays import column_sums, has_triton, to_device, to_host
+from labelance._progress import loop
 from labelance.neighbors._brute import Search
 from labelance.neighbors._candidates import Bounds, bounds_of, is_ordinary, safe_factor
 from labelance.neighbors._metric import TopK
@@ -80,19 +81,21 @@ def _search_blocks(search: Search) -> TopK:
     rows, values = [], []
     m, step = len(search.Q), max(1, _CELLS // scores.width)
     start = 0
-    while start < m:
-        stop = min(m, start + step)
-        pairs = scores.candidates(start, stop)
-        if pairs is None:  # too many at once
-            step = max(1, (stop - start) // 4)
-            continue
-        if scores.is_single and len(pairs[0]) > (stop - start) * _TOO_MANY:
-            scores = scores.in_double()
-            continue
-        nearest = rank_pairs(search, *pairs)
-        rows.append(nearest[0].cpu().numpy())
-        values.append(nearest[1].cpu().numpy())
-        start = stop
+    with loop("Searching neighbors", m, "rows") as progress:
+        while start < m:
+            stop = min(m, start + step)
+            pairs = scores.candidates(start, stop)
+            if pairs is None:  # too many at once
+                step = max(1, (stop - start) // 4)
+                continue
+            if scores.is_single and len(pairs[0]) > (stop - start) * _TOO_MANY:
+                scores = scores.in_double()
+                continue
+            nearest = rank_pairs(search, *pairs)
+            rows.append(nearest[0].cpu().numpy())
+            values.append(nearest[1].cpu().numpy())
+            progress.advance(stop - start)
+            start = stop
     return TopK(np.concatenate(rows), np.concatenate(values))
 
 
