@@ -2,11 +2,13 @@
 
 Three kinds of data: clusters and few intrinsic dimensions (dense, d = 64, float32), and sparse
 rows like those of texts. Every line is a process of its own: CPU seconds, and the peak of memory
-as a multiple of X. An exponent is fitted to the times.
+as a multiple of X, X itself included. An exponent is fitted to the times.
 
     python benchmarks/scale.py --rows 10000 30000 100000
-    python benchmarks/scale.py --rows 300000 1000000 --methods approx --kinds clusters
-    python benchmarks/scale.py quality    # what approximate neighbors do to C on real datasets
+    python benchmarks/scale.py --rows 300000 1000000 --methods approx --out results/scale/curves.csv
+    python benchmarks/scale.py exponents            # of what was kept
+    python benchmarks/scale.py picture              # docs/_static/scale.svg, of the same
+    python benchmarks/scale.py quality              # what approximate neighbors do to C and F
 
 Data larger than memory: make a file, and resample it from the command line under a limit.
 
@@ -19,125 +21,228 @@ Data larger than memory: make a file, and resample it from the command line unde
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import TruncatedSVD
 
+from _measure import peak_extra_bytes
+from _scale_data import KINDS, N_FEATURES, data_bytes, make_labels, make_rows
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.datasets.formats import to_arrow
-from labelance.imbalance import local_distribution
-from labelance.neighbors import find_neighbors
+from labelance.neighbors import _approx, _find, _partition, find_neighbors
 from labelance.sampling import MLSOL
 
-KINDS = ("clusters", "few dimensions", "text")
-METHODS = ("exact", "approx")
+METHODS = ("pairs", "exact", "approx")
 QUALITY = ("bibtex", "delicious", "rcv1subset1", "yahoo-Business1")
-D, Q = 64, 50
+ROOT = Path(__file__).parent.parent
+KEPT, PICTURE = ROOT / "results" / "scale" / "curves.csv", ROOT / "docs" / "_static" / "scale.svg"
+COLUMNS = ("kind", "method", "rows", "features", "search", "mlsol", "recall", "memory")
+SHARES = 0.2 * 0.75 ** np.arange(20)  # of the rows, for every label of a file
+CLUSTERS, ROWS_PER_GROUP = 1000, 100_000
+COLORS = {"pairs": "#b30000", "exact": "#0072b2", "approx": "#009e73"}
+WORDS = {"pairs": "all pairs", "exact": "exact, as chosen", "approx": "approximate"}
 
 
-def make(kind: str, n: int) -> tuple[np.ndarray | sp.csr_array, sp.csr_array]:
-    """Return n rows of a kind, and rare labels that depend on where a row lies."""
-    rng = np.random.default_rng(0)
-    group = rng.integers(max(20, n // 200), size=n)
-    if kind == "clusters":
-        centers = rng.normal(size=(group.max() + 1, D))
-        X = (centers[group] + 0.3 * rng.normal(size=(n, D))).astype(np.float32)
-    elif kind == "few dimensions":
-        inner = rng.normal(size=(n, 8))
-        X = np.tanh(inner @ rng.normal(size=(8, D))) + 0.01 * rng.normal(size=(n, D))
-        X = X.astype(np.float32)
-    else:
-        X = sp.random_array((n, 1000), density=0.02, rng=rng, format="csr")
-    rows = np.arange(n)
-    labels = np.minimum((group % 997 + rng.integers(3, size=n)) % 200, Q - 1)
-    return X, sp.csr_array((np.ones(n, np.int8), (rows, labels)), shape=(n, Q))
+@contextmanager
+def engine(method: str, *, few_rows: bool = False) -> Iterator[str]:
+    """Yield the method of `find_neighbors` that runs an engine, for few rows too if asked."""
+    kept = _find.suits_cells, _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS
+    if method == "pairs":
+        _find.suits_cells = lambda search, embedding: False
+    if few_rows:
+        _partition._MANY_ROWS = _approx._MANY_SPARSE_ROWS = 0
+    try:
+        yield "approx" if method == "approx" else "exact"
+    finally:
+        _find.suits_cells, _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS = kept
 
 
-def one(kind: str, n: int, method: str) -> dict[str, float]:
+def one(kind: str, n: int, d: int, method: str) -> dict[str, Any]:
     """Resample once, compiled before; return CPU seconds, the recall, and memory by X."""
-    sampler = MLSOL(neighbor_method=method, random_state=0)
-    sampler.fit_resample(*make(kind, 2000))
-    if kind != "text":
-        find_neighbors(make(kind, 31_000)[0], 5, method=method)  # compiles what cells need
-    X, Y = make(kind, n)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    size = (X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes) / 1024
-    start = time.process_time()
-    around = find_neighbors(X, 5, method=method)
-    searched = time.process_time() - start
-    sampler.fit_resample(X, Y, neighborhood=around)
-    seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "search": searched,
-        "whole": seconds,
-        "recall": 1.0 if around.recall_ is None else around.recall_,
-        "memory": max(0.0, peak - before) / size,
-    }
+    sampler = MLSOL(random_state=0)
+    with engine(method, few_rows=True) as way:  # compiles, or reads what was compiled
+        X = make_rows(kind, 2000, d)
+        sampler.fit_resample(X, make_labels(2000), neighborhood=find_neighbors(X, 5, method=way))
+    X, Y = make_rows(kind, n, d), make_labels(n)
+    figures: dict[str, Any] = {"kind": kind, "method": method, "rows": n, "features": X.shape[1]}
+
+    def work() -> None:
+        start = time.process_time()
+        with engine(method) as way:
+            around = find_neighbors(X, 5, method=way)
+        figures["search"] = round(time.process_time() - start, 3)
+        sampler.fit_resample(X, Y, neighborhood=around)
+        figures["mlsol"] = round(time.process_time() - start, 3)
+        figures["recall"] = 1.0 if around.recall_ is None else round(around.recall_, 4)
+
+    extra = peak_extra_bytes(work)
+    return {**figures, "memory": round(1 + extra / data_bytes(X), 2)}
 
 
-def measure(kind: str, n: int, method: str) -> dict[str, float]:
+def measure(kind: str, n: int, d: int, method: str) -> dict[str, Any]:
     """Return what `one` does, in a process of its own."""
-    command = [sys.executable, __file__, "one", kind, str(n), method]
+    command = [sys.executable, __file__, "one", kind, str(n), str(d), method]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def curves(kinds: list[str], methods: list[str], sizes: list[int]) -> None:
-    """Print a line for every size, and the exponents."""
-    print(f"{'data':<15} {'method':<7} {'rows':>9} {'search s':>9} {'MLSOL s':>8} recall  extra/X")
-    for kind in kinds:
-        for method in methods:
-            seconds = []
-            for n in sizes:
-                got = measure(kind, n, method)
-                seconds.append(got["search"])
+def curves(options: argparse.Namespace) -> None:
+    """Print, and keep, a line for every size, and print the exponents."""
+    lines = []
+    for kind in options.kinds:
+        for method in options.methods:
+            for n in options.rows:
+                lines.append(measure(kind, n, options.features, method))
+                print(show(lines[-1]), flush=True)
+                if options.out:
+                    keep(lines[-1], options.out)
+    exponents(lines)
+
+
+def show(line: dict[str, Any]) -> str:
+    """Return a line of figures for people."""
+    return (
+        f"{line['kind']:<15} {line['method']:<7} {int(line['rows']):>9,} x {line['features']:<6} "
+        f"search {float(line['search']):>8.2f} s  MLSOL {float(line['mlsol']):>8.2f} s  "
+        f"recall {float(line['recall']):.3f}  memory {float(line['memory']):.2f} X"
+    )
+
+
+def keep(line: dict[str, Any], path: Path) -> None:
+    """Append a line of figures to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(line)
+
+
+def read(path: Path = KEPT) -> list[dict[str, str]]:
+    """Return the lines that were kept, the last one where something was measured again."""
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    last = {tuple(line[name] for name in COLUMNS[:4]): line for line in lines}
+    return list(last.values())
+
+
+def curve(lines: list[dict[str, Any]], kind: str, method: str) -> np.ndarray:
+    """Return rows, seconds of the search and of all, recall and memory; d = 64, or texts."""
+    wanted = [
+        [float(line[name]) for name in ("rows", "search", "mlsol", "recall", "memory")]
+        for line in lines
+        if (line["kind"], line["method"]) == (kind, method)
+        and (kind == "text" or int(line["features"]) == N_FEATURES)
+    ]
+    return np.array(sorted(wanted)).reshape(-1, 5)
+
+
+def exponents(lines: list[dict[str, Any]]) -> None:
+    """Print the slopes of log seconds over log rows."""
+    for kind in KINDS:
+        for method in METHODS:
+            rows, search, whole, *_ = curve(lines, kind, method).T
+            if len(rows) > 1:
+                slopes = [np.polyfit(np.log(rows), np.log(s), 1)[0] for s in (search, whole)]
                 print(
-                    f"{kind:<15} {method:<7} {n:>9,} {got['search']:>9.2f} {got['whole']:>8.2f} "
-                    f"{got['recall']:>6.3f} {got['memory']:>8.2f}",
-                    flush=True,
+                    f"{kind:<15} {method:<7} {int(rows[0]):,} to {int(rows[-1]):,} rows: "
+                    f"exponent {slopes[0]:.2f} of the search, {slopes[1]:.2f} of MLSOL"
                 )
-            if len(sizes) > 1:
-                exponent = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
-                print(f"{kind:<15} {method:<7} exponent of the search {exponent:.2f}")
 
 
-def quality(names: list[str]) -> None:
-    """Print how far C moves where neighbors are approximate, though the data is small.
+def picture(path: Path = PICTURE) -> None:
+    """Draw seconds of MLSOL over rows, a panel for every kind of data."""
+    import matplotlib as mpl
 
-    Sparse rows are searched exactly, so these are embeddings in 100 dimensions.
-    """
-    from labelance.neighbors import _partition
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
 
-    print(f"{'dataset':<16} {'rows':>7} recall  mean |C - C exact|")
-    for name in names:
+    plt.rcParams["svg.hashsalt"] = "labelance"  # the same file for the same figures
+    lines = read()
+    figure, axes = plt.subplots(1, len(KINDS), figsize=(10.5, 3.6), sharey=True)
+    for kind, ax in zip(KINDS, axes):
+        for method in METHODS:
+            rows, _, seconds, *_ = curve(lines, kind, method).T
+            if len(rows):
+                ax.loglog(rows, seconds, "o-", color=COLORS[method], label=WORDS[method], ms=4)
+        ax.set(title=kind, xlabel="rows")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("CPU seconds of MLSOL")
+    axes[0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def quality(options: argparse.Namespace) -> None:
+    """Print how far C and EMLSOL move where neighbors are approximate, though the data is small."""
+    for name in options.datasets:
         data = load_dataset(name)
-        X = TruncatedSVD(100, random_state=0).fit_transform(sp.csr_array(data.values))
-        exact = find_neighbors(X, 5)
-        enough, _partition._MANY_ROWS = _partition._MANY_ROWS, 0
-        near = find_neighbors(X, 5, method="approx")
-        _partition._MANY_ROWS = enough
-        C = [local_distribution(data.Y, around).C for around in (near, exact)]
-        moved = np.abs(C[0] - C[1]).sum() / C[1].nnz
-        print(f"{name:<16} {X.shape[0]:>7,} {near.recall_:>6.3f} {moved:>18.4f}", flush=True)
+        X = sp.csr_array(data.values).astype(np.float64)
+        recall, moved = _compare_distributions(X, data.Y)
+        print(
+            f"{name:<16} {X.shape[0]:>6,} rows, recall {recall:.3f}, C moves by {moved:.4f}",
+            flush=True,
+        )
+        for measure_name, values in _compare_ensembles(X, data.Y, options.seeds).items():
+            apart = values[1] - values[0]
+            print(
+                f"{name:<16} {measure_name:<13} exact {values[0].mean():.4f}, approx "
+                f"{values[1].mean():.4f}, apart {apart.mean():+.4f} ± {apart.std(ddof=1):.4f}; "
+                f"seeds alone ± {np.std(values[0], axis=0, ddof=1).mean():.4f}",
+                flush=True,
+            )
 
 
-SHARES = 0.2 * 0.75 ** np.arange(20)  # of the rows, for every label of a file
-CLUSTERS, ROWS_PER_GROUP = 1000, 100_000
+def _compare_distributions(X: sp.csr_array, Y: sp.csr_array) -> tuple[float, float]:
+    from labelance.imbalance import local_distribution
+
+    exact = find_neighbors(X, 5)
+    with engine("approx", few_rows=True) as way:
+        near = find_neighbors(X, 5, method=way)
+    C = [local_distribution(Y, around).C for around in (near, exact)]
+    return near.recall_ or 1.0, float(np.abs(C[0] - C[1]).sum() / C[1].nnz)
 
 
-def make_rows(centers: np.ndarray, rng: np.random.Generator) -> MultiLabelDataset:
+def _compare_ensembles(X: sp.csr_array, Y: sp.csr_array, seeds: int) -> dict[str, np.ndarray]:
+    """Return both measures with exact and with approximate neighbors, (2, seeds, folds)."""
+    from labelance.ensemble import EMLSOL
+    from labelance.learners import MLkNN
+    from labelance.metrics import macro_auc_pr, macro_f1
+    from labelance.model_selection import IterativeStratifiedKFold
+
+    found = {"macro F": np.empty((2, seeds, 2)), "macro AUC-PR": np.empty((2, seeds, 2))}
+    folds = list(IterativeStratifiedKFold(2, shuffle=True, random_state=0).split(X, Y))
+    for side, method in enumerate(("exact", "approx")):
+        for seed in range(seeds):
+            for fold, (train, test) in enumerate(folds):
+                ensemble = EMLSOL(
+                    MLkNN(), MLSOL(neighbor_method=method), n_estimators=3, random_state=seed
+                )
+                with engine(method, few_rows=True):
+                    ensemble.fit(X[train], Y[train])
+                scores = ensemble.predict_proba(X[test])
+                at = side, seed, fold
+                found["macro F"][at] = macro_f1(Y[test], ensemble.predict(X[test]))
+                found["macro AUC-PR"][at] = macro_auc_pr(Y[test], scores, undefined="skip")
+    return found
+
+
+def make_group(centers: np.ndarray, rng: np.random.Generator) -> MultiLabelDataset:
     """Return rows in clusters; most of the rows of a label are in a tenth of the clusters."""
     cluster = rng.integers(CLUSTERS, size=ROWS_PER_GROUP)
-    X = centers[cluster] + 0.3 * rng.normal(size=(ROWS_PER_GROUP, D))
+    X = centers[cluster] + 0.3 * rng.normal(size=(ROWS_PER_GROUP, N_FEATURES))
     at_home = (7919 * cluster[:, np.newaxis] + 31 * np.arange(len(SHARES))) % 100 < 10
     Y = rng.random(at_home.shape) < np.where(at_home, 8.2, 0.2) * SHARES
     return MultiLabelDataset(X, sp.csr_array(Y))
@@ -148,13 +253,14 @@ def make_file(path: Path, gigabytes: float) -> None:
     from pyarrow.parquet import ParquetWriter
 
     rng = np.random.default_rng(0)
-    centers = rng.normal(size=(CLUSTERS, D))
-    n_groups = max(1, round(gigabytes * 1e9 / (8 * D * ROWS_PER_GROUP)))
-    schema = to_arrow(make_rows(centers, rng)).schema
+    centers = rng.normal(size=(CLUSTERS, N_FEATURES))
+    n_groups = max(1, round(gigabytes * 1e9 / (8 * N_FEATURES * ROWS_PER_GROUP)))
+    schema = to_arrow(make_group(centers, rng)).schema
     with ParquetWriter(path, schema, use_dictionary=False) as writer:
         for _ in range(n_groups):
-            writer.write_table(to_arrow(make_rows(centers, rng)))
-    print(f"{path}: {n_groups * ROWS_PER_GROUP:,} rows x {D}, {os.path.getsize(path):,} bytes")
+            writer.write_table(to_arrow(make_group(centers, rng)))
+    size = os.path.getsize(path)
+    print(f"{path}: {n_groups * ROWS_PER_GROUP:,} rows x {N_FEATURES}, {size:,} bytes")
 
 
 def disk(path: Path, memory: str, methods: list[str], settings: list[str]) -> None:
@@ -196,24 +302,36 @@ def on_disk() -> None:
         disk(options.path, options.memory, options.methods, options.settings)
 
 
-def main() -> None:
-    if sys.argv[1:2] in (["make"], ["disk"]):
-        on_disk()
-        return
-    if sys.argv[1:2] == ["one"]:
-        print(json.dumps(one(sys.argv[2], int(sys.argv[3]), sys.argv[4])))
-        return
-    if sys.argv[1:2] == ["quality"]:
-        quality(sys.argv[2:] or list(QUALITY))
-        return
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("what", nargs="?", default="curves")
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000])
+    parser.add_argument("--features", type=int, default=N_FEATURES, help="of dense rows")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    options = parser.parse_args()
-    curves(options.kinds, options.methods, options.rows)
+    parser.add_argument("--out", type=Path, help="where to keep the figures, as CSV")
+    parser.add_argument("--datasets", nargs="+", default=QUALITY, help="for quality")
+    parser.add_argument("--seeds", type=int, default=3, help="for quality")
+    return parser.parse_args()
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["one"]:
+        kind, n, d, method = sys.argv[2:]
+        print(json.dumps(one(kind, int(n), int(d), method)))
+        return
+    if sys.argv[1:2] in (["make"], ["disk"]):
+        on_disk()
+        return
+    options = parse()
+    {
+        "curves": lambda: curves(options),
+        "exponents": lambda: exponents(read()),
+        "picture": picture,
+        "quality": lambda: quality(options),
+    }[options.what]()
 
 
 if __name__ == "__main__":
