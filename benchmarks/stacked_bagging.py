@@ -24,7 +24,15 @@ from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import MultiLabelDataset, load_dataset, make_multilabel_imbalanced
 from labelance.ensemble import EMLS
-from labelance.learners import COCOA, BinaryRelevance, MLkNN, RAkEL, best_thresholds
+from labelance.learners import (
+    COCOA,
+    ECCRU3,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    MLkNN,
+    RAkEL,
+    best_thresholds,
+)
 from labelance.metrics import label_areas, macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
 from labelance.sampling import MLSOL
@@ -36,8 +44,10 @@ MADE: dict[str, dict[str, Any]] = {
     "nested": {"n_features": 20, "n_labels": 20, "label_correlation": 0.8, "imbalance": 15},
     "mixed": {"n_features": 20, "n_labels": 10, "n_categorical": 8, "imbalance": 8},
     "text": {"n_features": 150, "n_labels": 12, "sparse": True},
+    # Of the second exploration, that of the thresholds.
+    "rare": {"n_features": 20, "n_labels": 30, "label_correlation": 0.6, "imbalance": 40},
 }
-DATA = ("emotions", "birds", "verbframes", *MADE)
+DATA = ("emotions", "birds", "verbframes", "plain", "nested", "mixed", "text")
 
 
 class Rows(NamedTuple):
@@ -58,8 +68,13 @@ def read(name: str) -> Rows:
         return Rows(X, sp.csr_array(Y), nominal)
     data: MultiLabelDataset = load_dataset(name)
     found = Rows(data.values, sp.csr_array(data.Y), data.categorical_features)
-    if name == "verbframes":
-        found = found.take(np.random.default_rng(SEED).permutation(found.Y.shape[0])[:700])
+    rng = np.random.default_rng(SEED)
+    if name in ("verbframes", "delicious"):
+        found = found.take(rng.permutation(found.Y.shape[0])[:700])
+    if name == "delicious":  # of hundreds of labels 25, in 4 to 40 of the rows
+        counts = np.asarray(found.Y.sum(axis=0)).ravel()
+        few = np.flatnonzero((counts >= 4) & (counts <= 40))
+        found = found._replace(Y=found.Y[:, np.sort(rng.choice(few, 25, replace=False))])
     counts = np.asarray(found.Y.sum(axis=0)).ravel()
     return found._replace(Y=found.Y[:, (counts >= 4) & (counts < found.Y.shape[0] - 3)])
 
@@ -70,9 +85,13 @@ def learner(name: str, nominal: np.ndarray) -> Any:
         return MLkNN(n_neighbors=10, smoothing=1, scale="range", categorical_features=mask)
     if name == "RAkEL":
         return RAkEL(labelset_size=3, random_state=0, categorical_features=mask)
+    tuned: dict[str, Any] = {"threshold_search": "grid", "random_state": 1}
     if name == "COCOA":
-        tuned = {"threshold_search": "grid", "random_state": 1}
         return COCOA(n_couples=10, categorical_features=mask, **tuned)
+    if name == "ECCRU3":
+        return ECCRU3(n_estimators=10, categorical_features=mask, **tuned)
+    if name == "CLR":
+        return CalibratedLabelRanking(categorical_features=mask)
     return BinaryRelevance(categorical_features=mask)
 
 

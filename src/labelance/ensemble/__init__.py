@@ -11,6 +11,7 @@ from labelance.ensemble._emls import (
 from labelance.ensemble._stacked_bagging import (
     MLSOLBagging,
     StackedBagging,
+    fit_logistic_regressions,
     half_of_best_f1,
 )
 from labelance.ensemble._training_sets import (

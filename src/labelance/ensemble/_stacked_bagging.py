@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays import column_counts
-from labelance._progress import run_parallel
 from labelance._validation import Data
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
@@ -30,7 +30,10 @@ from labelance.learners import (
     Weights,
     best_thresholds,
 )
+from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL
+
+Floats = NDArray[np.float64]
 
 
 class StackedBagging(EMLS):
@@ -81,7 +84,7 @@ class StackedBagging(EMLS):
         One stream a member; the same int gives the same ensemble for any ``n_jobs``. The
         learners themselves are clones with the seed that ``estimator`` has.
     n_jobs : int, optional
-        Members, and labels of the second level, fitted at once.
+        Members fitted at once.
     verbose : int, default=0
         1 shows on a terminal how far fitting and predicting are, and how long they still take.
 
@@ -102,8 +105,8 @@ class StackedBagging(EMLS):
         A label is predicted where its score is at least this.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         With ``oob_score=True``: scores of the training rows by the members that left them out,
-        and the second level, which learned from these rows: with many labels and few rows
-        they flatter. NaN for rows that every member saw.
+        and by a second level that learned from the other four of five stratified folds, so that
+        they look as those of new rows do. NaN for rows that every member saw.
 
     See Also
     --------
@@ -195,9 +198,8 @@ class StackedBagging(EMLS):
     ) -> None:
         super()._fit_model(data, weight, rng, training_sets)
         rows, scores = self._out_of_bag_scores(data)
-        part = None if weight is None else weight[rows]
-        self._fit_second_level(data.Y[rows], scores, part)
-        self._judged = KnownScores(rows, self._combine(scores))
+        self._fit_second_level(data.Y, rows, scores, weight)
+        self._judged = KnownScores(rows, self._combine_left_out(rows, scores))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[rows] = self._judged.scores
@@ -205,25 +207,30 @@ class StackedBagging(EMLS):
     def _needs_rows_left_out(self) -> bool:
         return True
 
-    def _fit_second_level(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
-        """Fit a logistic regression a label, on the scores of all labels, out of bag."""
+    def _fit_second_level(
+        self, Y: sp.csr_array, rows: np.ndarray, scores: Floats, weight: Weights
+    ) -> None:
+        """Fit the level that predicts, and one without each fold, which judges that fold."""
+        Y, weight = Y[rows], None if weight is None else weight[rows]
         positives = column_counts(Y)
-        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
-        self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
-        self._center, self._width = _center_and_width(scores, weight)
-        level = (scores - self._center) / self._width
-        columns = Y.tocsc()[:, self.stacked_labels_]
-        tasks = (
-            delayed(_fit_label)(level, columns[:, [j]].toarray().ravel(), self.C, weight)
-            for j in range(columns.shape[1])
-        )
-        # Threads, since all labels share one table of scores.
-        jobs = {"n_jobs": self.n_jobs, "prefer": "threads"}
-        fitted = run_parallel(
-            Parallel, tasks, columns.shape[1], "Fitting the second level", "labels", **jobs
-        )
-        self.coef_ = np.array([model.coef_[0] for model in fitted]).reshape(-1, Y.shape[1])
-        self.intercept_ = np.array([model.intercept_[0] for model in fitted])
+        enough = np.minimum(positives, len(rows) - positives) >= self.min_positives
+        labels = np.flatnonzero(enough & (self.C is not None))
+        self._level = SecondLevel.fit(Y, scores, labels, self.C, weight)
+        self.stacked_labels_ = labels
+        self.coef_, self.intercept_ = self._level.coef, self._level.intercept
+        self._fold_levels = []
+        for train, test in _folds(Y, labels):
+            part = None if weight is None else weight[train]
+            level = SecondLevel.fit(Y[train], scores[train], labels, self.C, part)
+            self._fold_levels.append((rows[test], level))
+
+    def _combine_left_out(self, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Combine by second levels that did not learn from the rows, either."""
+        scores = mean.copy()
+        for fold, level in self._fold_levels:
+            here = np.isin(rows, fold)
+            scores[here] = level.combine(mean[here])
+        return scores
 
     def _refuse_impossible_thresholds(self, data: Data) -> None:
         if self.threshold_search == "half" and self.objective not in ("f1", None):
@@ -246,18 +253,71 @@ class StackedBagging(EMLS):
         return super()._find_thresholds(Y, scores, weight)
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
-        scores, labels = mean.copy(), self.stacked_labels_
-        level = (mean - self._center) / self._width
-        scores[:, labels] += expit(level @ self.coef_.T + self.intercept_)
-        scores[:, labels] /= 2
-        return scores
+        return self._level.combine(mean)
 
     def _untuned(self, random_state: np.random.Generator) -> StackedBagging:
         return clone(self).set_params(objective=None, random_state=random_state)
 
 
+_FOLDS = 5
 # Scores are between 0 and 1, so that what differs by less differs by rounding.
 _EQUAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLevel:
+    """Logistic regressions of some labels on the standardised scores of all labels.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        The labels that have a regression.
+    center, width : ndarray of shape (n_labels,)
+        Mean and standard deviation of the scores of every label.
+    coef, intercept : ndarray of shape (n_stacked, n_labels) and (n_stacked,)
+        The regressions.
+    """
+
+    labels: np.ndarray
+    center: Floats
+    width: Floats
+    coef: Floats
+    intercept: Floats
+
+    @classmethod
+    def fit(
+        cls,
+        Y: sp.csr_array,
+        scores: Floats,
+        labels: np.ndarray,
+        C: float | None,
+        weight: Weights,
+    ) -> SecondLevel:
+        """Fit those of the labels that some rows have and others have not."""
+        counts = column_counts(Y)[labels]
+        labels = labels[(counts > 0) & (counts < Y.shape[0])]
+        center, width = _center_and_width(scores, weight)
+        if C is None or not len(labels):
+            return cls(labels, center, width, np.empty((0, Y.shape[1])), np.empty(0))
+        present = Y.tocsc()[:, labels].toarray().astype(float)
+        level = (scores - center) / width
+        return cls(labels, center, width, *fit_logistic_regressions(level, present, C, weight))
+
+    def combine(self, scores: Floats) -> Floats:
+        """Return the mean of scores and of what the regressions make of them."""
+        found, labels = scores.copy(), self.labels
+        level = (scores - self.center) / self.width
+        found[:, labels] += expit(level @ self.coef.T + self.intercept)
+        found[:, labels] /= 2
+        return found
+
+
+def _folds(Y: sp.csr_array, labels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield training and test rows of stratified folds, always the same for the same labels."""
+    if not len(labels):
+        return iter(())
+    splitter = IterativeStratifiedKFold(min(_FOLDS, Y.shape[0]), random_state=0)
+    return splitter.split(np.empty((Y.shape[0], 1)), Y)
 
 
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -270,8 +330,43 @@ def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, 
     return center, np.where(width > _EQUAL, width, 1.0)
 
 
-def _fit_label(level: np.ndarray, y: np.ndarray, C: float, weight: Weights) -> LogisticRegression:
-    return LogisticRegression(C=C, max_iter=1000).fit(level, y, sample_weight=weight)
+def fit_logistic_regressions(
+    X: Floats, present: Floats, C: float, weight: Weights = None
+) -> tuple[Floats, Floats]:
+    """Fit a ridge logistic regression for every column of 0 and 1, all in one problem.
+
+    The problem is solved along the principal axes of X, in units in which every regression is
+    about equally curved everywhere; there L-BFGS needs few steps, of two products of matrices.
+
+    Returns
+    -------
+    coef, intercept : ndarray of shape (n_columns, n_features) and (n_columns,)
+        Those that :class:`sklearn.linear_model.LogisticRegression` finds, one after the other.
+    """
+    each = np.ones(len(X)) if weight is None else weight
+    each = (each / each.sum())[:, None]
+    variances, axes = np.linalg.eigh(X.T @ (each * X))
+    table = np.column_stack([X @ axes, np.ones(len(X))])
+    share = (each * present).sum(axis=0)
+    # The intercept, in the last column, is free.
+    total = len(X) if weight is None else weight.sum()
+    ridge = np.append(np.full(X.shape[1], 1 / (C * total)), 0.0)
+    curvature = (share * (1 - share))[:, None] * np.append(np.maximum(variances, 0), 1.0) + ridge
+    unit = 1 / np.sqrt(curvature)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        coef = point.reshape(unit.shape) * unit
+        z = table @ coef.T
+        value = np.sum(each * (np.logaddexp(0, z) - present * z)) + np.sum(coef**2 @ ridge) / 2
+        slope = (each * (expit(z) - present)).T @ table + ridge * coef
+        return float(value), (slope * unit).ravel()
+
+    start = np.zeros(unit.shape)
+    start[:, -1] = logit(share) / unit[:, -1]
+    options = {"gtol": 1e-5, "ftol": 0.0, "maxiter": 1000}
+    solved = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    coef = solved.x.reshape(unit.shape) * unit
+    return coef[:, :-1] @ axes.T, coef[:, -1]
 
 
 # A label in so many rows counts as much as the mean over labels.
