@@ -25,6 +25,7 @@ from labelance.study import (
     FoldData,
     Learner,
     Method,
+    Store,
     build_learner,
     disagreement,
     evaluate_cells,
@@ -33,6 +34,7 @@ from labelance.study import (
     load_source,
     load_study,
     pack,
+    read_label_results,
     read_results,
     unpack,
 )
@@ -319,6 +321,30 @@ def test_disagreement_is_one_minus_the_mean_correlation():
 def test_labels_own_figures_are_kept():
     table = np.array([[0.1, np.nan], [1.0, 0.0]])
     assert np.array_equal(unpack(pack(table)), table, equal_nan=True)
+
+
+def test_figures_of_labels_have_the_means_of_the_cells(tiny, tiny_store):
+    labels, cells = read_label_results(tiny, tiny_store), read_results(tiny, tiny_store)
+    keys = list(Cell._fields)
+    means = labels.groupby(keys, sort=False)[["f1", "auc_roc"]].mean()
+    assert [tuple(key) for key in means.index] == tiny.cells()
+    np.testing.assert_allclose(means["f1"], cells["macro_f1"])
+    np.testing.assert_allclose(means["auc_roc"], cells["macro_auc_roc"])
+    assert labels[["brier", "calibration_error"]].stack().between(0, 1).all()
+    place = Fold(tiny.datasets[0].name, 0, 0)
+    fold = FoldData(load_source(tiny.datasets[0]), place, tiny.folds)
+    first = labels.head(fold.Y_test.shape[1])
+    assert first["n_positive"].tolist() == np.asarray(fold.Y_test.sum(axis=0)).ravel().tolist()
+
+
+def test_figures_of_labels_that_an_older_version_kept_are_fewer(tiny, tiny_store, tmp_path):
+    before = tmp_path / "before.db"
+    Store(before).add(
+        {**row, "labels": pack(unpack(row["labels"])[:3])} for row in Store(tiny_store).rows(tiny)
+    )
+    labels, now = read_label_results(tiny, before), read_label_results(tiny, tiny_store)
+    pd.testing.assert_frame_equal(labels.iloc[:, :9], now.iloc[:, :9])
+    assert labels[["brier", "calibration_error", "n_positive"]].isna().all().all()
 
 
 def test_results_are_a_tidy_frame(tiny, tiny_store):

@@ -41,6 +41,7 @@ from labelance.study._results import (
     StudyResults,
     choose_study,
     import_results,
+    read_label_results,
     read_results,
     studies_of,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "list_presets",
     "load_study",
     "merge_results",
+    "read_label_results",
     "read_results",
     "run_study",
     "to_toml",

@@ -38,7 +38,7 @@ from labelance.ensemble import (
 )
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier, best_thresholds, relevance
-from labelance.metrics import label_areas, macro_f1
+from labelance.metrics import label_areas, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._data import FoldData, StudyData
 from labelance.study._design import (
@@ -404,17 +404,20 @@ def _most_neighbors(study: Study, nominal: np.ndarray) -> int:
     return max((k for k, _ in filter(None, found)), default=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """F and both areas of every label, and their means as the paper takes them.
+class Measures(NamedTuple):
+    """Figures of every label; :meth:`row` has their means as the paper takes them.
 
     F is 1 for a label that is neither there nor predicted; a label without an area is left
-    out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program.
+    out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program. ``n_positive`` is
+    the number of test rows that have the label.
     """
 
     f1: np.ndarray
     auc_roc: np.ndarray
     auc_pr: np.ndarray
+    brier: np.ndarray
+    calibration_error: np.ndarray
+    n_positive: np.ndarray
 
     def row(self) -> dict[str, Any]:
         """Return the columns of a result."""
@@ -424,15 +427,22 @@ class Measures:
             "macro_auc_roc": float(self.auc_roc[defined].mean()) if defined.any() else None,
             "macro_auc_pr": float(np.nan_to_num(self.auc_pr).mean()),
             "n_undefined": int((~defined).sum()),
-            "labels": pack(np.stack([self.f1, self.auc_roc, self.auc_pr])),
+            "labels": pack(np.stack(self)),
         }
 
 
 def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
     """Measure scores and predictions of the rows of a test fold."""
     areas = label_areas(Y, scores)
-    f1 = macro_f1(Y, predicted, average=None, zero_division=1)
-    return Measures(f1, areas.auc_roc, areas.auc_pr)
+    chances = np.clip(scores, 0, 1)  # a learner of somebody's may say a little more
+    return Measures(
+        macro_f1(Y, predicted, average=None, zero_division=1),
+        areas.auc_roc,
+        areas.auc_pr,
+        macro_brier_loss(Y, chances, average=None),
+        macro_calibration_error(Y, chances, average=None),
+        np.asarray(Y.sum(axis=0)).ravel(),
+    )
 
 
 def disagreement(scores: list[np.ndarray]) -> float:

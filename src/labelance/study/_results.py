@@ -15,13 +15,16 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labelance._utils import optional_import
 from labelance.exceptions import StudyError
 from labelance.study._config import read_plan, study_of
 from labelance.study._data import known_figures
 from labelance.study._design import DataSource, document, identity
+from labelance.study._evaluate import Measures, unpack
 from labelance.study._store import COLUMNS, METRICS, RESTORE, Store, cell_of, read_json
-from labelance.study._study import Study
+from labelance.study._study import Cell, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +60,49 @@ def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
     if is_folder(store):
         return frame_of(_of_folder(study, Path(store)), config=study.hash)
     return frame_of(Store(store, read_only=True).rows(study), config=study.hash)
+
+
+def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the figures of every label of the finished cells of a study in a store.
+
+    Parameters
+    ----------
+    study : Study
+        The plan; rows that were computed by another are left out.
+    store : path
+        The SQLite file. An exported folder has no figures of single labels.
+
+    Returns
+    -------
+    DataFrame
+        A row for every cell and label: ``dataset, learner, method, repeat, fold, label`` (a
+        number), ``f1, auc_roc, auc_pr, brier, calibration_error`` and ``n_positive``, the test
+        rows with the label. The last three are nan in cells that an older version computed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelance.study import load_study, read_label_results, run_study
+    >>> study = load_study("quick").only(datasets=["few-labels"], learners=["MLkNN"], repeats=1)
+    >>> study = study.only(methods=["Default"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
+    ...     figures = read_label_results(study, f"{folder}/results.db")
+    >>> figures.groupby("label")["n_positive"].sum().tolist()
+    [58, 34, 19, 11]
+    """
+    pandas = optional_import("pandas", extra="data", purpose="A table of results")
+    rows = Store(store, read_only=True).rows(study, columns=["labels"])
+    parts = [_of_labels(pandas, row) for row in rows if row["status"] == "done"]
+    columns = [*Cell._fields, "label", *Measures._fields]
+    return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
+
+
+def _of_labels(pandas: Any, row: dict[str, Any]) -> pd.DataFrame:
+    figures = dict(zip(Measures._fields, unpack(row["labels"])))
+    n_labels = len(figures["f1"])
+    kept = {name: figures.get(name, np.full(n_labels, np.nan)) for name in Measures._fields}
+    return pandas.DataFrame({**cell_of(row)._asdict(), "label": np.arange(n_labels), **kept})
 
 
 def _of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
