@@ -10,7 +10,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -19,10 +23,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from labelance import advise
-from labelance.advice import SAMPLERS, Outcome, choose_design, paired_interval, simplest
+from labelance._validation import validate_data
+from labelance.advice import (
+    SAMPLERS,
+    Outcome,
+    choose_design,
+    make_estimator,
+    paired_interval,
+    simplest,
+)
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import CostMatrix, LabelThresholds
 from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsError
+from labelance.learners import BinaryRelevance
 
 KNN = KNeighborsClassifier(10)
 FOREST = RandomForestClassifier(10, random_state=0)
@@ -263,3 +276,19 @@ def test_the_clock_ends_it_between_folds_only(data, monkeypatch):
 def test_what_makes_no_sense_is_refused(data, options, words):
     with pytest.raises(InputError, match=words):
         advise(*data, **options)
+
+
+def test_members_share_the_trees_of_a_forest_and_nothing_of_boosting(data):
+    """A fifth of the rounds of boosting would be another, weaker model."""
+    clean = validate_data(*data, who="a test")
+    learners = {
+        "n_estimators": RandomForestClassifier(50),
+        "estimator__n_estimators": BinaryRelevance(ExtraTreesClassifier(50)),
+    }
+    for name, learner in learners.items():
+        model = make_estimator("MLSOLBagging", learner, clean, 0)
+        assert model.estimator.get_params()[name] == 10
+        assert learner.get_params()[name] == 50
+    boosting = BinaryRelevance(GradientBoostingClassifier(n_estimators=50))
+    model = make_estimator("MLSOLBagging", boosting, clean, 0)
+    assert model.estimator.estimator.n_estimators == 50

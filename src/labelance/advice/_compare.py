@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -141,9 +141,16 @@ def make_sampler(name: str, data: Data, seed: int) -> Any:
 
 
 def member_of(learner: Any) -> Any:
-    """Return a learner with as many trees as leave their number the same in all members."""
-    names = [name for name in learner.get_params() if name.rpartition("__")[2] == "n_estimators"]
-    trees = {name: max(learner.get_params()[name] // _MEMBERS, 1) for name in names}
+    """Return a learner whose forest has a fifth of the trees, as many as before in all members.
+
+    Boosted trees build on each other: a fifth of them would be another model.
+    """
+    parts = {"": learner, **{f"{name}__": part for name, part in learner.get_params().items()}}
+    trees = {
+        f"{prefix}n_estimators": max(part.n_estimators // _MEMBERS, 1)
+        for prefix, part in parts.items()
+        if isinstance(part, (RandomForestClassifier, ExtraTreesClassifier))
+    }
     return clone(learner).set_params(**trees)
 
 
