@@ -1,6 +1,7 @@
 """EMLS: one plan, many draws, mean scores, thresholds."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import EMLS, EMLSOL, LabelThresholds, draw_training_sets
+from labelance.ensemble import (
+    EMLS,
+    EMLSOL,
+    LabelThresholds,
+    StackedBagging,
+    draw_training_sets,
+)
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
 from labelance.learners import GRID, BinaryRelevance, MLkNN, best_thresholds
 from labelance.metrics import label_scores, macro_f1
@@ -302,6 +309,18 @@ def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, threshold_d
     model = EMLS(TREE, MLSOL(), **options).fit(X, Y, training_sets=sets)
     assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     assert_array_equal(model.thresholds_, expected.thresholds_)
+
+
+@pytest.mark.parametrize("kind", [partial(EMLS, bootstrap=True), partial(StackedBagging, C=None)])
+def test_training_sets_with_rows_made_from_those_left_out_judge_nobody(data, kind):
+    beside, within = (
+        draw_training_sets(MLSOL(), *data, bootstrap=bags, max_features=0.5, random_state=0)
+        for bags in ("beside", "within")
+    )
+    kind(TREE, MLSOL()).fit(*data, training_sets=within)
+    with pytest.raises(InputError, match='drawn with bootstrap="beside"'):
+        kind(TREE, MLSOL()).fit(*data, training_sets=beside)
+    EMLS(TREE, bootstrap=True, threshold_data="train").fit(*data, training_sets=beside)
 
 
 def test_every_member_needs_a_training_set(data):

@@ -244,6 +244,7 @@ class EMLS(TunedClassifier):
         else:
             ready = training_sets[: self.n_estimators]
             _refuse_sets_of_other_data(ready, data)
+            self._refuse_related_sets(ready)
             draws = (partial(_ready, drawn) for drawn in ready)
         before = self._members_before()
         unfitted = clone(self)  # processes need no members of before
@@ -359,6 +360,10 @@ class EMLS(TunedClassifier):
         """Say whether to remember them: for thresholds, or for whoever calibrates the scores."""
         return self._tunes_out_of_bag() or self._has_bags()
 
+    def _learns_out_of_bag(self) -> bool:
+        """Say whether anything is learned from what members say of rows that they left out."""
+        return self._tunes_out_of_bag()
+
     def _tunes_out_of_bag(self) -> bool:
         return self.objective is not None and self._threshold_source() == "oob"
 
@@ -403,6 +408,14 @@ class EMLS(TunedClassifier):
                 'threshold_data="oob" needs rows that a member knows nothing of',
                 'with bootstrap="beside" new rows are made from rows outside its bag, too',
                 'Use bootstrap=True, or threshold_data="cv"',
+            )
+
+    def _refuse_related_sets(self, training_sets: Sequence[TrainingSet]) -> None:
+        if self._learns_out_of_bag() and any(drawn.related for drawn in training_sets):
+            raise InputError(
+                "Rows that a member leaves out are to be unseen, for thresholds or a second level",
+                'training sets that were drawn with bootstrap="beside" have rows made from them',
+                'Draw them with bootstrap="within" or True, or use threshold_data="cv"',
             )
 
     def _refuse_oob_without_rows_left_out(self) -> None:

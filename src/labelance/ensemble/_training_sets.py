@@ -54,6 +54,8 @@ class TrainingSet:
         Neighbors of the rows found before, for learners that take them.
     features : ndarray of int or None
         The original columns that X has, in order; None if it has all.
+    related : bool
+        Whether some rows were made from rows that are left out, which are then not unseen.
     """
 
     X: Any
@@ -62,6 +64,7 @@ class TrainingSet:
     weight: Weights = None
     neighborhood: Any = None
     features: np.ndarray | None = None
+    related: bool = False
 
     @cached_property
     def data(self) -> Data:
@@ -157,6 +160,7 @@ class Beside:
             take_rows(drawn.y, rows),
             np.setdiff1d(np.arange(n), bag),
             None if drawn.weight is None else drawn.weight[rows],
+            related=True,
         )
 
 
