@@ -1,7 +1,7 @@
 """Choose how stacked bagging finds thresholds for F, on data that no study uses.
 
     LABELANCE_DATA=... python benchmarks/stacked_thresholds.py [--data emotions] [--learners CLR]
-    python benchmarks/stacked_thresholds.py --keep rules.csv      # and keep the figures of all folds
+    python benchmarks/stacked_thresholds.py --keep rules.csv      # and keep the figures of folds
 
 docs/user_guide/stacked_bagging.md says what the rules are and which one wins. The scores are those
 of one fitted ensemble, so the areas under curves are the same for all rules.
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.special import logit
 from scipy.stats import rankdata
 
-from labelance.ensemble import EMLS, StackedBagging, half_of_best_f1
+from labelance.ensemble import EMLS, StackedBagging
 from labelance.learners import best_thresholds, fit_maps, pooled_threshold, shrink_thresholds
 from labelance.metrics import macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
@@ -58,6 +58,17 @@ def decisions(model: StackedBagging, train: Rows, test: Rows) -> dict[str, np.nd
         "own": np.mean(votes, axis=0) >= 0.5,
         **{name: unseen >= cut for name, cut in cuts.items()},
     }
+
+
+def half_of_best_f1(Y: sp.csr_array, out: np.ndarray) -> np.ndarray:
+    """Return half of the best F of every label, F shrunk to its mean over labels.
+
+    For probabilities it is the threshold of the best F (Lipton, Elkan and Naryanaswamy 2014).
+    """
+    best = macro_f1(Y, out >= best_thresholds(Y, out), average=None, zero_division=0)
+    count = np.asarray(Y.sum(axis=0)).ravel()
+    trust = count / (count + PRIOR)
+    return (trust * best + (1 - trust) * best[count > 0].mean()) / 2
 
 
 def by_share(Y: Any, out: np.ndarray, own: np.ndarray, n_positive: np.ndarray) -> np.ndarray:

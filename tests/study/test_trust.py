@@ -20,6 +20,7 @@ from labelance.study import (
     StudyResults,
     export_results,
     import_results,
+    list_presets,
     load_source,
     load_study,
     merge_results,
@@ -220,7 +221,7 @@ def test_a_plan_of_ones_own_is_trusted(tmp_path, evil):
 
 
 def test_all_classes_of_the_presets_are_known():
-    for name in ("paper", "fair", "beyond", "mulan-small", "rivals", "practice", "quick"):
+    for name in list_presets():
         study = study_of(plan_of(load_study(name)), trust=())
         for part in [*study.learners, *study.methods]:
             for name in ("component", "sampler", "learner"):

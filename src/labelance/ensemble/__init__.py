@@ -12,7 +12,6 @@ from labelance.ensemble._stacked_bagging import (
     MLSOLBagging,
     StackedBagging,
     fit_logistic_regressions,
-    half_of_best_f1,
 )
 from labelance.ensemble._training_sets import (
     Source,

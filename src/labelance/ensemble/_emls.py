@@ -333,9 +333,9 @@ class EMLS(TunedClassifier):
                 f"every member saw every row of n_samples={data.n_samples}",
                 "Use more members, or scores out of folds",
             )
-        return KnownScores(rows, self._combine_left_out(rows, scores))
+        return KnownScores(rows, self._combine_left_out(data, rows, scores))
 
-    def _combine_left_out(self, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    def _combine_left_out(self, data: Data, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """Return the scores of training rows from the mean of the members that left them out."""
         return self._combine(mean)
 

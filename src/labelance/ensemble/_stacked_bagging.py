@@ -20,7 +20,6 @@ from labelance._arrays import column_counts
 from labelance._validation import Data
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
-from labelance.exceptions import InputError
 from labelance.learners import (
     KnownScores,
     Objective,
@@ -28,7 +27,6 @@ from labelance.learners import (
     ThresholdSearch,
     Variant,
     Weights,
-    best_thresholds,
 )
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL
@@ -66,16 +64,16 @@ class StackedBagging(EMLS):
         :class:`sklearn.linear_model.LogisticRegression`; None leaves the second level out.
     min_positives : int, default=6
         Rows of the rarer class, out of bag, that a label needs for a second level.
-    objective : {"f1", "gmean", "balanced_accuracy"} or None, default="f1"
-        What the thresholds maximise; None keeps 0.5.
-    threshold_search : {"half", "exact", "grid"}, default="half"
-        Half of the best F, which for probabilities is the threshold of the best F (Lipton et
-        al. 2014) and less a matter of chance than that threshold itself; F of a label in few
-        rows is shrunk to the mean over labels. Or try every distinct score, or 0.05, 0.10, …
-        0.95, for any objective.
+    objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
+        What the thresholds maximise; None keeps 0.5. As in :class:`LabelThresholds`.
+    threshold_search : {"exact", "grid"}, default="exact"
+        Try every distinct score, or 0.05, 0.10, … 0.95.
     threshold_data : {"oob", "train"}, default="oob"
-        Whose scores the thresholds are found on: rows that members left out, or the training
-        rows, as in the paper.
+        Whose scores the thresholds are found on: rows that members left out, judged by a second
+        level that did not learn from them either, or the training rows, as in the paper.
+    shrinkage : float or "auto", default="auto"
+        How many rows with the label a threshold common to all labels counts as, as in
+        :class:`LabelThresholds`.
     oob_score : bool, default=False
         Keep the scores of out-of-bag rows.
     variant : {"paper", "mulan"}, default="paper"
@@ -116,8 +114,6 @@ class StackedBagging(EMLS):
     References
     ----------
     D. H. Wolpert (1992): Stacked generalization. Neural Networks 5.
-    Z. C. Lipton, C. Elkan, B. Naryanaswamy (2014): Optimal Thresholding of Classifiers to
-    Maximize F1 Measure. ECML PKDD.
 
     Examples
     --------
@@ -140,8 +136,8 @@ class StackedBagging(EMLS):
         },
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "min_positives": [Interval(Integral, 1, None, closed="left")],
-        "threshold_search": [StrOptions({"half", "exact", "grid"})],
         "threshold_data": [StrOptions({"oob", "train"})],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "oob_score": ["boolean"],
     }
 
@@ -157,8 +153,9 @@ class StackedBagging(EMLS):
         C: float | None = 0.1,
         min_positives: int = 6,
         objective: Objective | None = "f1",
-        threshold_search: ThresholdSearch | Literal["half"] = "half",
+        threshold_search: ThresholdSearch = "exact",
         threshold_data: ScoreSource = "oob",
+        shrinkage: float | Literal["auto"] = "auto",
         oob_score: bool = False,
         variant: Variant = "paper",
         random_state: Any = None,
@@ -174,6 +171,7 @@ class StackedBagging(EMLS):
         self.objective = objective
         self.threshold_search = threshold_search
         self.threshold_data = threshold_data
+        self.shrinkage = shrinkage
         self.oob_score = oob_score
         self.variant = variant
         self.random_state = random_state
@@ -198,8 +196,11 @@ class StackedBagging(EMLS):
     ) -> None:
         super()._fit_model(data, weight, rng, training_sets)
         rows, scores = self._out_of_bag_scores(data)
-        self._fit_second_level(data.Y, rows, scores, weight)
-        self._judged = KnownScores(rows, self._combine_left_out(rows, scores))
+        self._weight = weight  # for whoever asks for the scores of rows left out
+        self._fit_second_level(data.Y[rows], scores, _take(weight, rows))
+        self._judged = KnownScores(rows[:0], scores[:0])
+        if self.oob_score or self._tunes_out_of_bag():
+            self._judged = KnownScores(rows, self._combine_left_out(data, rows, scores))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[rows] = self._judged.scores
@@ -207,50 +208,31 @@ class StackedBagging(EMLS):
     def _needs_rows_left_out(self) -> bool:
         return True
 
-    def _fit_second_level(
-        self, Y: sp.csr_array, rows: np.ndarray, scores: Floats, weight: Weights
-    ) -> None:
-        """Fit the level that predicts, and one without each fold, which judges that fold."""
-        Y, weight = Y[rows], None if weight is None else weight[rows]
+    def _learns_out_of_bag(self) -> bool:
+        return True
+
+    def _fit_second_level(self, Y: sp.csr_array, scores: Floats, weight: Weights) -> None:
         positives = column_counts(Y)
-        enough = np.minimum(positives, len(rows) - positives) >= self.min_positives
-        labels = np.flatnonzero(enough & (self.C is not None))
-        self._level = SecondLevel.fit(Y, scores, labels, self.C, weight)
-        self.stacked_labels_ = labels
+        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
+        self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
+        self._level = SecondLevel.fit(Y, scores, self.stacked_labels_, self.C, weight)
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
-        self._fold_levels = []
-        for train, test in _folds(Y, labels):
-            part = None if weight is None else weight[train]
-            level = SecondLevel.fit(Y[train], scores[train], labels, self.C, part)
-            self._fold_levels.append((rows[test], level))
 
-    def _combine_left_out(self, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """Combine by second levels that did not learn from the rows, either."""
-        scores = mean.copy()
-        for fold, level in self._fold_levels:
-            here = np.isin(rows, fold)
-            scores[here] = level.combine(mean[here])
+    def _combine_left_out(self, data: Data, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Combine by second levels that each left a fold of the rows out, which it judges."""
+        scores, labels = mean.copy(), self.stacked_labels_
+        Y, weight = data.Y[rows], _take(self._weight, rows)
+        for train, test in _folds(Y) if len(labels) else ():
+            part = _take(weight, train)
+            level = SecondLevel.fit(Y[train], mean[train], labels, self.C, part)
+            scores[test] = level.combine(mean[test])
         return scores
-
-    def _refuse_impossible_thresholds(self, data: Data) -> None:
-        if self.threshold_search == "half" and self.objective not in ("f1", None):
-            raise InputError(
-                'threshold_search="half" finds thresholds for F',
-                f"objective={self.objective!r}",
-                'Use threshold_search="exact"',
-            )
-        super()._refuse_impossible_thresholds(data)
 
     def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
         if self.threshold_data == "oob" and len(self._judged.rows):
             return self._judged
         scores = self._scores(data.X, data.features.container.native)
         return KnownScores(np.arange(data.n_samples), scores)
-
-    def _find_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> np.ndarray:
-        if self.threshold_search == "half":
-            return half_of_best_f1(Y, scores, weight)
-        return super()._find_thresholds(Y, scores, weight)
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         return self._level.combine(mean)
@@ -312,12 +294,14 @@ class SecondLevel:
         return found
 
 
-def _folds(Y: sp.csr_array, labels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _folds(Y: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield training and test rows of stratified folds, always the same for the same labels."""
-    if not len(labels):
-        return iter(())
     splitter = IterativeStratifiedKFold(min(_FOLDS, Y.shape[0]), random_state=0)
     return splitter.split(np.empty((Y.shape[0], 1)), Y)
+
+
+def _take(weight: Weights, rows: np.ndarray) -> Weights:
+    return None if weight is None else weight[rows]
 
 
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -369,26 +353,6 @@ def fit_logistic_regressions(
     return coef[:, :-1] @ axes.T, coef[:, -1]
 
 
-# A label in so many rows counts as much as the mean over labels.
-_SHRINKAGE = 10
-
-
-def half_of_best_f1(Y: sp.csr_array, scores: np.ndarray, weight: Weights = None) -> np.ndarray:
-    """Return half of the best F of every label, F shrunk to its mean over labels in some row.
-
-    Of n rows with the label, its own F counts n / (n + 10); 0.5 where no row has any label.
-    """
-    count = column_counts(Y)
-    if not count.any():
-        return np.full(len(count), 0.5)
-    each = np.ones(Y.shape[0]) if weight is None else weight
-    predicted = scores >= best_thresholds(Y, scores, weight=weight)
-    positives, hits = Y.T @ each, Y.multiply(predicted).T @ each
-    best = 2 * hits / (each @ predicted + np.where(count > 0, positives, 1))
-    trust = count / (count + _SHRINKAGE)
-    return (trust * best + (1 - trust) * best[count > 0].mean()) / 2
-
-
 class MLSOLBagging(StackedBagging):
     """Stacked bagging over MLSOL.
 
@@ -400,7 +364,7 @@ class MLSOLBagging(StackedBagging):
         One with other parameters than the ratio 1, of which about two fifths are left in a bag.
     n_estimators, max_features, C, min_positives, objective
         As in :class:`StackedBagging`.
-    threshold_search, threshold_data, oob_score, variant, random_state, n_jobs, verbose
+    threshold_search, threshold_data, shrinkage, oob_score, variant, random_state, n_jobs, verbose
         As in :class:`StackedBagging`.
 
     Attributes

@@ -190,10 +190,12 @@ def _rivals() -> Arguments:
 def _beyond() -> Arguments:
     """Add plain bagging and the ensemble of ours to the paper's seven methods, on its data.
 
-    They have the folds of the paper study, and MLSOL's random numbers are those of EMLSOL.
+    They have the folds of the paper study, MLSOL's random numbers are those of EMLSOL, and
+    thresholds are found as those of all ensembles of the paper are.
     """
     sampler = {"class": "MLSOL", "sampling_ratio": 1.0, "k_neighbors": 5, "scale": "range"}
-    stacked = Component("StackedBagging", {"sampler": sampler})
+    thresholds = {"threshold_data": "train", "threshold_search": "grid", "shrinkage": 0}
+    stacked = Component("StackedBagging", {"sampler": sampler, **thresholds})
     return _arguments(
         _sources(_SMALLEST_FIRST),
         paper_learners(),
@@ -204,29 +206,54 @@ def _beyond() -> Arguments:
     )
 
 
+_REGRESSION = {
+    "class": "sklearn.linear_model.LogisticRegression",
+    "solver": "liblinear",
+    "random_state": 0,
+}
+_LOGISTIC = Learner("Logistic", Component("BinaryRelevance", {"estimator": _REGRESSION}))
+
+
 def _practice() -> Arguments:
-    """What people use: forests and logistic regression, each with what they do about imbalance."""
+    """What people use, with what they do about imbalance: forests, boosting, regression."""
     forest = {"n_estimators": 100, "random_state": 0}
-    regression = {"class": "sklearn.linear_model.LogisticRegression", "solver": "liblinear"}
+    boosting = {"class": "sklearn.ensemble.HistGradientBoostingClassifier", "random_state": 0}
     learners = (
         Learner("RandomForest", Component("sklearn.ensemble.RandomForestClassifier", forest)),
         Learner("ExtraTrees", Component("sklearn.ensemble.ExtraTreesClassifier", forest)),
-        Learner("Logistic", Component("BinaryRelevance", {"estimator": regression})),
+        Learner("Boosting", Component("BinaryRelevance", {"estimator": boosting})),
+        _LOGISTIC,
     )
+    dense = ("flags", "emotions", "birds", "genbase", "cal500", "scene", "yeast")
+    return _arguments(_sources(dense), learners, _practices())
+
+
+def _practice_sparse() -> Arguments:
+    """The same with linear models, on text and other sparse data."""
+    machine = {"class": "sklearn.svm.LinearSVC", "random_state": 0}
+    learners = (
+        _LOGISTIC,
+        Learner("LinearSVM", Component("BinaryRelevance", {"estimator": machine})),
+    )
+    dense = ("flags", "genbase", "cal500", "scene", "yeast")
+    sparse = tuple(name for name in _SMALLEST_FIRST if name not in dense)
+    return _arguments(_sources(sparse), learners, _practices())
+
+
+def _practices() -> tuple[Method, ...]:
     samplers = {
         "MLROS": Component("MLROS"),
         "MLSMOTE": Component("MLSMOTE", {"scale": "range"}),
         "MLSOL": Component("MLSOL", {"scale": "range"}),
     }
-    methods = (
+    bags = {"class": "MLSOL", "sampling_ratio": 1.0, "scale": "range"}
+    return (
         Method("Default"),
         Method("Thresholds", ensemble=Component("LabelThresholds")),
         Method("Weights", balanced=True),
         *(Method(name, sampler) for name, sampler in samplers.items()),
+        Method("MLSOLBagging", ensemble=Component("StackedBagging", {"sampler": bags})),
     )
-    # Dense ones: scikit-learn's learners do not take the 64-bit indices of sparse folds.
-    dense = ("flags", "emotions", "birds", "genbase", "cal500", "scene", "yeast")
-    return _arguments(_sources(dense), learners, methods)
 
 
 # With fewer than ten datasets no two of seven methods can differ significantly.
@@ -276,5 +303,6 @@ PRESETS: dict[str, Callable[[], Arguments]] = {
     "rivals": _rivals,
     "beyond": _beyond,
     "practice": _practice,
+    "practice-sparse": _practice_sparse,
     "quick": _quick,
 }
