@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,13 +179,14 @@ class Study:
     @cached_property
     def _configs(self) -> dict[tuple[str, str, str], str]:
         common = [RULES, self.folds, self.seed]
+        datasets = {source.name: identity(source) for source in self.datasets}
+        learners = {learner.name: document(learner) for learner in self.learners}
+        methods = {method.name: document(method) for method in self.methods}
         return {
-            (source.name, learner.name, method.name): digest(
-                [common, identity(source), document(learner), document(method)]
+            (source, learner, method): digest(
+                [common, datasets[source], learners[learner], methods[method]]
             )
-            for source in self.datasets
-            for learner in self.learners
-            for method in self.methods
+            for source, learner, method in product(datasets, learners, methods)
         }
 
     @cached_property

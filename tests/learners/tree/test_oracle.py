@@ -108,3 +108,45 @@ def test_weighted_trees_equal_the_oracle(seed, missing):
     )
     tree = oracle.OracleTree(X, y, n_classes=3, n_categories=n_categories, weights=weights)
     assert_same_tree(forest, 0, tree)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2], ids=["complete", "missing"])
+@pytest.mark.parametrize("kinds", [(0,), (2,), (0, 2, 4)], ids=str)
+def test_trees_that_outgrow_their_room_are_the_same(kinds, missing, monkeypatch):
+    rng, n_categories = np.random.default_rng(0), np.resize(kinds, 4)
+    X = np.where(n_categories > 0, rng.integers(0, 2, (60, 4)), rng.normal(size=(60, 4)))
+    X[rng.random(X.shape) < missing] = np.nan
+    y, nominal = rng.integers(0, 3, 60), np.flatnonzero(n_categories)
+    options = {"categorical_features": nominal, "n_categories": n_categories[nominal]}
+    options |= {"prune": False, "collapse": False}
+    everywhere = subset_problems([np.arange(len(y))] * 3, [y, (y + 1) % 3, y[::-1]], 3)
+    expected = fit_many(X, everywhere, **options)
+    calls = []
+
+    def cramped(module, name, most):
+        make = getattr(module, name)
+
+        def make_cramped(*arguments, **keywords):
+            calls.append(name)
+            made = make(*arguments, **keywords)
+            return made._replace(**{f: getattr(made, f)[:n] for f, n in most(made).items()})
+
+        monkeypatch.setattr(module, name, make_cramped)
+
+    few = {"nodes": 1, "histogram": 1, "row": 1, "weight": 1}
+    builder, binary = (
+        importlib.import_module(f"labelance.learners.tree.{name}")
+        for name in ("_builder", "_binary_builder")
+    )
+    cramped(builder, "new_trees", lambda trees: few)
+    cramped(binary, "new_trees", lambda trees: few)
+    cramped(
+        builder,
+        "_new_stack",  # there is always room for the root
+        lambda stack: {"nodes": 1, "columns": X.shape[1], "cells": len(stack.cells) // 3 + 1},
+    )
+    found = fit_many(X, everywhere, **options)
+    assert calls
+    assert found.sizes.max() > 3
+    for name in ("node_start", "feature", "threshold", "weight", "histogram"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

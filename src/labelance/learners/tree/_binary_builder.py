@@ -28,16 +28,15 @@ from labelance.learners.tree._data import (
 from labelance.learners.tree._nodes import (
     FEATURE,
     FIRST,
-    N_FIELDS,
     START,
     STOP,
     WIDTH,
     UnprunedTrees,
-    add_tree,
     new_trees,
     set_leaf,
+    with_twice_the_room,
 )
-from labelance.learners.tree._problems import Problem, Problems, expand_problem
+from labelance.learners.tree._problems import Problem, Problems, load_problem
 
 MOST_WAITING = 66  # the smaller child goes first, so each waiting node is at most half as large
 
@@ -49,65 +48,93 @@ COUNTED_FEATURE, EXPLICIT = 0, 1
 
 
 class BinaryBuffers(NamedTuple):
-    """Arrays for one tree, which serve again for the next."""
+    """Arrays that serve again for every tree."""
 
-    nodes: NDArray[np.int64]
-    histogram: NDArray[np.float64]  # rows of every node, per class
+    rows: NDArray[np.int32]  # of the problem, and
+    y: NDArray[np.int32]  # their classes
     column: NDArray[np.uint64]  # sets: explicit rows of every feature,
     of_class: NDArray[np.uint64]  # rows of every class,
-    members: NDArray[np.uint64]  # rows of every waiting node
+    members: NDArray[np.uint64]  # rows of every waiting node,
+    own: NDArray[np.uint64]  # and those of one class in a node
     listed: NDArray[np.int32]  # rows of the smaller child
     stack: NDArray[np.uint32]  # per waiting node: counts of its features
     parent: NDArray[np.uint32]  # the same for the node that is split
     smaller: NDArray[np.uint32]  # explicit rows in its smaller child per feature of the parent,
     place: NDArray[np.int64]  # and the line of each feature in there; the last one is for others
     gain: NDArray[np.float64]  # of every feature, times the number of rows
+    waiting: NDArray[np.int64]  # nodes to be split,
+    bottom: NDArray[np.int64]  # and where the counts of each begin
+
+
+def grow_binary_trees(
+    data: TreeData, problems: Problems, options: C45Options, log_table: NDArray[np.float64]
+) -> UnprunedTrees:
+    """Grow a tree for every problem, see :func:`grow_binary`."""
+    n, done = len(log_table) - 1, 0
+    trees = new_trees(problems, data.n_rows, most_nodes=2 * n + 1)
+    buffers = _new_buffers(n, data.n_features, int(problems.n_classes.max()))
+    while True:
+        done = grow_binary(data, problems, options, log_table, trees, buffers, done)
+        if done == len(problems):
+            return trees
+        trees = with_twice_the_room(trees)
+
+
+def _new_buffers(n: int, d: int, C: int) -> BinaryBuffers:
+    """Return buffers for trees of up to ``n`` rows."""
+    words = (n + 63) >> 6
+    return BinaryBuffers(
+        rows=np.empty(n, np.int32),
+        y=np.empty(n, np.int32),
+        column=np.zeros(d * words, np.uint64),
+        of_class=np.zeros(C * words, np.uint64),
+        members=np.zeros(MOST_WAITING * words, np.uint64),
+        own=np.empty(words, np.uint64),
+        listed=np.empty(n + 1, np.int32),
+        stack=np.empty((MOST_WAITING * d, EXPLICIT + C), np.uint32),
+        parent=np.empty((d, EXPLICIT + C), np.uint32),
+        smaller=np.zeros((d + 1, C), np.uint32),
+        place=np.full(d, d, np.int64),
+        gain=np.empty(d),
+        waiting=np.empty(MOST_WAITING, np.int64),
+        bottom=np.empty(MOST_WAITING, np.int64),
+    )
 
 
 @kernel
 def grow_binary(
-    data: TreeData, problems: Problems, options: C45Options, log_table: NDArray
-) -> UnprunedTrees:
-    """Grow a tree for every problem; ``log_table[n]`` is n log2 n."""
-    n, d, most, M = len(log_table) - 1, len(data.n_categories), 1, options.min_samples_leaf
-    for k in problems.n_classes:
-        most = max(most, k)
-    trees, buffers = new_trees(problems, data.n_rows), _new_buffers(n, d, most)
-    if problems.all_rows:
+    data: TreeData,
+    problems: Problems,
+    options: C45Options,
+    log_table: NDArray,
+    trees: UnprunedTrees,
+    buffers: BinaryBuffers,
+    done: int,
+) -> int:
+    """Grow the trees of problems from ``done`` on; ``log_table[n]`` is n log2 n.
+
+    Returns how many trees are done: the next one might not have enough room.
+    """
+    n, d, M = len(log_table) - 1, len(data.n_categories), options.min_samples_leaf
+    if problems.all_rows and done == 0:
         for f in range(d):
             for t in range(data.column_start[f], data.column_start[f + 1]):
                 _set_bit(buffers.column, f * ((n + 63) >> 6), data.cells[t] & ROW)
-    for p in range(len(problems.n_classes)):
-        problem, row = expand_problem(problems, p, data.n_rows), trees.row[trees.entry_start[p] :]
-        top, size = _add_root(data, problems.all_rows, problem, buffers, M), 1
+    for p in range(done, len(problems.n_classes)):
+        problem = load_problem(problems, p, data.n_rows, buffers.rows, buffers.y)
+        C, at, entry = problem.n_classes, trees.node_start[p], trees.entry_start[p]
+        nodes, histogram = trees.nodes[at:], trees.histogram[trees.histogram_start[p] :]
+        row, most = trees.row[entry:], 2 * len(problem.y) + 1  # every leaf has at least one row
+        if len(nodes) < most or len(histogram) < most * C or len(row) < len(problem.y):
+            return p
+        top, size = _add_root(data, problems.all_rows, problem, nodes, histogram, buffers, M), 1
         if top >= 0:
-            size = _grow_tree(data, problem, row, buffers, top, M, log_table)
+            size = _grow_tree(data, problem, nodes, histogram, row, buffers, top, M, log_table)
         else:
             list_bits(buffers.members, ZERO, (len(problem.y) + 63) >> 6, row, ZERO)
-        trees = add_tree(trees, p, buffers.nodes, buffers.histogram, size, problem.n_classes)
-    return trees
-
-
-@inner_kernel
-def _new_buffers(n: int, d: int, C: int) -> BinaryBuffers:
-    """Return buffers for trees of up to ``n`` rows; every leaf has at least one."""
-    words = (n + 63) >> 6
-    buffers = BinaryBuffers(
-        np.empty((2 * n + 1, N_FIELDS), np.int64),
-        np.empty((2 * n + 1) * C),
-        np.zeros(d * words, np.uint64),
-        np.zeros(C * words, np.uint64),
-        np.zeros(MOST_WAITING * words, np.uint64),
-        np.empty(n + 1, np.int32),
-        np.empty((MOST_WAITING * d, EXPLICIT + C), np.uint32),
-        np.empty((d, EXPLICIT + C), np.uint32),
-        np.zeros((d + 1, C), np.uint32),
-        np.empty(d, np.int64),
-        np.empty(d),
-    )
-    for f in range(d):
-        buffers.place[f] = d
-    return buffers
+        trees.node_start[p + 1], trees.entry_start[p + 1] = at + size, entry + len(problem.y)
+        trees.histogram_start[p + 1] = trees.histogram_start[p] + size * C
+    return len(problems.n_classes)
 
 
 @inner_kernel
@@ -117,11 +144,17 @@ def _set_bit(bits: NDArray, start: int, row: np.uint64) -> None:
 
 @inner_kernel
 def _add_root(
-    data: TreeData, all_rows: bool, problem: Problem, buffers: BinaryBuffers, M: float
+    data: TreeData,
+    all_rows: bool,
+    problem: Problem,
+    nodes: NDArray,
+    histogram: NDArray,
+    buffers: BinaryBuffers,
+    M: float,
 ) -> int:
     """Make the root, its sets and its counts; return the top of the stack, -1 for a leaf."""
     y, C, n, d = problem.y, problem.n_classes, len(problem.y), len(data.implicit)
-    words, histogram = (n + 63) >> 6, buffers.histogram
+    words = (n + 63) >> 6
     for i in range(C):
         histogram[i] = 0
     for i in range(C * words):
@@ -133,10 +166,10 @@ def _add_root(
         _set_bit(buffers.of_class, y[i] * words, np.uint64(i))
         _set_bit(buffers.members, ZERO, np.uint64(i))
     top = -1
-    if set_leaf(buffers.nodes, histogram, ZERO, ZERO, n, C, M):
+    if set_leaf(nodes, histogram, ZERO, ZERO, n, C, M):
         for f in range(d):
             buffers.parent[f, COUNTED_FEATURE] = f
-        _count_root(data, all_rows, problem, buffers)
+        _count_root(data, all_rows, problem, histogram, buffers)
         if not all_rows:
             _set_columns(data.row_start, data.row_feature, problem.rows, d, buffers.column)
         top = _push_child(buffers, ZERO, d, C, _SMALLER, n, np.int64(ceil(M - EPS)))
@@ -144,14 +177,16 @@ def _add_root(
 
 
 @inner_kernel
-def _count_root(data: TreeData, all_rows: bool, problem: Problem, buffers: BinaryBuffers) -> None:
+def _count_root(
+    data: TreeData, all_rows: bool, problem: Problem, histogram: NDArray, buffers: BinaryBuffers
+) -> None:
     """Count the explicit rows of every feature.
 
     Where all rows take part, the counts of the largest class are what the others leave.
     """
     y, C, d, largest, m = problem.y, problem.n_classes, len(data.implicit), 0, 0
     for c in range(1, C):
-        largest = c if buffers.histogram[c] > buffers.histogram[largest] else largest
+        largest = c if histogram[c] > histogram[largest] else largest
     for i in range(len(y)):
         buffers.listed[m] = i
         m += not all_rows or y[i] != largest
@@ -180,6 +215,8 @@ def _set_columns(
 def _grow_tree(
     data: TreeData,
     problem: Problem,
+    nodes: NDArray,
+    histogram: NDArray,
     row: NDArray,
     buffers: BinaryBuffers,
     top: int,
@@ -187,13 +224,12 @@ def _grow_tree(
     log_table: NDArray,
 ) -> int:
     """Grow the tree that has its root; write its entries to ``row``; return the number of nodes."""
-    nodes, histogram, members, stack = (
-        buffers.nodes,
-        buffers.histogram,
+    members, stack, waiting, bottom = (
         buffers.members,
         buffers.stack,
+        buffers.waiting,
+        buffers.bottom,
     )
-    waiting, bottom = np.empty(MOST_WAITING, np.int64), np.empty(MOST_WAITING, np.int64)
     size, done, depth, C, words = 1, 0, 1, problem.n_classes, (len(problem.y) + 63) >> 6
     least = np.int64(ceil(M - EPS))
     waiting[0], bottom[0] = 0, 0
@@ -202,13 +238,15 @@ def _grow_tree(
         v, low, here = waiting[depth], bottom[depth], depth * words
         k, n = top - low, nodes[v, STOP] - nodes[v, START]
         nodes[v, START], nodes[v, STOP], top = done, done + n, low
-        best = _choose_feature(buffers, low, k, C, v, n, log_table)
+        best = _choose_feature(buffers, histogram, low, k, C, v, n, log_table)
         if best < 0:
             done = list_bits(members, here, words, row, done)
             continue
         f = np.int64(stack[low + best, COUNTED_FEATURE])
         nodes[v, FEATURE], nodes[v, FIRST], nodes[v, WIDTH] = f, size, 2
-        large, small, m = _split_node(buffers, problem, v, here, size + data.implicit[f])
+        large, small, m = _split_node(
+            nodes, histogram, buffers, problem, v, here, size + data.implicit[f]
+        )
         large_open = set_leaf(nodes, histogram, large, ZERO, n - m, C, M)
         small_open = set_leaf(nodes, histogram, small, ZERO, m, C, M)
         if large_open or small_open:
@@ -233,15 +271,20 @@ def _grow_tree(
 
 @inner_kernel
 def _split_node(
-    buffers: BinaryBuffers, problem: Problem, v: int, here: int, usual: int
+    nodes: NDArray,
+    histogram: NDArray,
+    buffers: BinaryBuffers,
+    problem: Problem,
+    v: int,
+    here: int,
+    usual: int,
 ) -> tuple[int, int, int]:
     """Split the set of node v, leaving the larger half in its place and the smaller behind it.
 
     Implicit rows go to the child ``usual``, explicit ones to the other. Returns the larger
     child, the smaller one, and its number of rows.
     """
-    nodes, histogram, members = buffers.nodes, buffers.histogram, buffers.members
-    column, of_class = buffers.column, buffers.of_class
+    members, column, of_class = buffers.members, buffers.column, buffers.of_class
     C, m, words = problem.n_classes, 0, (len(problem.y) + 63) >> 6
     explicit, other = nodes[v, FEATURE] * words, 2 * nodes[v, FIRST] + 1 - usual
     for c in range(C):
@@ -306,7 +349,7 @@ def _count_rows(data: TreeData, problem: Problem, buffers: BinaryBuffers, m: int
 def _count_bits(buffers: BinaryBuffers, bits: int, words: int, k: int, C: int) -> None:
     """Do what :func:`_count_rows` does by counting bits, which pays for many rows."""
     members, column, of_class = buffers.members, buffers.column, buffers.of_class
-    parent, smaller, own = buffers.parent, buffers.smaller, np.empty(words, np.uint64)
+    parent, smaller, own = buffers.parent, buffers.smaller, buffers.own
     for c in range(C):
         for w in range(words):
             own[w] = members[bits + w] & of_class[c * words + w]
@@ -341,10 +384,17 @@ def _push_child(
 
 @inner_kernel
 def _choose_feature(
-    buffers: BinaryBuffers, low: int, k: int, C: int, v: int, n: int, log_table: NDArray
+    buffers: BinaryBuffers,
+    histogram: NDArray,
+    low: int,
+    k: int,
+    C: int,
+    v: int,
+    n: int,
+    log_table: NDArray,
 ) -> int:
     """Return which of the ``k`` features of node v, from ``low`` on, is the best, or -1."""
-    stack, histogram, gain, first = buffers.stack, buffers.histogram, buffers.gain, v * C
+    stack, gain, first = buffers.stack, buffers.gain, v * C
     before, total, rows = log_table[n], 0.0, np.uint64(n)
     for c in range(first, first + C):
         before -= log_table[np.int64(histogram[c])]

@@ -30,8 +30,8 @@ from labelance._arrays import has_categories
 from labelance._progress import Progress, loop
 from labelance._validation import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
-from labelance.learners.tree._binary_builder import grow_binary
-from labelance.learners.tree._builder import grow_sorted
+from labelance.learners.tree._binary_builder import grow_binary_trees
+from labelance.learners.tree._builder import grow_trees
 from labelance.learners.tree._criterion import LN2, C45Options, make_options
 from labelance.learners.tree._data import (
     TreeData,
@@ -49,7 +49,7 @@ from labelance.learners.tree._problems import (
     class_problems,
     sort_cells,
 )
-from labelance.learners.tree._tree import Forest, PackedTrees, prune_and_pack
+from labelance.learners.tree._tree import Forest, PackedTrees, prune_trees
 
 _FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
 _MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
@@ -438,9 +438,7 @@ def grow_forest(
 
 def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
     """Cut the problems into blocks of like work, several per thread to even out surprises."""
-    listed = np.diff(problems.start)
-    rows = np.full(len(problems), data.n_rows) if problems.all_rows else listed
-    work = np.cumsum(rows + data.n_features)
+    work = np.cumsum(problems.sizes(data.n_rows) + data.n_features)
     n_blocks = max(-(-int(work[-1]) // _WORK_PER_BLOCK), 1 if n_jobs == 1 else 4 * n_jobs)
     cuts = np.searchsorted(work, work[-1] * np.arange(1, n_blocks) / n_blocks)
     return np.unique([0, *cuts, len(problems)]).tolist()
@@ -464,17 +462,16 @@ def _grow_block(
     packed = []
     for batch in [problems] if in_bits else batches(data, problems):
         if in_bits:
-            trees = grow_binary(data, batch, options, logs)
+            trees = grow_binary_trees(data, batch, options, logs)
         else:
             cells = sort_cells(data, batch)
-            trees = grow_sorted(data, batch, cells, weight, nominal, options, logs)
-        packed.append(prune_and_pack(data, batch, trees, missing, options))
+            trees = grow_trees(data, batch, cells, weight, nominal, options, logs)
+        packed.append(prune_trees(data, batch, trees, missing, options))
         progress.advance(len(batch))
     return packed
 
 
 def _log_table(data: TreeData, problems: Problems) -> NDArray[np.float64]:
     """Return n log2 n for every number of rows that a problem may have."""
-    most = data.n_rows if problems.all_rows else int(np.diff(problems.start).max(initial=0))
-    n = np.arange(most + 1, dtype=np.float64)
+    n = np.arange(problems.sizes(data.n_rows).max(initial=0) + 1, dtype=np.float64)
     return xlogy(n, n) / LN2

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from labelance._utils import inner_kernel
+from labelance._utils import ONE, inner_kernel
 from labelance.exceptions import InputError
 
 EPS = 1e-6  # tolerance of J48's comparisons
@@ -96,18 +96,20 @@ def must_be_leaf(weight: float, largest: float, min_samples_leaf: float) -> bool
 
 
 @inner_kernel
-def averaged_features(n_categories: NDArray, weight: float) -> NDArray:
-    """Return which features count in the average gain: not those of very many categories.
+def average_features(n_categories: NDArray, classes: NDArray, averaged: NDArray) -> None:
+    """Note which features count in the average gain: not those of very many categories.
 
-    ``weight`` is that of the root. If all features have very many categories, all count.
+    ``classes`` are the class weights of the root. If all features have very many categories, all
+    count.
     """
-    averaged, any_few = np.zeros(len(n_categories), np.bool_), False
+    weight, any_few = 0.0, False
+    for c in range(len(classes)):
+        weight += classes[c]
     for f in range(len(n_categories)):
         averaged[f] = n_categories[f] == 0 or 0.3 * weight - n_categories[f] > EPS
         any_few = any_few or averaged[f]
-    if not any_few:
-        averaged[:] = True
-    return averaged
+    for f in range(len(n_categories)):
+        averaged[f] = averaged[f] or not any_few
 
 
 @inner_kernel
@@ -166,4 +168,5 @@ def ratio_of(gain: float, W: float, K: float, info: float) -> float:
 @inner_kernel
 def least_rows(n: int, C: int, min_samples_leaf: float) -> int:
     """Return the least number of rows that a split of ``n`` rows leaves on either side."""
-    return np.int64(max(1.0, ceil(min_side_weight(n, C, min_samples_leaf) - EPS)))
+    least = np.int64(ceil(min_side_weight(n, C, min_samples_leaf) - EPS))
+    return least if least > 1 else ONE

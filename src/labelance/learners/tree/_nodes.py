@@ -24,9 +24,15 @@ LEAF = -1
 FEATURE, CUT, FIRST, WIDTH, START, STOP = range(6)
 N_FIELDS = 6
 
+_MOST_WEIGHTS = 1 << 23  # of classes that trees get room for beforehand: 64 MB
+
 
 class UnprunedTrees(NamedTuple):
-    """Grown trees; the parts of tree t lie between ``…_start[t]`` and ``…_start[t + 1]``."""
+    """Grown trees; the parts of tree t lie between ``…_start[t]`` and ``…_start[t + 1]``.
+
+    Behind the last tree there is room for more. Kernels stop where it does not suffice, and are
+    called again with more of it: numpy allocates, and kernels are compiled in less time.
+    """
 
     nodes: NDArray[np.int64]  # (all nodes, N_FIELDS)
     node_start: NDArray[np.int64]
@@ -49,7 +55,7 @@ class Entries(NamedTuple):
     """Rows and their weights, node by node; children are added behind all others."""
 
     row: NDArray[np.int32]
-    weight: NDArray[np.float64]  # empty where all weights are 1
+    weight: NDArray[np.float64]
     size: int
 
 
@@ -61,6 +67,43 @@ class Partition(NamedTuple):
     begin: NDArray[np.int64]  # where the entries of each branch begin, and those of the last end
 
 
+def new_trees(
+    problems: Problems, n_rows: int, *, weighted: bool = False, most_nodes: int = 16
+) -> UnprunedTrees:
+    """Return room for the trees of some problems, enough for most; ``most_nodes`` for the first.
+
+    Room that is not used costs nothing, for the system gives memory when it is written to. Many
+    classes would take very much of it, and get only as much as they turn out to need.
+    """
+    n_trees, sizes, C = len(problems), problems.sizes(n_rows), problems.n_classes
+    n_nodes, n_entries = sizes // 2 + 16, 16 * int(sizes.sum())
+    n_weights = 16 * int(C.sum()) + min(int(n_nodes @ C), _MOST_WEIGHTS)
+    return UnprunedTrees(
+        np.empty((int(n_nodes.sum()) + most_nodes, N_FIELDS), np.int64),
+        np.zeros(n_trees + 1, np.int64),
+        np.empty(n_weights + most_nodes * int(C.max())),
+        np.zeros(n_trees + 1, np.int64),
+        np.empty(n_entries, np.int32),
+        np.empty(n_entries if weighted else 0),
+        np.zeros(n_trees + 1, np.int64),
+    )
+
+
+def with_twice_the_room(trees: UnprunedTrees) -> UnprunedTrees:
+    """Return the same trees in longer arrays."""
+    return trees._replace(
+        nodes=doubled(trees.nodes),
+        histogram=doubled(trees.histogram),
+        row=doubled(trees.row),
+        weight=doubled(trees.weight),
+    )
+
+
+def doubled(array: NDArray) -> NDArray:
+    """Return a copy of an array with as much room behind it."""
+    return np.concatenate([array, np.empty_like(array)])
+
+
 @inner_kernel
 def with_capacity(array: NDArray, used: int, needed: int) -> NDArray:
     """Return the array, or a copy of its ``used`` part in a longer one if it is too short."""
@@ -70,62 +113,6 @@ def with_capacity(array: NDArray, used: int, needed: int) -> NDArray:
             longer[i] = array[i]
         array = longer
     return array
-
-
-@inner_kernel
-def with_lines(records: NDArray, used: int, needed: int) -> NDArray:
-    """Do for an array of records, one per line, what :func:`with_capacity` does for numbers."""
-    if needed > len(records):
-        longer = np.empty((2 * needed, records.shape[1]), np.int64)
-        for i in range(used):
-            for field in range(records.shape[1]):
-                longer[i, field] = records[i, field]
-        records = longer
-    return records
-
-
-@inner_kernel
-def new_trees(problems: Problems, n_rows: int) -> UnprunedTrees:
-    """Return room for the trees of some problems, with one entry per row for each."""
-    n_problems = len(problems.n_classes)
-    entry_start = np.zeros(n_problems + 1, np.int64)
-    for p in range(n_problems):
-        listed = problems.start[p + 1] - problems.start[p]
-        entry_start[p + 1] = entry_start[p] + (n_rows if problems.all_rows else listed)
-    return UnprunedTrees(
-        np.empty((64, N_FIELDS), np.int64),
-        np.zeros(n_problems + 1, np.int64),
-        np.empty(64, np.float64),
-        np.zeros(n_problems + 1, np.int64),
-        np.empty(entry_start[n_problems], np.int32),
-        np.empty(0, np.float64),
-        entry_start,
-    )
-
-
-@inner_kernel
-def add_tree(
-    trees: UnprunedTrees, p: int, nodes: NDArray, histogram: NDArray, size: int, n_classes: int
-) -> UnprunedTrees:
-    """Return the trees with the ``size`` nodes of tree p added."""
-    a, b = trees.node_start[p], trees.histogram_start[p]
-    c, d = a + size, b + size * n_classes
-    trees.node_start[p + 1], trees.histogram_start[p + 1] = c, d
-    all_nodes, all_weights = with_lines(trees.nodes, a, c), with_capacity(trees.histogram, b, d)
-    for v in range(size):
-        for field in range(N_FIELDS):
-            all_nodes[a + v, field] = nodes[v, field]
-    for i in range(size * n_classes):
-        all_weights[b + i] = histogram[i]
-    return UnprunedTrees(
-        all_nodes,
-        trees.node_start,
-        all_weights,
-        trees.histogram_start,
-        trees.row,
-        trees.weight,
-        trees.entry_start,
-    )
 
 
 @inner_kernel
@@ -142,7 +129,7 @@ def set_leaf(
     total, largest = 0.0, 0.0
     for c in range(v * C, (v + 1) * C):
         total += histogram[c]
-        largest = max(largest, histogram[c])
+        largest = histogram[c] if histogram[c] > largest else largest
     nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = LEAF, 0, 0, 0
     nodes[v, START], nodes[v, STOP] = start, stop
     return not must_be_leaf(total, largest, min_samples_leaf)
@@ -162,11 +149,11 @@ def plan_partition(entries: Entries, start: int, stop: int, used: int, plan: Par
         plan.share,
         plan.begin,
     )
-    width, known, missing, unit = len(share), 0.0, 0, len(weight) == 0
+    width, known, missing = len(share), 0.0, 0
     for b in range(width):
         share[b], begin[b] = 0.0, 0
     for e in range(start, stop):
-        b, w = branch[row[e]], 1.0 if unit else weight[e]
+        b, w = branch[row[e]], weight[e]
         if b < 0:
             missing += 1
         else:
@@ -186,13 +173,12 @@ def plan_partition(entries: Entries, start: int, stop: int, used: int, plan: Par
 def partition_entries(entries: Entries, start: int, stop: int, plan: Partition) -> None:
     """Write the entries of each branch where :func:`plan_partition` said."""
     row, weight, branch, share = entries.row, entries.weight, plan.branch, plan.share
-    place, unit = plan.begin.copy(), len(weight) == 0
+    place = plan.begin.copy()
     for e in range(start, stop):
         i = row[e]
         known = branch[i] >= 0
         for b in range(branch[i] if known else 0, branch[i] + 1 if known else len(share)):
             if known or share[b] > EPS:
                 row[place[b]] = i
-                if not unit:
-                    weight[place[b]] = weight[e] * (1.0 if known else share[b])
+                weight[place[b]] = weight[e] * (1.0 if known else share[b])
                 place[b] += 1

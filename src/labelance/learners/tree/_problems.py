@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import kernel
+from labelance._utils import inner_kernel, kernel
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
@@ -46,6 +46,10 @@ class Problems(NamedTuple):
     def __len__(self) -> int:
         return len(self.n_classes)
 
+    def sizes(self, n_rows: int) -> NDArray[np.int64]:
+        """Return the number of rows of every problem, where X has ``n_rows``."""
+        return np.full(len(self), n_rows) if self.all_rows else np.diff(self.start)
+
     def take(self, first: int, last: int) -> Problems:
         """Return the problems from ``first`` up to ``last``."""
         a, b = self.start[first], self.start[last]
@@ -66,18 +70,28 @@ class Problem(NamedTuple):
     n_classes: int
 
 
-@kernel
 def expand_problem(problems: Problems, p: int, n_rows: int) -> Problem:
     """Return problem p with all its rows."""
-    start, stop, C = problems.start[p], problems.start[p + 1], problems.n_classes[p]
+    listed = slice(problems.start[p], problems.start[p + 1])
+    rows, targets, C = problems.rows[listed], problems.targets[listed], int(problems.n_classes[p])
     if not problems.all_rows:
-        return Problem(problems.rows[start:stop], problems.targets[start:stop], C)
-    rows, y = np.empty(n_rows, np.int32), np.zeros(n_rows, np.int32)
-    for i in range(n_rows):
-        rows[i] = i
-    for i in range(start, stop):
+        return Problem(rows, targets, C)
+    y = np.zeros(n_rows, dtype=np.int32)
+    y[rows] = targets
+    return Problem(np.arange(n_rows, dtype=np.int32), y, C)
+
+
+@inner_kernel
+def load_problem(problems: Problems, p: int, n_rows: int, rows: NDArray, y: NDArray) -> Problem:
+    """Do in kernels what :func:`expand_problem` does, in two arrays that serve again."""
+    start, stop, C = problems.start[p], problems.start[p + 1], np.int64(problems.n_classes[p])
+    n = n_rows if problems.all_rows else stop - start
+    for i in range(n):
+        rows[i] = i if problems.all_rows else problems.rows[start + i]
+        y[i] = 0 if problems.all_rows else problems.targets[start + i]
+    for i in range(start, stop if problems.all_rows else start):
         y[problems.rows[i]] = problems.targets[i]
-    return Problem(rows, y, C)
+    return Problem(rows[:n], y[:n], C)
 
 
 def label_problems(y: Any) -> Problems:

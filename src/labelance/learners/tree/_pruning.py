@@ -47,27 +47,48 @@ _TRY, _STAY = np.bool_(False), np.bool_(True)  # with a type, see ZERO
 
 
 class PruningBuffers(NamedTuple):
-    """Arrays that serve at every node of a tree."""
+    """Arrays that serve again for every tree."""
 
+    rows: NDArray[np.int32]  # of the problem, and
+    y: NDArray[np.int32]  # their classes
     next_row: NDArray[np.int64]  # in the leaf of each row
     row_weight: NDArray[np.float64]
     moved: NDArray[np.int64]  # rows that would move if a branch were raised,
     leaf: NDArray[np.int64]  # and the leaves that they would move to
+    alone: NDArray[np.float64]  # errors of each node as a leaf
     estimate: NDArray[np.float64]  # errors of each subtree
     extra: NDArray[np.float64]  # class weights of each node, 0 between uses
     touched: NDArray[np.bool_]  # nodes whose rows changed since they were pruned
     stack: NDArray[np.int64]
+    walk: NDArray[np.int64]  # a second stack, for walks through a subtree
+
+
+def new_pruning_buffers(n_rows: int, n_nodes: int, n_classes: int) -> PruningBuffers:
+    """Return the buffers for trees of up to so many rows, nodes and classes."""
+    return PruningBuffers(
+        rows=np.empty(n_rows, np.int32),
+        y=np.empty(n_rows, np.int32),
+        next_row=np.empty(n_rows, np.int64),
+        row_weight=np.empty(n_rows),
+        moved=np.empty(n_rows, np.int64),
+        leaf=np.empty(n_rows, np.int64),
+        alone=np.empty(n_nodes),
+        estimate=np.empty(n_nodes),
+        extra=np.zeros(n_nodes * n_classes),
+        touched=np.empty(n_nodes, np.bool_),
+        stack=np.empty(2 * n_nodes + 1, np.int64),
+        walk=np.empty(n_nodes + 1, np.int64),
+    )
 
 
 @inner_kernel
-def collapse(nodes: NDArray, histogram: NDArray, C: int) -> None:
+def collapse(nodes: NDArray, histogram: NDArray, C: int, alone: NDArray, below: NDArray) -> None:
     """Make leaves, from the top, of nodes whose subtrees make no fewer training errors."""
-    alone, below = np.empty(len(nodes)), np.empty(len(nodes))
     for v in range(len(nodes) - 1, -1, -1):
         total, largest, errors = 0.0, 0.0, 0.0
         for c in range(v * C, (v + 1) * C):
             total += histogram[c]
-            largest = max(largest, histogram[c])
+            largest = histogram[c] if histogram[c] > largest else largest
         for b in range(nodes[v, WIDTH]):
             errors += below[nodes[v, FIRST] + b]
         alone[v] = total - largest
@@ -85,16 +106,19 @@ def prune(
     entries: Entries,
     missing: bool | None,
     options: C45Options,
+    buffers: PruningBuffers,
 ) -> None:
     """Prune a tree in place, children before parents.
 
     None for ``missing`` says that no value is missing; see :func:`grow_sorted`.
     """
     nodes, histogram, C = tree.nodes, tree.histogram, tree.problem.n_classes
-    size, buffers, count, top = len(nodes), _new_buffers(tree), 0, 1
-    estimate, touched, stack = buffers.estimate, buffers.touched, np.empty(2 * size + 1, np.int64)
+    estimate, touched, stack, walk = buffers.estimate, buffers.touched, buffers.stack, buffers.walk
+    next_row, count, top = buffers.next_row, 0, 1
+    for v in range(len(nodes)):
+        touched[v] = True
     if missing is None:
-        _link_rows(nodes, entries, buffers)
+        _link_rows(nodes, entries.row, entries.weight, next_row, buffers.row_weight, walk)
     stack[0] = 0  # a node comes twice: as ~v once its children are done
     while top > 0:
         top -= 1
@@ -106,7 +130,7 @@ def prune(
                 stack[top] = child
                 top += touched[child]
             continue
-        v = max(v, ~v)
+        v = v if v >= 0 else ~v
         touched[v] = False
         as_leaf = pessimistic_errors(histogram, v * C, C, options)
         estimate[v] = as_leaf
@@ -117,7 +141,7 @@ def prune(
             as_tree += estimate[nodes[v, FIRST] + b]
         if options.subtree_raising:
             if missing is None:
-                count = _list_siblings(nodes, v, heaviest, buffers)
+                count = _list_siblings(nodes, v, heaviest, next_row, buffers.moved, walk)
                 _route_rows(data, tree, heaviest, count, buffers, _TRY)
                 as_branch = estimate[heaviest] + _added_estimate(tree, count, buffers, options)
             else:
@@ -126,7 +150,7 @@ def prune(
                 )
         if as_leaf - (as_tree + PRUNE_SLACK) < EPS and as_leaf - (as_branch + PRUNE_SLACK) < EPS:
             if missing is None:
-                _merge_leaves(nodes, v, buffers)
+                _merge_leaves(nodes, v, next_row, walk)
             nodes[v, FEATURE] = LEAF
         elif as_branch - (as_tree + PRUNE_SLACK) < EPS:
             if missing is None:
@@ -143,24 +167,6 @@ def prune(
 
 
 @inner_kernel
-def _new_buffers(tree: UnprunedTree) -> PruningBuffers:
-    """Return the buffers for a tree; all its nodes are touched."""
-    size, n, touched = len(tree.nodes), len(tree.problem.y), np.empty(len(tree.nodes), np.bool_)
-    for v in range(size):
-        touched[v] = True
-    return PruningBuffers(
-        np.empty(n, np.int64),
-        np.empty(n),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.zeros(size),
-        np.zeros(size * tree.problem.n_classes),
-        touched,
-        np.empty(size + 1, np.int64),
-    )
-
-
-@inner_kernel
 def _heaviest_child(nodes: NDArray, histogram: NDArray, C: int, v: int) -> int:
     """Return the child with the largest weight, the last of equals."""
     heaviest, weight = nodes[v, FIRST], 0.0
@@ -174,10 +180,16 @@ def _heaviest_child(nodes: NDArray, histogram: NDArray, C: int, v: int) -> int:
 
 
 @inner_kernel
-def _link_rows(nodes: NDArray, entries: Entries, buffers: PruningBuffers) -> None:
+def _link_rows(
+    nodes: NDArray,
+    row: NDArray,
+    weight: NDArray,
+    next_row: NDArray,
+    row_weight: NDArray,
+    stack: NDArray,
+) -> None:
     """Make a linked list of the rows of every leaf."""
-    row, weight, stack, top = entries.row, entries.weight, buffers.stack, 1
-    stack[0] = 0
+    stack[0], top = 0, 1
     while top > 0:
         top -= 1
         v = stack[top]
@@ -189,8 +201,9 @@ def _link_rows(nodes: NDArray, entries: Entries, buffers: PruningBuffers) -> Non
         start, stop = nodes[v, START], nodes[v, STOP]
         nodes[v, START] = nodes[v, STOP] = NO_ROW
         for e in range(start, stop):
-            _append_row(nodes, buffers.next_row, v, row[e])
-            buffers.row_weight[row[e]] = weight[e] if len(weight) > 0 else 1.0
+            i = np.int64(row[e])
+            _append_row(nodes, next_row, v, i)
+            row_weight[i] = weight[e] if len(weight) > 0 else 1.0
 
 
 @inner_kernel
@@ -205,9 +218,9 @@ def _append_row(nodes: NDArray, next_row: NDArray, leaf: int, row: int) -> None:
 
 
 @inner_kernel
-def _merge_leaves(nodes: NDArray, v: int, buffers: PruningBuffers) -> None:
+def _merge_leaves(nodes: NDArray, v: int, next_row: NDArray, stack: NDArray) -> None:
     """Give node v, about to become a leaf, the rows of all leaves below it."""
-    next_row, stack, head, tail, top = buffers.next_row, buffers.stack, NO_ROW, NO_ROW, 1
+    head, tail, top = NO_ROW, NO_ROW, 1
     stack[0] = v
     while top > 0:
         top -= 1
@@ -226,9 +239,11 @@ def _merge_leaves(nodes: NDArray, v: int, buffers: PruningBuffers) -> None:
 
 
 @inner_kernel
-def _list_siblings(nodes: NDArray, v: int, heaviest: int, buffers: PruningBuffers) -> int:
+def _list_siblings(
+    nodes: NDArray, v: int, heaviest: int, next_row: NDArray, moved: NDArray, stack: NDArray
+) -> int:
     """List the rows of all children of node v but the heaviest as ``moved``; return how many."""
-    stack, next_row, moved, count, top = buffers.stack, buffers.next_row, buffers.moved, 0, 1
+    count, top = 0, 1
     stack[0] = v
     while top > 0:
         top -= 1

@@ -89,70 +89,81 @@ class Candidates(NamedTuple):
     high: NDArray[np.int64]
 
 
-class Buffers(NamedTuple):
-    """Arrays that serve again at every node of a tree."""
+class CutBuffers(NamedTuple):
+    """Arrays for the cuts of a node, where rows are counted."""
 
-    y: NDArray[np.int32]
-    log_table: NDArray[np.float64]  # n log2 n
-    averaged: NDArray[np.bool_]  # which features count in the average gain
-    weight: NDArray[np.float64]  # of each row in the node
-    class_weight: NDArray[np.float64]  # of the node
-    branch: NDArray[np.int32]  # that each row takes
-    goes: NDArray[np.uint8]  # what becomes of the cells of each row
-    share: NDArray[np.float64]  # of the known weight that each branch has
-    begin: NDArray[np.int64]  # where the entries of each branch begin
-    can_split: NDArray[np.bool_]  # which branches may be split
-    branches: NDArray[np.float64]  # class weights per branch
-    known: NDArray[np.float64]  # class weights of the rows whose value is known
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
     place: NDArray[np.int64]  # per class
     start: NDArray[np.int64]  # see _tabulate_sums
     sums: NDArray[np.float64]
     score: NDArray[np.float64]  # of the cut before each cell
 
 
+class WeightBuffers(NamedTuple):
+    """Arrays for a node whose rows have weights, or nominal features."""
+
+    row: NDArray[np.float64]  # weight of each row in the node
+    branches: NDArray[np.float64]  # class weights per branch
+    known: NDArray[np.float64]  # class weights of the rows whose value is known
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    averaged: NDArray[np.bool_]  # which features count in the average gain
+
+
 @inner_kernel
 def evaluate_nominal(
     data: TreeData,
-    node: Node,
+    n: int,
     columns: NDArray,
     cells: NDArray,
-    buffers: Buffers,
+    y: NDArray,
+    classes: NDArray,
+    weights: WeightBuffers,
     candidates: Candidates,
     options: C45Options,
 ) -> None:
     """Find the split on each nominal column."""
     status, gain, ratio, low, high = candidates
+    node = _node_of(classes, n)
     for i in range(len(columns)):
         f = columns[i, COLUMN_FEATURE]
         if data.n_categories[f] > 0:
             column, low[i], high[i] = _column(data, node, columns, i), 0, 0
             status[i], gain[i], ratio[i] = _nominal_split(
-                cells, column, node, buffers, options.min_samples_leaf
+                cells, y, classes, column, node, weights, options.min_samples_leaf
             )
-            if not buffers.averaged[f] and status[i] == VALID:
+            if not weights.averaged[f] and status[i] == VALID:
                 status[i] = UNCOUNTED
 
 
 @inner_kernel
 def evaluate_weighted(
     data: TreeData,
-    node: Node,
+    n: int,
     columns: NDArray,
     cells: NDArray,
-    buffers: Buffers,
+    y: NDArray,
+    classes: NDArray,
+    weights: WeightBuffers,
     candidates: Candidates,
     options: C45Options,
 ) -> None:
     """Find the best split on each numeric column; rows may have any weights and missing values."""
     status, gain, ratio, low, high = candidates
+    node = _node_of(classes, n)
     for i in range(len(columns)):
         if data.n_categories[columns[i, COLUMN_FEATURE]] == 0:
             column = _column(data, node, columns, i)
             status[i], gain[i], ratio[i], low[i], high[i] = _weighted_split(
-                cells, data.levels, column, node, buffers, options
+                cells, data.levels, y, classes, column, node, weights, options
             )
+
+
+@inner_kernel
+def _node_of(classes: NDArray, n: int) -> Node:
+    weight = 0.0
+    for c in range(len(classes)):
+        weight += classes[c]
+    return Node(len(classes), weight, n)
 
 
 @inner_kernel
@@ -164,26 +175,28 @@ def _column(data: TreeData, node: Node, columns: NDArray, i: int) -> Column:
 
 @inner_kernel
 def evaluate_counted(
-    data: TreeData,
-    node: Node,
+    levels: NDArray,
+    level_start: NDArray,
+    implicit: NDArray,
+    n_categories: NDArray,
     columns: NDArray,
     cells: NDArray,
-    buffers: Buffers,
+    y: NDArray,
+    classes: NDArray,
+    n: int,
+    log_table: NDArray,
+    cuts: CutBuffers,
     candidates: Candidates,
     options: C45Options,
 ) -> None:
-    """Find the best split on each numeric column by counting rows."""
+    """Find the best split on each numeric column by counting rows.
+
+    The node has ``n`` rows; ``classes`` are its class weights.
+    """
     status, gain, ratio, low, high = candidates
-    levels, level_start, implicit = data.levels, data.level_start, data.implicit
-    n_categories, log_table, y = data.n_categories, buffers.log_table, buffers.y
-    start, sums, score, n, C = (
-        buffers.start,
-        buffers.sums,
-        buffers.score,
-        node.n_rows,
-        node.n_classes,
-    )
-    before = _tabulate_sums(buffers.class_weight, n, log_table, start, sums)
+    place_of, start, sums, score = cuts
+    C = len(classes)
+    before = _tabulate_sums(classes, n, log_table, start, sums)
     least = least_rows(n, C, options.min_samples_leaf)
     fewest = np.int64(ceil(options.min_samples_leaf - EPS))
     for i in range(len(columns)):
@@ -200,7 +213,7 @@ def evaluate_counted(
         if C == 2:
             _score_two_class_cuts(cells, y, start, sums, score, column, middle)
         else:
-            _score_cuts(cells, y, start, buffers.place, sums, score, column, middle)
+            _score_cuts(cells, y, C, start, place_of, sums, score, column, middle)
         gained, tries, place = _best_cut(cells, levels, score, column, middle, n, least, before)
         if place >= 0 and options.mdl_correction:
             gained -= log_table[tries] / tries
@@ -235,16 +248,21 @@ def cut_between(levels: NDArray, base: int, low: int, high: int) -> int:
 
 @inner_kernel
 def _nominal_split(
-    cells: NDArray, column: Column, node: Node, buffers: Buffers, min_samples_leaf: float
+    cells: NDArray,
+    y: NDArray,
+    classes: NDArray,
+    column: Column,
+    node: Node,
+    weights: WeightBuffers,
+    min_samples_leaf: float,
 ) -> tuple[int, float, float]:
     """Return status, gain and gain ratio of the split into all categories."""
-    usual, width, y, C, W = column.implicit, column.width, buffers.y, node.n_classes, node.weight
-    known, branches, weight = buffers.known, buffers.branches, buffers.weight
-    class_weight = buffers.class_weight
+    usual, width, C, W = column.implicit, column.width, node.n_classes, node.weight
+    known, branches, weight = weights.known, weights.branches, weights.row
     for i in range(width * C):
         branches[i] = 0.0
     for c in range(C):
-        known[c] = class_weight[c]
+        known[c] = classes[c]
         if usual >= 0:
             branches[usual * C + c] = known[c]
     for t in range(column.begin, column.end):
@@ -274,16 +292,16 @@ def _nominal_split(
 
 @inner_kernel
 def _tabulate_sums(
-    class_weight: NDArray, n: int, log_table: NDArray, start: NDArray, sums: NDArray
+    classes: NDArray, n: int, log_table: NDArray, start: NDArray, sums: NDArray
 ) -> float:
     """Tabulate what the counts on the left of a cut bring; return n times the entropy before it.
 
     With k rows of class c on the left, the two sides add ``sums[start[c] + k]`` for the class;
     with k rows of any class on the left they add ``sums[start[C] + k]``, which is negative.
     """
-    before, at, C = log_table[n], 0, len(start) - 1
+    before, at, C = log_table[n], 0, len(classes)
     for c in range(C):
-        own = np.int64(class_weight[c])
+        own = np.int64(classes[c])
         start[c] = at
         for k in range(own + 1):
             sums[at + k] = log_table[k] + log_table[own - k]
@@ -358,6 +376,7 @@ def _score_two_class_cuts(
 def _score_cuts(
     cells: NDArray,
     y: NDArray,
+    C: int,
     start: NDArray,
     place: NDArray,
     sums: NDArray,
@@ -366,7 +385,7 @@ def _score_cuts(
     middle: int,
 ) -> None:
     """Do what :func:`_score_two_class_cuts` does for any number of classes."""
-    begin, end, C = column.begin, column.end, len(place)
+    begin, end = column.begin, column.end
     now, left, first, of_all = 0.0, np.uint64(0), np.uint64(begin), np.uint64(start[C])
     for c in range(C):
         place[c] = start[c]
@@ -456,19 +475,21 @@ def _ranks_around(cells: NDArray, column: Column, middle: int, place: int) -> tu
 def _weighted_split(
     cells: NDArray,
     levels: NDArray,
+    y: NDArray,
+    classes: NDArray,
     column: Column,
     node: Node,
-    buffers: Buffers,
+    weights: WeightBuffers,
     options: C45Options,
 ) -> tuple[int, float, float, int, int]:
     """Return status, corrected gain, gain ratio and ranks around the best cut.
 
     Rows may have any weights and missing values.
     """
-    begin, end, y, C = column.begin, column.end, buffers.y, node.n_classes
-    known, usual, weight = buffers.known, buffers.branches, buffers.weight
+    begin, end, C = column.begin, column.end, node.n_classes
+    known, usual, weight = weights.known, weights.branches, weights.row
     for c in range(C):
-        known[c] = buffers.class_weight[c]
+        known[c] = classes[c]
     while end > begin and np.int64(cells[end - 1] >> RANK) == MISSING:
         end -= 1
         known[y[cells[end] & ROW]] -= weight[cells[end] & ROW]
@@ -478,22 +499,23 @@ def _weighted_split(
     for t in range(begin, end if column.implicit >= 0 else begin):
         usual[y[cells[t] & ROW]] -= weight[cells[t] & ROW]
     complete = Column(begin, end, column.implicit, column.base, column.width)
-    return _scan_weighted(cells, levels, complete, node, buffers, options)
+    return _scan_weighted(cells, levels, y, complete, node, weights, options)
 
 
 @inner_kernel
 def _scan_weighted(
     cells: NDArray,
     levels: NDArray,
+    y: NDArray,
     column: Column,
     node: Node,
-    buffers: Buffers,
+    weights: WeightBuffers,
     options: C45Options,
 ) -> tuple[int, float, float, int, int]:
     """Try all cuts of a column without missing values; return what :func:`_weighted_split` does."""
-    end, implicit, base, y = column.end, column.implicit, column.base, buffers.y
-    C, W, weight, K, before = node.n_classes, node.weight, buffers.weight, 0.0, 0.0
-    known, usual, left, right = buffers.known, buffers.branches, buffers.left, buffers.right
+    end, implicit, base = column.end, column.implicit, column.base
+    C, W, weight, K, before = node.n_classes, node.weight, weights.row, 0.0, 0.0
+    known, usual, left, right = weights.known, weights.branches, weights.left, weights.right
     kept_left, kept_right = 0.0, 0.0
     for c in range(C):
         left[c], right[c] = 0.0, known[c]

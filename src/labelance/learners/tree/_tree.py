@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from labelance._progress import loop
 from labelance._utils import ZERO, inner_kernel, kernel
 from labelance.learners.tree._criterion import EPS, C45Options
-from labelance.learners.tree._data import NO_RANK, TreeData, offsets, ranks_of
+from labelance.learners.tree._data import NO_RANK, TreeData, offsets, rank_of
 from labelance.learners.tree._nodes import (
     CUT,
     FEATURE,
@@ -24,8 +24,8 @@ from labelance.learners.tree._nodes import (
     UnprunedTree,
     UnprunedTrees,
 )
-from labelance.learners.tree._problems import Problems, expand_problem
-from labelance.learners.tree._pruning import collapse, prune
+from labelance.learners.tree._problems import Problems, load_problem
+from labelance.learners.tree._pruning import PruningBuffers, collapse, new_pruning_buffers, prune
 from labelance.learners.tree._voting import (
     ForestArrays,
     RowBlock,
@@ -202,9 +202,11 @@ class Forest:
         with loop("Asking trees", len(out), "rows") as progress:
 
             def sum_block(a: int, b: int) -> None:
-                totals = np.zeros((votes.shape[1], b - a))
+                totals, words = np.zeros((votes.shape[1], b - a)), (b - a + 63) >> 6
+                members = np.empty(words * int(self.sizes.max(initial=0)), np.uint64)
+                voters = np.zeros(words * int(self.n_classes.max(initial=0)), np.uint64)
                 block, missing = lay_out(X[a:b], self.n_categories[used])
-                sum_votes(block, missing, trees, voting, totals)
+                sum_votes(block, missing, trees, voting, members, voters, totals)
                 out[a:b] = totals.T
                 progress.advance(b - a)
 
@@ -294,6 +296,33 @@ class PackedTrees(NamedTuple):
     histogram: NDArray[np.float64]  # class weights, node by node
 
 
+def prune_trees(
+    data: TreeData,
+    problems: Problems,
+    trees: UnprunedTrees,
+    missing: bool | None,
+    options: C45Options,
+) -> PackedTrees:
+    """Collapse and prune grown trees, and pack what is left of them; see :func:`prune_and_pack`."""
+    most = int(trees.node_start[-1])
+    packed = PackedTrees(
+        np.zeros(len(problems), np.int64),
+        np.empty(most, np.int32),
+        np.empty(most),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most),
+        np.empty(int(trees.histogram_start[-1])),
+    )
+    buffers = new_pruning_buffers(
+        int(problems.sizes(data.n_rows).max()),
+        int(np.diff(trees.node_start).max()),
+        int(problems.n_classes.max()),
+    )
+    prune_and_pack(data, problems, trees, missing, options, packed, buffers)
+    return packed
+
+
 @kernel
 def prune_and_pack(
     data: TreeData,
@@ -301,47 +330,43 @@ def prune_and_pack(
     trees: UnprunedTrees,
     missing: bool | None,
     options: C45Options,
-) -> PackedTrees:
+    packed: PackedTrees,
+    buffers: PruningBuffers,
+) -> None:
     """Collapse and prune grown trees, and pack what is left of them.
 
     None for ``missing`` says that no value is missing; see :func:`grow_sorted`.
     """
-    most = len(trees.nodes)
-    packed = PackedTrees(
-        np.zeros(len(problems.n_classes), np.int64),
-        np.empty(most, np.int32),
-        np.empty(most, np.float64),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.float64),
-        np.empty(len(trees.histogram), np.float64),
-    )
-    nodes, cells = ZERO, ZERO
+    base, cells = ZERO, ZERO
     for p in range(len(problems.n_classes)):
-        problem, C = expand_problem(problems, p, data.n_rows), problems.n_classes[p]
-        own_nodes = trees.nodes[trees.node_start[p] : trees.node_start[p + 1]]
-        tree = UnprunedTree(own_nodes, trees.histogram[trees.histogram_start[p] :], problem)
+        problem = load_problem(problems, p, data.n_rows, buffers.rows, buffers.y)
+        nodes = trees.nodes[trees.node_start[p] : trees.node_start[p + 1]]
+        tree = UnprunedTree(nodes, trees.histogram[trees.histogram_start[p] :], problem)
         if options.collapse:
-            collapse(own_nodes, tree.histogram, C)
-        if options.prune and own_nodes[0, FEATURE] != LEAF:
+            collapse(nodes, tree.histogram, problem.n_classes, buffers.alone, buffers.estimate)
+        if options.prune and nodes[0, FEATURE] != LEAF:
             start, stop = trees.entry_start[p], trees.entry_start[p + 1]
-            weight = trees.weight[start:stop] if len(trees.weight) > 0 else trees.weight
-            entries = Entries(trees.row[start:stop], weight, stop - start)
-            prune(data, tree, entries, missing, options)
-        packed.sizes[p] = _pack(data, tree, problems.all_rows, packed, nodes, cells)
-        nodes += packed.sizes[p]
-        cells += packed.sizes[p] * C
-    return packed
+            entries = Entries(trees.row[start:stop], trees.weight[start:stop], stop - start)
+            prune(data, tree, entries, missing, options, buffers)
+        size = _pack(data, tree, problems.all_rows, packed, base, cells, buffers.stack)
+        packed.sizes[p] = size
+        base += size
+        cells += size * problem.n_classes
 
 
 @inner_kernel
 def _pack(
-    data: TreeData, tree: UnprunedTree, all_rows: bool, packed: PackedTrees, base: int, cells: int
+    data: TreeData,
+    tree: UnprunedTree,
+    all_rows: bool,
+    packed: PackedTrees,
+    base: int,
+    cells: int,
+    queue: NDArray,
 ) -> int:
     """Copy the nodes that are still in reach, breadth first; return their number."""
-    nodes, problem, size, queue = tree.nodes, tree.problem, 1, np.empty(len(tree.nodes), np.int64)
+    nodes, rows, C, size = tree.nodes, tree.problem.rows, tree.problem.n_classes, 1
     _, feature, threshold, first, width, weights, histogram = packed
-    C = problem.n_classes
     queue[0] = 0
     i = 0
     while i < size:
@@ -355,7 +380,7 @@ def _pack(
         if f != LEAF:
             first[to], width[to] = size, nodes[v, WIDTH]
             if data.n_categories[f] == 0:
-                threshold[to] = _threshold(data, problem.rows, all_rows, f, nodes[v, CUT])
+                threshold[to] = _threshold(data, rows, all_rows, f, nodes[v, CUT])
             elif nodes[v, WIDTH] == 2:
                 threshold[to] = 0.5
             for b in range(nodes[v, WIDTH]):
@@ -376,8 +401,12 @@ def _threshold(data: TreeData, rows: NDArray, all_rows: bool, feature: int, cut:
     """Return the largest value of the tree's training rows that goes left."""
     last = cut
     if not all_rows:
-        last = NO_RANK
-        for rank in ranks_of(data, rows, feature):
+        last = np.int64(NO_RANK)
+        for i in range(len(rows)):
+            rank = np.int64(rank_of(
+                data.row_start, data.row_feature, data.row_rank, data.stored, data.words,
+                data.implicit, rows[i], feature,
+            ))  # fmt: skip
             if last < rank <= cut:
                 last = rank
     return data.levels[data.level_start[feature] + last]

@@ -62,21 +62,20 @@ def sum_votes(
     missing: NDArray | None,
     trees: ForestArrays,
     voting: Voting,
+    members: NDArray,
+    voters: NDArray,
     out: NDArray,
 ) -> None:
     """Add the votes of all trees for each row to ``out``, which has a line for every output.
 
     ``missing`` are the rows of each feature whose value is missing. None says that there are none,
-    and then what would be done about them is not compiled.
+    and then what would be done about them is not compiled. ``members`` has room for a set of rows
+    per node of any tree, ``voters`` for one per class: these are empty.
     """
     winner, per_node, per_slot = voting.winner, voting.per_node, voting.per_slot
-    n, n_trees, hard = block.X.shape[1], len(trees.node_start) - 1, len(winner) > 0
-    words, most, C = (n + 63) >> 6, 1, 1
-    for t in range(n_trees):
-        most = max(most, trees.node_start[t + 1] - trees.node_start[t])
-        C = max(C, trees.slot_start[t + 1] - trees.slot_start[t])
-    members, voters = np.empty(most * words, np.uint64), np.zeros(C * words, np.uint64)
-    for t in range(n_trees):
+    n, hard = block.X.shape[1], len(winner) > 0
+    words = (n + 63) >> 6
+    for t in range(len(trees.node_start) - 1):
         root, slot = trees.node_start[t], trees.slot_start[t]
         set_all(members, n)
         for v in range(root, trees.node_start[t + 1]):  # parents come before their children
