@@ -1,4 +1,4 @@
-"""The only code that knows numpy arrays, sparse matrices, data frames and tensors apart.
+"""The only code that knows arrays, sparse matrices, data frames, tensors and Dask apart.
 
 Algorithms see a *container*: clean values, column names, and a way to build the same kind
 again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
@@ -15,6 +15,19 @@ from labelance._arrays._containers import (
     on_device,
     sparse_rows,
     squeeze_runs,
+)
+from labelance._arrays._dask import (
+    DaskRows,
+    compute,
+    count_rows_and_columns,
+    cut_rows,
+    even_edges,
+    is_blocks,
+    is_dask,
+    map_blocks,
+    peek_columns,
+    persist,
+    share,
 )
 from labelance._arrays._interpolate import (
     count_numbers,
@@ -47,6 +60,7 @@ __all__ = [
     "HOST_DEVICES",
     "PRESENT",
     "Container",
+    "DaskRows",
     "LabelSets",
     "RowsContainer",
     "SparseRows",
@@ -55,21 +69,31 @@ __all__ = [
     "column_counts",
     "column_sums",
     "columns_where",
+    "compute",
     "count_numbers",
+    "count_rows_and_columns",
+    "cut_rows",
     "device_of",
+    "even_edges",
     "find_label_sets",
     "has_categories",
     "has_triton",
     "interpolate_pairs",
     "interpolate_rows",
+    "is_blocks",
+    "is_dask",
     "is_tensor",
     "keep_device",
+    "map_blocks",
     "narrow_indices",
     "on_device",
     "open_container",
     "open_labels",
     "open_rows",
+    "peek_columns",
+    "persist",
     "places_in",
+    "share",
     "skip_numbers",
     "sparse_rows",
     "squeeze_runs",

@@ -8,12 +8,14 @@ gives the same values whatever the container.
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
+from labelance._arrays._dask import DaskRows, even_edges, is_blocks
 from labelance._arrays._torch import interpolate_tensor
 from labelance._scratch import new_zeros
 from labelance._utils import inlined_kernel, kernel
@@ -55,8 +57,8 @@ def interpolate_rows(
 
     Parameters
     ----------
-    X : ndarray, csr_array or tensor on a GPU, of shape (n, d)
-        Clean rows.
+    X : ndarray, csr_array, tensor on a GPU or DaskRows, of shape (n, d)
+        Clean rows. New rows of rows in blocks are in blocks, and made when they are wanted.
     seeds, references : ndarray of shape (g,)
         Row numbers of the pairs.
     categorical : ndarray of bool of shape (d,)
@@ -70,6 +72,8 @@ def interpolate_rows(
     if is_tensor(X):  # without nominal features and missing values: validation saw to that
         return interpolate_tensor(X, seeds, references, rng, line=line)
     pairs = Pairs(seeds.astype(np.int64), references.astype(np.int64), categorical, line)
+    if is_blocks(X):
+        return _interpolate_blocks(X, pairs, rng)
     return (_interpolate_sparse if sp.issparse(X) else _interpolate_dense)(X, pairs, rng)
 
 
@@ -126,6 +130,33 @@ def skip_numbers(rng: np.random.Generator, n: int) -> np.random.Generator:
     for start in range(0, n, _NUMBERS_PER_BLOCK):
         later.random(min(_NUMBERS_PER_BLOCK, n - start))
     return later
+
+
+def _interpolate_blocks(X: DaskRows, pairs: Pairs, rng: np.random.Generator) -> DaskRows:
+    """Return new rows in blocks, each with the random numbers that it would have in one call.
+
+    How many numbers a block takes depends on its rows, so these are counted now.
+    """
+    edges = even_edges(len(pairs.seeds), X.largest)
+    A, B = X.take(pairs.seeds, edges), X.take(pairs.references, edges)
+    options: dict[str, Any] = {"categorical": pairs.categorical, "line": pairs.line}
+    streams, later = [], rng
+    for needed in A.compute(partial(_count_block, **options), B.blocks):
+        streams.append(skip_numbers(later, 0))
+        later = skip_numbers(later, needed)
+    rng.bit_generator.state = later.bit_generator.state
+    return A.transform(partial(_interpolate_block, **options), B.blocks, streams)
+
+
+def _count_block(A: Any, B: Any, categorical: np.ndarray, line: bool) -> int:
+    return int(count_numbers(A, B, categorical, line=line).sum())
+
+
+def _interpolate_block(
+    A: Any, B: Any, stream: np.random.Generator, categorical: np.ndarray, line: bool
+) -> Any:
+    # A copy of the stream, since a block may be made more than once.
+    return interpolate_pairs(A, B, categorical, skip_numbers(stream, 0), line=line)
 
 
 def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> np.ndarray:

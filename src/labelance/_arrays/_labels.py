@@ -18,6 +18,7 @@ from labelance._arrays._containers import (
     is_frame,
     open_frame,
 )
+from labelance._arrays._dask import is_dask
 from labelance._arrays._open import Container, open_container
 from labelance.exceptions import LabelFormatError
 
@@ -51,12 +52,12 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
     if isinstance(y, (np.ndarray, list, tuple)):
         if isinstance(_first_cell(y), str):
             return WordArray(np.asarray(y), as_list=not isinstance(y, np.ndarray))
-    elif not sp.issparse(y) and is_frame(y):
+    elif not sp.issparse(y) and not is_dask(y) and is_frame(y):
         frame = open_frame(y, "y")
         words = [name for name, dtype in frame.schema.items() if _holds_words(dtype)]
         if words:
             return WordFrame(y, frame, words)
-    return open_container(y, "y")
+    return open_container(y, "y", in_blocks=True)
 
 
 def _first_cell(table: Any) -> Any:
@@ -71,6 +72,8 @@ def find_label_sets(y: Any) -> list[Any] | None:
 
     Lists of one length with numbers, or with words for 0 and 1, are the rows of a table.
     """
+    if is_dask(y):
+        return None
     if isinstance(y, (list, tuple)):
         rows = list(y)
     elif getattr(y, "ndim", None) == 1 and not sp.issparse(y):

@@ -16,6 +16,7 @@ from labelance._arrays._containers import (
     is_frame,
     is_tensor,
 )
+from labelance._arrays._dask import is_blocks, is_dask, open_dask
 from labelance._arrays._sparse import check_structure
 from labelance._arrays._torch import append_tensor, open_tensor, to_device
 from labelance._scratch import gather_rows
@@ -61,7 +62,9 @@ class Container(Protocol):
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
 
 
-def open_container(data: Any, role: str, nominal: Nominal | None = None) -> Container:
+def open_container(
+    data: Any, role: str, nominal: Nominal | None = None, *, in_blocks: bool = False
+) -> Container:
     """Wrap ``data`` in the container of its kind.
 
     Parameters
@@ -73,9 +76,13 @@ def open_container(data: Any, role: str, nominal: Nominal | None = None) -> Cont
     nominal : callable, optional
         Returns a mask of columns of the container; those of a data frame that hold words are
         nominal then.
+    in_blocks : bool
+        Whether it may be a Dask collection, whose rows are in blocks and not in memory.
     """
     if is_tensor(data):
         return open_tensor(data, role)
+    if in_blocks and is_dask(data):
+        return open_dask(data, role, nominal)
     _refuse_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
@@ -86,6 +93,8 @@ def open_container(data: Any, role: str, nominal: Nominal | None = None) -> Cont
 
 def open_rows(data: Any, role: str, nominal: Nominal | None = None) -> Container:
     """Wrap a table whose cells nobody looks at: where they are no numbers, rows are all it has."""
+    if is_dask(data):
+        return open_dask(data, role, only_rows=True)
     try:
         return open_container(data, role, nominal)
     except InputError:
@@ -141,6 +150,8 @@ class RowsContainer:
 def take_rows(container: Any, rows: np.ndarray) -> Any:
     """Return the given rows of an array, tensor, sparse matrix, data frame or list, in order.
 
+    Rows of a Dask collection are another one.
+
     Examples
     --------
     >>> from labelance._arrays import take_rows
@@ -153,6 +164,10 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
         return gather_rows(container, rows)
     if is_tensor(container):
         return container[to_device(np.asarray(rows), container)]
+    if is_blocks(container):
+        return container[rows]
+    if is_dask(container):
+        return open_dask(container, "the table", only_rows=True).take(np.asarray(rows))
     native = nw.from_native(container, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, (nw.DataFrame, nw.Series)):
         return _take_native(container, native, np.asarray(rows))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import Container
+from labelance._arrays import Container, DaskRows, is_blocks
 from labelance._scratch import copy_rows, row_blocks
 from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
@@ -79,6 +80,8 @@ def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) ->
 
 def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
     """Replace the numbers in nominal columns by codes 0, 1, …; most are 0/1 already."""
+    if is_blocks(values):
+        return _encode_blocks(values, nominal)
     columns = _columns_to_encode(values, nominal)
     if len(columns) == 0:
         return values, {}
@@ -94,6 +97,34 @@ def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]
     return values, decoders
 
 
+def _encode_blocks(values: DaskRows, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
+    """Encode rows in blocks by the values that all blocks together have."""
+    if not nominal.any():
+        return values, {}
+    listed = np.unique(np.concatenate(values.compute(_columns_to_encode, repeat(nominal))))
+    found = values.compute(_find_values, repeat(listed)) if len(listed) else []
+    decoders = {}
+    for place, j in enumerate(listed.tolist()):
+        distinct = np.unique(np.concatenate([part[place] for part in found]))
+        if values.is_sparse:
+            distinct = np.append(0.0, distinct[distinct != 0]).astype(values.dtype)
+        decoders[j] = distinct
+    return values.transform(_encoded, repeat(decoders)) if decoders else values, decoders
+
+
+def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
+    """Return the distinct known values of every column listed."""
+    stored = _stored(values)
+    cells = [stored[where] for _, where in _cells_by_column(values, columns)]
+    return [np.unique(known[~np.isnan(known)]) for known in cells]
+
+
+def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
+    values = values.copy()
+    encode_like(values, decoders)
+    return values
+
+
 def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
     """Replace numbers by the codes that they had before; NaN for numbers that are new."""
     stored = _stored(values)
@@ -103,6 +134,8 @@ def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
 
 def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
     """Replace codes in new clean rows by the values they stand for."""
+    if is_blocks(new):
+        return new.transform(decode, repeat(decoders))
     new = new.copy()
     stored = _stored(new)
     for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):

@@ -21,6 +21,8 @@ from labelance._arrays import (
     LabelSets,
     columns_where,
     find_label_sets,
+    is_blocks,
+    is_dask,
     is_tensor,
     keep_device,
     on_device,
@@ -76,7 +78,7 @@ class Features:
 
     def take(self, rows: np.ndarray) -> Features:
         """Return some of the rows, their columns coded as they are."""
-        container = open_container(take_rows(self.container.native, rows), "X")
+        container = open_container(take_rows(self.container.native, rows), "X", in_blocks=True)
         return replace(self, X=self.X[rows], container=container)
 
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
@@ -206,6 +208,7 @@ def validate_data(
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
+    in_blocks: bool = False,
     vocabulary: Iterable[Any] = (),
     missing_labels: MissingLabels = "error",
 ) -> Data:
@@ -219,7 +222,7 @@ def validate_data(
         The labels, 0 or 1.
     who : str
         Who asks; begins the error messages.
-    categorical_features, missing, only_rows
+    categorical_features, missing, only_rows, in_blocks
         As in :func:`validate_features`.
     vocabulary, missing_labels
         As in :func:`validate_labels`.
@@ -231,6 +234,7 @@ def validate_data(
         categorical_features=categorical_features,
         missing=missing,
         only_rows=only_rows,
+        in_blocks=in_blocks,
     )
     labels = validate_labels(y, who=who, vocabulary=vocabulary, missing_labels=missing_labels)
     n, m = features.X.shape[0], labels.Y.shape[0]
@@ -245,7 +249,16 @@ def validate_data(
 
 
 def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
-    """Raise where one of the two is a tensor and the other is none, or is on another device."""
+    """Raise where one of the two is a tensor and the other is none, or is on another device.
+
+    The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
+    """
+    if is_dask(other) and not is_dask(X):
+        raise ContainerError(
+            f"{who} needs X as a Dask collection where {role} is one",
+            f"X is {_place(X)} and {role} is {_place(other)}",
+            f"Bring {role} to the memory of this process: {role}.compute()",
+        )
     if not (is_tensor(X) or is_tensor(other)) or other is None:
         return
     ours, theirs = _place(X), _place(other)
@@ -259,11 +272,19 @@ def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
 
 
 def _place(data: Any) -> str:
-    return f"a tensor on {data.device}" if is_tensor(data) else f"a {type(data).__name__}"
+    if is_tensor(data):
+        return f"a tensor on {data.device}"
+    return f"a {type(data).__name__}" + (" of Dask" if is_dask(data) else "")
 
 
 def refuse_device(X: Any, *, who: str) -> None:
-    """Raise for a tensor on a GPU, where ``who`` works in the computer's own memory alone."""
+    """Raise for rows elsewhere, where ``who`` works in the computer's own memory alone."""
+    if is_blocks(X):
+        raise ContainerError(
+            f"{who} works on rows in the computer's own memory",
+            "X is a Dask collection",
+            "Bring it there: X.compute()",
+        )
     if on_device(X):
         raise ContainerError(
             f"{who} works on rows in the computer's own memory",
@@ -291,6 +312,7 @@ def validate_features(
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
+    in_blocks: bool = False,
 ) -> Features:
     """Check and clean X.
 
@@ -307,11 +329,16 @@ def validate_features(
         it through.
     only_rows : bool
         Whether rows are only copied, so that cells may hold anything: text, dates, objects.
+    in_blocks : bool
+        Whether ``who`` also works on a Dask collection, block by block; else it is refused.
     """
     nominal = None
     if categorical_features is not None:
         nominal = partial(categorical_mask, categorical_features)
-    container = (open_rows if only_rows else open_container)(X, "X", nominal)
+    if only_rows and (in_blocks or not is_dask(X)):
+        container = open_rows(X, "X", nominal)
+    else:
+        container = open_container(X, "X", nominal, in_blocks=in_blocks)
     _refuse_empty(container.shape, who, "X")
     categorical = container.nominal
     if nominal is not None:
@@ -532,6 +559,8 @@ def _columns_where(values: Any, test: Any) -> np.ndarray:
     """Return the columns with a cell for which ``test`` is true; fast when there is none."""
     if on_device(values):
         return columns_where(values, test.__name__)
+    if is_blocks(values):
+        return values.columns_where(test.__name__)
     stored = values.data if sp.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(stored.sum(dtype=np.float64)):

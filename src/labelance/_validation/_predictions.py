@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._arrays import Container, find_label_sets, on_device, open_container, to_host
+from labelance._arrays import (
+    Container,
+    find_label_sets,
+    is_blocks,
+    is_dask,
+    on_device,
+    open_container,
+    to_host,
+)
 from labelance._validation._data import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -25,7 +33,7 @@ class Scored(NamedTuple):
     """True labels and a finite score for every cell, and the cells that y_true does not know."""
 
     Y: csr_array
-    scores: NDArray[np.floating]
+    scores: Any  # an array, or rows in blocks where somebody asked for these
     unknown: csr_array | None = None
 
 
@@ -63,12 +71,19 @@ def validate_scores(
     who: str,
     missing_labels: MissingLabels = "error",
     probabilities: bool = False,
+    in_blocks: bool = False,
 ) -> Scored:
-    """Check true labels and scores once; nothing behind this checks again."""
+    """Check true labels and scores once; nothing behind this checks again.
+
+    Scores of a Dask collection come to the client, unless ``who`` takes them in blocks.
+    """
     true = validate_labels(y_true, who=who, role="y_true", missing_labels=missing_labels)
-    container = _open_scores(scores, who=who)
+    container = _open_scores(scores, who=who, in_blocks=in_blocks)
     _refuse_mismatch(true, container, came="the scores", who=who)
     values = container.values()
+    if is_blocks(values):
+        _refuse_strange_blocks(values, who)
+        return Scored(true.Y, values, true.unknown)
     if probabilities:
         _refuse_no_probabilities(values, who)
     if not np.isfinite(values).all():
@@ -97,6 +112,16 @@ def _refuse_no_probabilities(values: NDArray[np.floating], who: str) -> None:
         )
 
 
+def _refuse_strange_blocks(values: Any, who: str) -> None:
+    columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
+    if len(columns):
+        raise InputError(
+            f"{who} ranks by score",
+            f"scores of {len(columns)} labels are nan or infinite",
+            "Replace them by finite numbers that say where those cells should stand",
+        )
+
+
 def check_k(k: Any, *, n_labels: int, who: str) -> int:
     """Return a ``k`` between 1 and the number of labels."""
     if isinstance(k, (int, np.integer)) and 1 <= k <= n_labels:
@@ -108,7 +133,7 @@ def check_k(k: Any, *, n_labels: int, who: str) -> int:
     )
 
 
-def _open_scores(scores: Any, *, who: str) -> Container:
+def _open_scores(scores: Any, *, who: str, in_blocks: bool = False) -> Container:
     if issparse(scores):
         raise ContainerError(
             f"{who} needs a score for every cell",
@@ -118,7 +143,9 @@ def _open_scores(scores: Any, *, who: str) -> Container:
     _refuse_list_of_tables(scores, "the scores", "scores", who=who)
     if on_device(scores):
         scores = to_host(scores)  # measures are numbers for people: they are made on the CPU
-    return open_container(scores, "the scores")
+    if is_dask(scores) and not in_blocks:
+        scores = scores.compute()
+    return open_container(scores, "the scores", in_blocks=in_blocks)
 
 
 def _refuse_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:

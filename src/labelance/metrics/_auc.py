@@ -217,7 +217,13 @@ def macro_auc_pr(
 def _count(
     y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, who: str
 ) -> RankCounts:
-    Y, scores, unknown = validate_scores(y_true, y_score, who=who, missing_labels=missing_labels)
+    Y, scores, unknown = validate_scores(
+        y_true,
+        y_score,
+        who=who,
+        missing_labels=missing_labels,
+        in_blocks=missing_labels == "error",
+    )
     if unknown is None:
         return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
     # Below every other score they stand above no positive, so no count around one holds them.

@@ -9,13 +9,16 @@ are treated alike everywhere and no order among tied cells is ever chosen.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise, repeat
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn import get_config
 
+from labelance._arrays import DaskRows, is_blocks
 from labelance._utils import kernel
 
 Counts = NDArray[np.int64]
@@ -82,20 +85,23 @@ class RankCounts:
 
 def count_ranks(
     Y: csr_array,
-    scores: NDArray[np.floating],
+    scores: Any,
     *,
     within: Literal["label", "row"],
     n_jobs: int | None = None,
 ) -> RankCounts:
     """Count around every relevant cell, within its label or within its row."""
     groups = Y.tocsc() if within == "label" else Y
-    table = scores.T if within == "label" else scores
     indptr, indices = groups.indptr.astype(np.int64), groups.indices.astype(np.int64)
-    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_count_block)(table[start:stop], indptr[start : stop + 1], indices)
-        for start, stop in _blocks(table.shape)
-    )
-    at_least, above, relevant_at_least, relevant_above = np.concatenate(blocks, axis=1)
+    counts = []
+    for table, start in _tables(scores, within):
+        counts += Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_count_block)(
+                table[first:last], indptr[start + first : start + last + 1], indices
+            )
+            for first, last in _blocks(table.shape)
+        )
+    at_least, above, relevant_at_least, relevant_above = np.concatenate(counts, axis=1)
     return RankCounts(
         at_least=at_least,
         above=above,
@@ -103,8 +109,35 @@ def count_ranks(
         relevant_above=relevant_above,
         indptr=indptr,
         indices=indices,
-        size=table.shape[1],
+        size=scores.shape[0 if within == "label" else 1],
     )
+
+
+def _tables(scores: Any, within: str) -> Iterator[tuple[NDArray[np.floating], int]]:
+    """Yield scores in memory, a line for each group, and the number of the first group.
+
+    Scores in blocks come to the client a part at a time: some columns of all rows for groups that
+    are labels, some rows otherwise.
+    """
+    if not is_blocks(scores):
+        yield scores.T if within == "label" else scores, 0
+    elif within == "row":
+        for start, stop in pairwise(scores.edges):
+            yield scores.gather(np.arange(start, stop)), start
+    else:
+        yield from _columns_in_memory(scores)
+
+
+def _columns_in_memory(scores: DaskRows) -> Iterator[tuple[NDArray[np.floating], int]]:
+    n, q = scores.shape
+    held = int(get_config()["working_memory"] * 2**20) // (n * scores.dtype.itemsize)
+    for start in range(0, q, max(1, held)):
+        parts = scores.compute(_take_columns, repeat(slice(start, start + max(1, held))))
+        yield np.concatenate(parts).T, start
+
+
+def _take_columns(block: NDArray[np.floating], columns: slice) -> NDArray[np.floating]:
+    return block[:, columns]
 
 
 def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:

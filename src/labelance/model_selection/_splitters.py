@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._arrays import take_rows
+from labelance._arrays import count_rows_and_columns, is_dask, take_rows
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import check_positive, validate_groups, validate_labels
 from labelance.exceptions import InputError, LabelanceWarning, TooFewRowsError
@@ -447,13 +447,19 @@ def _weights(
 
 
 def _refuse_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
-    lengths = [array.shape[0] if hasattr(array, "shape") else len(array) for array in arrays]
+    lengths = [_count_rows(array) for array in arrays]
     if any(length != n for length in lengths):
         raise InputError(
             f"{_WHO} needs arrays with the {n} rows of the labels",
             f"they have {', '.join(map(str, lengths))} rows",
             "Select the same rows in all of them",
         )
+
+
+def _count_rows(array: Any) -> int:
+    if is_dask(array):
+        return count_rows_and_columns(array)[0]
+    return array.shape[0] if hasattr(array, "shape") else len(array)
 
 
 def validate_stratified(Y: Any, *, order: Any, who: str) -> csr_array:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import on_device
+from labelance._arrays import is_blocks, on_device
 from labelance._progress import speaking
 from labelance._scratch import row_blocks
 from labelance._utils import warn_user
@@ -34,6 +34,7 @@ from labelance.neighbors._brute import (
     tell_engine,
     thread_count,
 )
+from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
@@ -176,7 +177,7 @@ def find_neighbors_for(
     _check_options(missing, method, among, queries)
     refuse_other_places(X, queries, "queries", who=who)
     features = validate_features(
-        X, who=who, categorical_features=categorical_features, missing=missing
+        X, who=who, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
     n = features.X.shape[0]
     bag = None if among is None else _validate_bag(among, n)
@@ -235,6 +236,11 @@ def search_neighbors(
     if among is not None:
         return _search_bag(X, k, metric, np.asarray(among), method, n_jobs)
     X = metric.rescale_rows(X)
+    if is_blocks(X):
+        _refuse_approx_in_blocks(method)
+        Q = None if queries is None else metric.rescale_rows(queries)
+        nearest = search_blocks(X, k, metric, _run, queries=Q, rows=rows)
+        return _finite_neighborhood(nearest, metric)
     if queries is not None:
         Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)
     elif rows is not None:
@@ -244,13 +250,28 @@ def search_neighbors(
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
     found = _run_approx(search) if method == "approx" else None
     nearest = _run(search, warn=method == "auto") if found is None else found.nearest
+    return _finite_neighborhood(nearest, metric, None if found is None else found.recall)
+
+
+def _finite_neighborhood(
+    nearest: TopK, metric: FeatureMetric, recall: float | None = None
+) -> Neighborhood:
     if not np.isfinite(nearest.values).all():
         raise InputError(
             "Neighbors are ordered by finite distances",
             f"the metric {metric.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
-    return Neighborhood(nearest.rows, nearest.values, None if found is None else found.recall)
+    return Neighborhood(nearest.rows, nearest.values, recall)
+
+
+def _refuse_approx_in_blocks(method: Method) -> None:
+    if method == "approx":
+        raise InputError(
+            "Rows of a Dask collection are searched exactly, cell by cell",
+            "method (neighbor_method of a sampler) is 'approx'",
+            "Leave it out, or bring the rows to memory: X.compute()",
+        )
 
 
 def _search_bag(
@@ -515,7 +536,7 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
 def _check_queries(Q: Any, features: Features, missing: str) -> None:
     """Raise for queries in another kind of container, or with unknown numbers."""
     X = features.X
-    if sp.issparse(Q) != sp.issparse(X):
+    if _is_sparse(Q) != _is_sparse(X):
         raise InputError(
             "queries are dense or sparse as X is",
             f"X is {_kind(X)} and queries is {_kind(Q)}",
@@ -529,5 +550,9 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
         )
 
 
+def _is_sparse(X: Any) -> bool:
+    return X.is_sparse if is_blocks(X) else sp.issparse(X)
+
+
 def _kind(X: Any) -> str:
-    return "a sparse matrix" if sp.issparse(X) else "a dense table"
+    return "a sparse matrix" if _is_sparse(X) else "a dense table"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,17 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from labelance._arrays import SparseRows, narrow_indices, on_device, sparse_rows
+from labelance._arrays import (
+    SparseRows,
+    compute,
+    cut_rows,
+    even_edges,
+    is_blocks,
+    map_blocks,
+    narrow_indices,
+    on_device,
+    sparse_rows,
+)
 from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
@@ -30,6 +41,7 @@ Scale = Literal["range", "standard"] | None
 
 # Without missing values, which only our own distance takes, these two are the plain distance.
 _OWN = ("euclidean", "cosine")
+_LEARNED = ("seuclidean", "mahalanobis")
 _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
@@ -124,18 +136,25 @@ class FeatureMetric:
         """
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
-        _check(metric, scale, sp.issparse(X), bool(nominal.any()), missing)
+        is_sparse = X.is_sparse if is_blocks(X) else sp.issparse(X)
+        _check(metric, scale, is_sparse, bool(nominal.any()), missing)
         if on_device(X) and metric not in _OWN:
             raise ContainerError(
                 f"The metric {metric!r} is scikit-learn's and works in the computer's own memory",
                 f"X is on {X.device}",
                 'Copy it there, X.cpu(), or use metric="euclidean" or "cosine"',
             )
+        if is_blocks(X) and metric in _LEARNED:
+            raise ContainerError(
+                f"The metric {metric!r} learns from all rows in memory",
+                "X is a Dask collection",
+                'Scale its features instead, metric="euclidean" with scale="standard"',
+            )
         searched = X if rows is None else X[rows]
         takes_missing = missing == "distance"
         compiled = _learn(searched, scale, nominal, takes_missing, metric == "cosine")
         learned = cls(metric, compiled, takes_missing)
-        if metric in ("seuclidean", "mahalanobis"):
+        if metric in _LEARNED:
             return replace(learned, params=_learn_params(metric, learned.scaled(searched)))
         return learned
 
@@ -161,6 +180,8 @@ class FeatureMetric:
         """
         if not self.compiled.cosine or X.dtype.itemsize < 8:
             return X
+        if is_blocks(X):
+            return X.transform(self.rescale_rows)
         largest = _largest_in_rows(X, self.compiled.width)
         extreme = (largest > 2.0**450) | ((largest < 2.0**-450) & (largest > 0))
         if not extreme.any():
@@ -201,6 +222,8 @@ class FeatureMetric:
         rows_a, rows_b : arrays of int, optional
             Which rows; all of them, in order, if not given.
         """
+        if is_blocks(A) or is_blocks(B):
+            return self._paired_in_blocks(A, B, rows_a, rows_b)
         rows_a = np.arange(A.shape[0]) if rows_a is None else np.asarray(rows_a, dtype=np.int64)
         rows_b = np.arange(B.shape[0]) if rows_b is None else np.asarray(rows_b, dtype=np.int64)
         A, B = self.rescale_rows(A), self.rescale_rows(B)
@@ -212,6 +235,18 @@ class FeatureMetric:
         none, one = np.full(len(rows_a), -1), np.ones(len(rows_a), dtype=np.int64)
         only = Candidates(rows_b[:, np.newaxis], one)
         return self.rank(A, rows_a, B, none, only, 1).values[:, 0]
+
+    def _paired_in_blocks(
+        self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
+    ) -> np.ndarray:
+        """Do the same where one of the two, or both, are in blocks."""
+        if is_blocks(A) and rows_a is None:
+            edges = A.edges
+        else:
+            n = A.shape[0] if rows_a is None else len(rows_a)
+            edges = even_edges(n, (A if is_blocks(A) else B).largest)
+        ours, theirs = cut_rows(A, edges, rows_a), cut_rows(B, edges, rows_b)
+        return np.concatenate(compute(map_blocks(self.paired, ours, theirs)))
 
 
 def _learn(
@@ -291,6 +326,9 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and largest known value of every column (NaN where none is known)."""
     if on_device(X):
         return _tensor_metric.column_range(X)
+    if is_blocks(X):
+        lows, highs = zip(*X.compute(column_range))
+        return np.fmin.reduce(lows), np.fmax.reduce(highs)
     if not sp.issparse(X):
         low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
         return low.astype(np.float64), high.astype(np.float64)
@@ -322,6 +360,8 @@ def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     column, and their widths say little.
     """
     numeric = np.flatnonzero(~categorical)
+    if is_blocks(X) and not X.is_sparse:
+        X = X.gather(np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT)))
     if not isinstance(X, np.ndarray):
         return numeric[:0]
     widths = column_widths(X, numeric)
@@ -337,20 +377,35 @@ def column_std(X: Any) -> np.ndarray:
     if on_device(X):
         return _tensor_metric.column_std(X)
     n, d = X.shape
-    total, filled, missing = np.zeros(d), np.zeros(d), np.zeros(d)
-    for columns, values in _stored_cells(X):
-        known = ~np.isnan(values)
-        np.add.at(total, columns[known], values[known])
-        filled += np.bincount(columns[known], minlength=d)
-        missing += np.bincount(columns[~known], minlength=d)
+    # Blocks of rows are added one after the other, since another order gives other last digits.
+    fold = X.fold if is_blocks(X) else lambda function, state: function(X, state)
+    total, filled, missing = fold(_add_cells, np.zeros((3, d)))
     known_rows = np.maximum(n - missing, 1.0)
     mean = total / known_rows
     squares = (known_rows - filled) * mean**2  # the zeros, all at once
+    squares = fold(partial(_add_squares, mean=mean), squares)
+    return np.sqrt(squares / known_rows)
+
+
+def _add_cells(X: Any, state: np.ndarray) -> np.ndarray:
+    """Add, column by column, known values, how many of them are not 0, and missing ones."""
+    total, filled, missing = state = state.copy()
+    for columns, values in _stored_cells(X):
+        known = ~np.isnan(values)
+        np.add.at(total, columns[known], values[known])
+        filled += np.bincount(columns[known], minlength=len(filled))
+        missing += np.bincount(columns[~known], minlength=len(missing))
+    return state
+
+
+def _add_squares(X: Any, squares: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Add the squared differences from the mean of values that are known and not 0."""
+    squares = squares.copy()
     for columns, values in _stored_cells(X):
         known = ~np.isnan(values)
         columns, values = columns[known], values[known]
         np.add.at(squares, columns, (values - mean[columns]) ** 2)
-    return np.sqrt(squares / known_rows)
+    return squares
 
 
 def _stored_cells(X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -231,6 +231,14 @@ def _measure(cells: Cells, squares: np.ndarray, lengths: np.ndarray, error: Erro
     )
 
 
+def center_gaps(centers: np.ndarray, lengths: np.ndarray, group: int, error: Error) -> np.ndarray:
+    """Return no less than the distances from one center to all, whose squared lengths are given."""
+    both = lengths + lengths[group]
+    squares = both - 2 * (centers @ centers[group]).astype(np.float64)
+    squares[group] = 0.0  # itself comes first, however it was rounded
+    return np.sqrt(np.maximum(squares, 0) + error.share * both + error.tiny)
+
+
 @dataclass(frozen=True, eq=False)
 class CellEngine(ABC):
     """Rows, queries and bounds of their products in the order of their cells.
@@ -396,17 +404,12 @@ class PartitionEngine(CellEngine):
         lengths = self.points.query_lengths[start:stop]
         products = self.cells.centers @ self.points.queries[start:stop].T
         bounds = np.empty(products.shape, dtype=np.float32)
-        _bound_cells(products, group, lengths, self.extents, gaps, self.error, bounds)
+        bound_cells(products, group, lengths, self.extents, gaps, self.error, bounds)
         bounds[first] = np.nan
         return scan, bounds
 
     def _gaps(self, group: int) -> np.ndarray:
-        """Return no less than the distances from the center of a group to all centers."""
-        lengths, error = self.extents.lengths, self.error
-        both = lengths + lengths[group]
-        squares = both - 2 * (self.cells.centers @ self.cells.centers[group]).astype(np.float64)
-        squares[group] = 0.0  # itself comes first, however it was rounded
-        return np.sqrt(np.maximum(squares, 0) + error.share * both + error.tiny)
+        return center_gaps(self.cells.centers, self.extents.lengths, group, self.error)
 
     def _reach(self, scan: Scan, start: int, stop: int) -> np.ndarray:
         """Return no less than the distance of the k-th nearest row seen so far."""
@@ -440,7 +443,7 @@ def _scan_lines(
 
 
 @kernel
-def _bound_cells(
+def bound_cells(
     products: np.ndarray,
     group: int,
     lengths: np.ndarray,

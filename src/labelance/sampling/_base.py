@@ -20,7 +20,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import LabelSets, RowsContainer, column_counts, stack_rows
+from labelance._arrays import (
+    LabelSets,
+    RowsContainer,
+    column_counts,
+    is_dask,
+    peek_columns,
+    stack_rows,
+)
 from labelance._progress import speaking
 from labelance._utils import RandomStateLike, as_generator, warn_user
 from labelance._validation import (
@@ -77,6 +84,8 @@ class SamplerTraits:
     inherits_labels : bool
         Every label of a new row is its seed's or its reference's, so that the row descends from
         these two alone.
+    in_blocks : bool
+        Takes Dask collections too, and works on them block by block.
     """
 
     adds: bool = False
@@ -90,6 +99,7 @@ class SamplerTraits:
     finds_neighbors: bool = False
     label_specific: bool = False
     inherits_labels: bool = False
+    in_blocks: bool = False
 
     @property
     def only_adds(self) -> bool:
@@ -416,11 +426,18 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
                 "Leave the argument out",
             )
         data = self._open(X, y)
-        return ResamplingPlan(self, _num_samples(y), data, self._plan(data, neighborhood))
+        n = data.n_samples if is_dask(y) else _num_samples(y)
+        return ResamplingPlan(self, n, data, self._plan(data, neighborhood))
 
     def _open(self, X: Any, y: Any) -> Data:
-        data = validate_data(X, y, who=type(self).__name__, **self._validation_options())
-        sklearn_validate_data(self, X, skip_check_array=True)
+        data = validate_data(
+            X,
+            y,
+            who=type(self).__name__,
+            in_blocks=self.traits.in_blocks,
+            **self._validation_options(),
+        )
+        sklearn_validate_data(self, peek_columns(X), skip_check_array=True)
         self._warn_of_constant_labels(data)
         return data
 

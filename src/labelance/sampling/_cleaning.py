@@ -89,7 +89,7 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
     """Base of samplers that delete rows whose labels differ from their neighbors'."""
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        deletes=True, random=False, finds_neighbors=True
+        deletes=True, random=False, finds_neighbors=True, in_blocks=True
     )
 
     @abstractmethod

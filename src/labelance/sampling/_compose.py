@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
+from labelance._arrays import peek_columns
 from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.sampling._base import (
@@ -250,6 +251,7 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
             random=any(t.random for t in each),
             label_order_free=all(t.label_order_free for t in each),
             finds_neighbors=each[0].finds_neighbors,
+            in_blocks=all(t.in_blocks for t in each),
         )
 
     @property
@@ -309,7 +311,7 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
 
     def _take_over(self, first: BaseMultiLabelSampler, X: Any) -> None:
         """Set what the first step learned when it validated the data."""
-        sklearn_validate_data(self, X, skip_check_array=True)
+        sklearn_validate_data(self, peek_columns(X), skip_check_array=True)
         if hasattr(first, "constant_labels_"):
             self.constant_labels_ = first.constant_labels_
 

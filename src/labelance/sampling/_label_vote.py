@@ -8,12 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import SparseRows, interpolate_rows, sparse_rows, squeeze_runs
+from labelance._arrays import (
+    DaskRows,
+    SparseRows,
+    compute,
+    cut_rows,
+    even_edges,
+    interpolate_rows,
+    is_blocks,
+    map_blocks,
+    sparse_rows,
+    squeeze_runs,
+    stack_rows,
+)
 from labelance._utils import kernel
 
 
@@ -119,6 +133,8 @@ class CandidateRows:
 
 def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
     """Replace the nominal features of mixed rows by the values that were voted for."""
+    if is_blocks(mixed):
+        return mixed.transform(_overlay, cut_rows(voted, mixed.edges), repeat(categorical))
     if not sp.issparse(mixed):
         mixed[:, categorical] = voted
         return mixed
@@ -184,6 +200,8 @@ def vote_values(
     with_seed : bool
         Whether the seed has a vote.
     """
+    if is_blocks(X):
+        return _vote_in_blocks(X, nominal, neighborhoods, sizes, with_seed)
     voters = Voters(neighborhoods, sizes, 0 if with_seed else 1)
     if not sp.issparse(X):
         out = np.empty((len(neighborhoods), np.count_nonzero(nominal)), dtype=X.dtype)
@@ -201,6 +219,23 @@ def vote_values(
     voted = sp.csr_array(cells, shape=(len(neighborhoods), X.shape[1]))
     voted.sort_indices()
     return voted
+
+
+def _vote_in_blocks(
+    X: DaskRows, nominal: np.ndarray, neighborhoods: np.ndarray, sizes: np.ndarray, with_seed: bool
+) -> Any:
+    """Bring the rows of blocks of neighborhoods together, and let them vote there."""
+    vote = partial(vote_values, with_seed=with_seed)
+    tasks: list[Any] = []
+    edges = even_edges(len(sizes), max(1, X.largest // neighborhoods.shape[1]))
+    for start, stop in pairwise(edges):
+        lines = np.maximum(neighborhoods[start:stop], 0)  # what does not count is some row
+        rows, places = np.unique(lines, return_inverse=True)
+        block = X.take(rows, np.array([0, len(rows)])).blocks
+        tasks += map_blocks(
+            vote, block, [nominal], [places.reshape(lines.shape)], [sizes[start:stop]]
+        )
+    return reduce(stack_rows, compute(tasks))
 
 
 def _count_stored(indptr: np.ndarray, voters: Voters) -> np.ndarray:

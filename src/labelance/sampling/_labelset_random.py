@@ -257,7 +257,9 @@ class LPROS(RowSampler):
     array([7, 7])
     """
 
-    traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
+    traits: ClassVar[SamplerTraits] = SamplerTraits(
+        adds=True, clones=True, label_order_free=False, in_blocks=True
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RowSampler._parameter_constraints,
@@ -357,7 +359,9 @@ class LPRUS(RowSampler):
     [[1, 0], [1, 0], [1, 0], [1, 1], [1, 1], [0, 0]]
     """
 
-    traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
+    traits: ClassVar[SamplerTraits] = SamplerTraits(
+        deletes=True, label_order_free=False, in_blocks=True
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RowSampler._parameter_constraints,

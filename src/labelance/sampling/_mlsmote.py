@@ -311,7 +311,11 @@ class MLSMOTE(NeighborSampler):
 
     # Rows come label by label, so another order of the labels gives another order of rows.
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, interpolates=True, label_order_free=False, label_specific=True
+        adds=True,
+        interpolates=True,
+        label_order_free=False,
+        label_specific=True,
+        in_blocks=True,
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -243,6 +243,7 @@ class MLSOL(NeighborSampler):
         exact_budget=True,
         finds_neighbors=True,
         inherits_labels=True,
+        in_blocks=True,
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -127,7 +127,7 @@ class MLUL(NeighborSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        deletes=True, exact_budget=True, finds_neighbors=True
+        deletes=True, exact_budget=True, finds_neighbors=True, in_blocks=True
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

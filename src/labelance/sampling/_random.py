@@ -138,7 +138,9 @@ class MLROS(RowSampler):
     array([6])
     """
 
-    traits: ClassVar[SamplerTraits] = SamplerTraits(adds=True, clones=True, label_order_free=False)
+    traits: ClassVar[SamplerTraits] = SamplerTraits(
+        adds=True, clones=True, label_order_free=False, in_blocks=True
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RowSampler._parameter_constraints,
@@ -342,7 +344,9 @@ class MLRUS(RowSampler):
     array([3, 1])
     """
 
-    traits: ClassVar[SamplerTraits] = SamplerTraits(deletes=True, label_order_free=False)
+    traits: ClassVar[SamplerTraits] = SamplerTraits(
+        deletes=True, label_order_free=False, in_blocks=True
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RowSampler._parameter_constraints,

@@ -116,7 +116,7 @@ class REMEDIAL(RowSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, edits=True, clones=True, random=False
+        adds=True, edits=True, clones=True, random=False, in_blocks=True
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -305,6 +305,7 @@ class RemedialHwR(BaseMultiLabelSampler):
             clones=second.clones or not second.adds,
             exact_budget=False,
             finds_neighbors=False,
+            in_blocks=False,
         )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -92,7 +92,8 @@ def run_study(
     n_jobs : int, optional
         Processes, or workers of a local Dask cluster; all cores unless given.
     address : str, optional
-        A Dask scheduler, for executor="dask"; a local cluster is started unless given.
+        A Dask scheduler, for executor="dask". Unless given, the Dask client that is active in
+        this process is used, or else a local cluster is started; so it is if n_jobs is given.
     cell_timeout : float, optional
         Seconds after which a cell has failed and the next one begins; cells that share their
         models share their time. The work is then done in a process of its own in any case,
@@ -411,6 +412,11 @@ def _run_on_dask(
 
 
 def _connect(distributed: Any, n_jobs: int | None, address: str | None) -> Any:
+    if address is None and n_jobs is None:
+        try:
+            return nullcontext(distributed.default_client())  # whoever made it will close it
+        except ValueError:  # there is none
+            pass
     if address is None:
         import dask
 

@@ -1,0 +1,578 @@
+"""Dask collections: tables whose blocks of rows are computed later, and perhaps elsewhere.
+
+X stays in Dask. Algorithms see :class:`DaskRows`, clean rows in blocks; what they ask of a block is
+done wherever Dask works, by its default scheduler or on the cluster of the active ``Client``, and
+only small results come to the client. Labels are small: they come to the client as one sparse
+matrix, and go back as blocks of a new collection.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays._containers import (
+    DenseContainer,
+    FrameContainer,
+    Nominal,
+    SparseContainer,
+)
+from labelance.exceptions import ContainerError, InputError
+
+_IN_MEMORY = 1 << 26  # bytes of selected rows that come to the client rather than stay in blocks
+
+
+def is_dask(data: Any) -> bool:
+    """Tell whether ``data`` is a collection of Dask, which whoever made it has imported."""
+    return type(data).__module__.partition(".")[0] == "dask"
+
+
+def is_blocks(X: Any) -> bool:
+    """Tell whether clean rows are in blocks that Dask computes."""
+    return isinstance(X, DaskRows)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows:
+    """Clean rows in blocks that Dask computes.
+
+    Parameters
+    ----------
+    blocks : tuple of Delayed
+        Blocks of rows, none of them empty: arrays or CSR arrays of one dtype.
+    edges : ndarray of int
+        Where blocks begin, and the number of rows at the end.
+    n_columns : int
+        Columns of every block.
+    dtype : dtype
+        The type of the numbers.
+    is_sparse : bool
+        Whether blocks are CSR arrays.
+    """
+
+    blocks: tuple[Any, ...]
+    edges: np.ndarray
+    n_columns: int
+    dtype: np.dtype
+    is_sparse: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.edges[-1]), self.n_columns
+
+    @property
+    def largest(self) -> int:
+        """How many rows the largest block has."""
+        return int(np.diff(self.edges).max(initial=1))
+
+    def compute(self, function: Callable[..., Any], *each: Iterable[Any]) -> list[Any]:
+        """Return ``function(block, …)`` of every block, with one of ``each`` for every block."""
+        return compute(map_blocks(function, self.blocks, *each))
+
+    def transform(self, function: Callable[..., Any], *each: Iterable[Any]) -> DaskRows:
+        """Return the rows that ``function(block, …)`` makes of every block, later."""
+        return replace(self, blocks=map_blocks(function, self.blocks, *each))
+
+    def fold(self, function: Callable[..., Any], state: Any) -> Any:
+        """Hand ``state = function(block, state)`` on from block to block, in order."""
+        for block in self.blocks:
+            (state,) = map_blocks(function, (block,), (state,))
+        return compute((state,))[0]
+
+    def take(self, rows: np.ndarray, edges: np.ndarray | None = None) -> DaskRows:
+        """Return some rows, in order, in blocks of the given edges, or as large as these."""
+        edges = even_edges(len(rows), self.largest) if edges is None else edges
+        return replace(self, blocks=gather(self.blocks, self.edges, rows, edges), edges=edges)
+
+    def gather(self, rows: np.ndarray) -> Any:
+        """Return some rows, in order, in the memory of the client."""
+        chosen = self.take(rows, np.array([0, len(rows)]))
+        return compute(chosen.blocks)[0]
+
+    def __getitem__(self, rows: np.ndarray) -> Any:
+        """Return some rows: in the memory of the client if they are few, else in blocks."""
+        rows = np.asarray(rows)
+        small = len(rows) * self.n_columns * self.dtype.itemsize <= _IN_MEMORY
+        return self.gather(rows) if len(rows) and small else self.take(rows)
+
+    def persist(self) -> DaskRows:
+        """Compute the blocks now, and leave them where they are."""
+        return replace(self, blocks=persist(self.blocks))
+
+    def columns_where(self, test: str) -> np.ndarray:
+        """Return the columns with a cell that ``isnan`` or ``isinf``, as ``test`` says."""
+        return self._strange_columns[test]
+
+    @cached_property
+    def _strange_columns(self) -> dict[str, np.ndarray]:
+        found = self.compute(_find_strange_columns)
+        return {
+            test: np.unique(np.concatenate([columns[test] for columns in found]))
+            for test in ("isnan", "isinf")
+        }
+
+
+def map_blocks(
+    function: Callable[..., Any], blocks: Sequence[Any], *each: Iterable[Any]
+) -> tuple[Any, ...]:
+    """Return a task for every block that calls ``function(block, …)``, with one of ``each``."""
+    from dask import delayed
+
+    task = delayed(function, pure=False)
+    return tuple(task(*arguments) for arguments in zip(blocks, *each))
+
+
+def compute(tasks: Iterable[Any]) -> list[Any]:
+    """Run tasks on the active client, or by Dask's default scheduler."""
+    import dask
+
+    return list(dask.compute(*tasks))
+
+
+def persist(tasks: Iterable[Any]) -> tuple[Any, ...]:
+    """Run tasks, and leave their results where they are."""
+    import dask
+
+    return tuple(dask.persist(*tasks))
+
+
+def share(value: Any) -> Any:
+    """Return a value for many tasks, which is sent to a worker once."""
+    from dask import delayed
+
+    return delayed(value, pure=False, traverse=False)
+
+
+def even_edges(n: int, most: int) -> np.ndarray:
+    """Return where blocks of at most ``most`` of n rows begin, all about as large.
+
+    Examples
+    --------
+    >>> from labelance._arrays._dask import even_edges
+    >>> even_edges(10, 4)
+    array([ 0,  3,  6, 10])
+    """
+    return np.arange((count := max(1, -(-n // most))) + 1) * n // count
+
+
+def gather(
+    blocks: Sequence[Any], edges: np.ndarray, rows: np.ndarray, new_edges: np.ndarray
+) -> tuple[Any, ...]:
+    """Return blocks of the given rows, in their order: a shuffle by row number."""
+    return tuple(
+        _gather_block(blocks, edges, rows[start:stop]) for start, stop in pairwise(new_edges)
+    )
+
+
+def _gather_block(blocks: Sequence[Any], edges: np.ndarray, rows: np.ndarray) -> Any:
+    if not len(rows):
+        return map_blocks(_take, blocks[:1], [rows])[0]
+    block_of = np.searchsorted(edges, rows, side="right") - 1
+    order = np.argsort(block_of, kind="stable")
+    used, first = np.unique(block_of[order], return_index=True)
+    inside = [rows[places] - edges[b] for b, places in zip(used, np.split(order, first[1:]))]
+    parts = map_blocks(_take, [blocks[b] for b in used], inside)
+    if len(parts) == 1:
+        return parts[0]  # a stable order of one block is the order that was asked for
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return map_blocks(_join, [list(parts)], [back])[0]
+
+
+def _take(block: Any, rows: np.ndarray) -> Any:
+    if hasattr(block, "iloc"):
+        return block.iloc[rows]
+    return block.tocsr()[rows].asformat(block.format) if sp.issparse(block) else block[rows]
+
+
+def _join(parts: list[Any], places: np.ndarray) -> Any:
+    """Put blocks one below the other, and their rows in another order."""
+    if hasattr(parts[0], "iloc"):
+        import pandas
+
+        return pandas.concat(parts).iloc[places]
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr")[places].asformat(parts[0].format)
+    return np.concatenate(parts)[places]
+
+
+def _find_strange_columns(block: Any) -> dict[str, np.ndarray]:
+    stored = block.data if sp.issparse(block) else block
+    none = np.empty(0, dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(stored.sum(dtype=np.float64)):
+            return {"isnan": none, "isinf": none}
+    return {
+        test.__name__: np.unique(block.indices[test(stored)])
+        if sp.issparse(block)
+        else np.flatnonzero(test(stored).any(axis=0))
+        for test in (np.isnan, np.isinf)
+    }
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+
+def open_dask(
+    data: Any, role: str, nominal: Nominal | None = None, *, only_rows: bool = False
+) -> DaskContainer:
+    """Wrap an array or data frame of Dask in its container.
+
+    Parameters
+    ----------
+    data : dask.array.Array or dask.dataframe.DataFrame
+        A table.
+    role : str
+        How messages call it.
+    nominal : callable, optional
+        Returns a mask of columns of the container: those that are nominal.
+    only_rows : bool
+        Whether rows are only copied, so that nobody looks at their cells.
+    """
+    if hasattr(data, "to_delayed") and hasattr(data, "chunks"):
+        return DaskArray(data, role, only_rows=only_rows)
+    if hasattr(data, "to_delayed") and getattr(data, "ndim", 0) == 2:
+        return DaskFrame(data, role, nominal, only_rows=only_rows)
+    raise ContainerError(
+        f"{role} is an array or a data frame of Dask",
+        f"{role} is a {type(data).__name__} of Dask",
+        f"Make one of it: {role}.to_frame() of a Series, {role}.to_dataframe() of a bag",
+    )
+
+
+def count_rows_and_columns(data: Any) -> tuple[int, int]:
+    """Return the shape of a Dask collection; rows that it does not know of are counted."""
+    return open_dask(data, "X", only_rows=True).shape
+
+
+def peek_columns(data: Any) -> Any:
+    """Return a table with the columns of ``data``: itself, or one without rows for Dask."""
+    if not is_dask(data):
+        return data
+    return data._meta if hasattr(data, "columns") else np.empty((0, data.shape[1]), data.dtype)
+
+
+class DaskContainer(ABC):
+    """Rows in blocks as they came.
+
+    Parameters
+    ----------
+    native : dask.array.Array or dask.dataframe.DataFrame
+        What came.
+    blocks : sequence of Delayed
+        Its blocks of rows, which may be empty.
+    lengths : array of int or None
+        How many rows they have; counted if None.
+    prototype : array, sparse matrix or data frame
+        A table of the same kind with few rows or none, in memory.
+    only_rows : bool
+        Whether nobody looks at the cells.
+    """
+
+    names: tuple[Any, ...] | None = None
+
+    def __init__(
+        self, native: Any, blocks: Sequence[Any], lengths: Any, prototype: Any, *, only_rows: bool
+    ) -> None:
+        self.native, self.prototype, self.only_rows = native, prototype, only_rows
+        if lengths is None:
+            lengths = compute(map_blocks(_count_rows, blocks))
+        filled = np.flatnonzero(lengths)
+        self.blocks = tuple(blocks[b] for b in filled.tolist())
+        self.edges = np.append(0, np.cumsum(np.asarray(lengths)[filled])).astype(np.int64)
+        self.nominal = np.zeros(self.shape[1], dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.edges[-1]), self.prototype.shape[1]
+
+    def values(self) -> Any:
+        """Return clean rows in blocks; zeros that take no memory where rows are only copied."""
+        if self.only_rows:
+            return np.broadcast_to(0.0, self.shape)
+        dtype = self._working_dtype()
+        blocks = map_blocks(partial(_clean, dtype=dtype), self.blocks)
+        return DaskRows(blocks, self.edges, self.shape[1], dtype, sp.issparse(self.prototype))
+
+    def cells(self) -> Any:
+        """Return the cells of all blocks as one sparse matrix in the memory of the client."""
+        parts = compute(map_blocks(_sparse_cells, self.blocks))
+        return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array(self.shape)
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return the declared words of every nominal column, in the order of their codes."""
+        return {}
+
+    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
+        if rows is None and new is None:
+            return self.native
+        added = 0 if new is None else new.shape[0]
+        edges = result_edges(self.edges, rows, added)
+        blocks = self._kept(rows, edges)
+        if new is not None:
+            made = cut_rows(new, edges[len(blocks) :] - edges[len(blocks)])
+            blocks += map_blocks(partial(_restore, prototype=self.prototype), made)
+        return self._collect(blocks, edges, renumber=new is not None or _repeats(rows))
+
+    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return 0/1 labels in this container's kind; in the graph their blocks are sparse."""
+        edges = result_edges(self.edges, rows, added)
+        restore = partial(_restore_labels, prototype=self.prototype)
+        blocks = map_blocks(restore, cut_rows(Y, edges))
+        renumber = bool(added) or _repeats(rows)
+        if not renumber:
+            blocks = self._named_as(blocks, self._kept(rows, edges))
+        return self._collect(blocks, edges, renumber=renumber)
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return some of the rows as they came, with their names if they have any."""
+        edges = result_edges(self.edges, rows, 0)
+        return self._collect(self._kept(rows, edges), edges, renumber=False)
+
+    def _kept(self, rows: np.ndarray | None, edges: np.ndarray) -> tuple[Any, ...]:
+        if rows is None:
+            return self.blocks
+        return gather(self.blocks, self.edges, rows, edges[edges <= len(rows)])
+
+    def _named_as(self, blocks: tuple[Any, ...], kept: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return blocks whose rows have the names of the kept ones; those of arrays have none."""
+        return blocks
+
+    @abstractmethod
+    def _working_dtype(self) -> np.dtype:
+        """Return the dtype that clean rows would have in memory."""
+
+    @abstractmethod
+    def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
+        """Return blocks as one collection; ``renumber`` names its rows anew, from 0."""
+
+
+class DaskArray(DaskContainer):
+    """An array whose blocks are arrays, or sparse matrices of scipy."""
+
+    def __init__(self, native: Any, role: str, *, only_rows: bool = False) -> None:
+        _refuse_no_table(native, role)
+        n_blocks, d = len(native.chunks[0]), native.shape[1]
+        blocks = native.rechunk({1: -1}).to_delayed().reshape(n_blocks).tolist()
+        lengths = None if np.isnan(native.chunks[0]).any() else native.chunks[0]
+        if sp.issparse(native._meta):
+            prototype = type(native._meta)((0, d), dtype=native.dtype)
+        else:
+            prototype = np.empty((0, d), dtype=native.dtype)
+        super().__init__(native, blocks, lengths, prototype, only_rows=only_rows)
+
+    def _working_dtype(self) -> np.dtype:
+        return np.dtype(np.float32 if self.native.dtype in (np.float32, np.float16) else np.float64)
+
+    def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
+        import dask.array as da
+
+        d = self.shape[1]
+        shapes = [(int(length), d) for length in np.diff(edges)]
+        made = [
+            da.from_delayed(block, shape, meta=self.prototype)
+            for block, shape in zip(blocks, shapes, strict=True)
+        ]
+        return da.concatenate(made)
+
+
+def _refuse_no_table(native: Any, role: str) -> None:
+    if native.ndim != 2 or np.isnan(native.shape[1]):
+        raise InputError(
+            f"{role} is a table of numbers with two dimensions, rows and columns",
+            f"{role} is an array of Dask with shape {native.shape}",
+            f"Reshape it, or let Dask count its columns: {role}.compute_chunk_sizes()",
+        )
+    known = isinstance(native._meta, np.ndarray) or sp.issparse(native._meta)
+    if not known or native.dtype.kind not in "biuf":
+        raise ContainerError(
+            f"{role} has blocks of real numbers, numpy arrays or scipy's sparse matrices",
+            f"its blocks are {type(native._meta).__name__} of {native.dtype}",
+            f"Convert them, for example {role}.map_blocks(numpy.asarray, dtype=float)",
+        )
+
+
+class DaskFrame(DaskContainer):
+    """A data frame whose partitions are frames of pandas."""
+
+    names: tuple[Any, ...]
+
+    def __init__(
+        self, native: Any, role: str, nominal: Nominal | None = None, *, only_rows: bool = False
+    ) -> None:
+        meta = native._meta
+        if not type(meta).__module__.startswith("pandas"):
+            raise ContainerError(
+                f"{role} has partitions of pandas",
+                f"they are {type(meta).__module__} frames",
+                f'Convert them: {role}.to_backend("pandas")',
+            )
+        prototype, opened = meta, None
+        if not only_rows:
+            opened = FrameContainer(meta, role, nominal)
+            _refuse_unknown_categories(meta, opened.nominal, role)
+            prototype = _frame_of_all_categories(meta, opened.nominal)
+        super().__init__(native, native.to_delayed(), None, prototype, only_rows=only_rows)
+        self.names = tuple(meta.columns)
+        if opened is not None:
+            self.nominal = opened.nominal
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return the declared words of every nominal column, in the order of their codes."""
+        return FrameContainer(self.prototype, "X").categories()
+
+    def _working_dtype(self) -> np.dtype:
+        # A missing value may widen a column, so that blocks may differ.
+        return np.result_type(*compute(map_blocks(_dtype_of_values, self.blocks)))
+
+    def _named_as(self, blocks: tuple[Any, ...], kept: tuple[Any, ...]) -> tuple[Any, ...]:
+        return map_blocks(_take_index, blocks, kept)
+
+    def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
+        import dask.dataframe as dd
+
+        if not renumber:
+            return dd.from_delayed(list(blocks), meta=self.native._meta, verify_meta=False)
+        meta = self.native._meta.reset_index(drop=True)
+        named = map_blocks(_number_rows, blocks, edges[:-1].tolist())
+        divisions = (*edges[:-1].tolist(), int(edges[-1]) - 1)
+        return dd.from_delayed(list(named), meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _refuse_unknown_categories(meta: Any, nominal: np.ndarray, role: str) -> None:
+    """Raise for nominal columns whose categories Dask does not know."""
+    unknown = [
+        str(name)
+        for name, dtype, is_nominal in zip(meta.columns, meta.dtypes, nominal)
+        if is_nominal and _unknown_categories(dtype)
+    ]
+    if unknown:
+        raise InputError(
+            f"The categories of nominal columns of {role} are known before any block is read",
+            f"those of {', '.join(unknown[:5])} are not",
+            f"Let Dask look for them: {role} = {role}.categorize(columns={unknown[:5]})",
+        )
+
+
+def _unknown_categories(dtype: Any) -> bool:
+    from dask.dataframe.utils import UNKNOWN_CATEGORIES
+
+    return not hasattr(dtype, "categories") or UNKNOWN_CATEGORIES in dtype.categories
+
+
+def _frame_of_all_categories(meta: Any, nominal: np.ndarray) -> Any:
+    """Return a frame in which every category of every nominal column occurs, and a missing one."""
+    import pandas
+
+    sizes = [len(dtype.categories) for dtype in meta.dtypes[nominal]]
+    codes = np.arange(max(sizes, default=0) + 1)
+    columns = [
+        pandas.Categorical.from_codes(
+            np.where(codes < len(dtype.categories), codes, -1), dtype=dtype
+        )
+        if is_nominal
+        else pandas.Series(np.zeros(len(codes), dtype=np.int8)).astype(dtype)
+        for dtype, is_nominal in zip(meta.dtypes, nominal)
+    ]
+    frame = pandas.DataFrame(dict(enumerate(columns)))
+    frame.columns = meta.columns
+    return frame
+
+
+def result_edges(edges: np.ndarray, rows: np.ndarray | None, added: int) -> np.ndarray:
+    """Return where the blocks of a result begin.
+
+    Rows that are kept in their order stay in the blocks they were in; clones, and then added rows,
+    follow in blocks as large as those. So X and y of the same blocks come back in the same blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays._dask import result_edges
+    >>> result_edges(np.array([0, 4, 8]), np.array([1, 2, 5, 6, 7]), 0)
+    array([0, 2, 5])
+    >>> result_edges(np.array([0, 4, 8]), None, 6)
+    array([ 0,  4,  8, 11, 14])
+    """
+    most = int(np.diff(edges).max())
+    kept = edges
+    if rows is not None:
+        falls = np.flatnonzero(np.diff(rows) <= 0)
+        rising = int(falls[0]) + 1 if len(falls) else len(rows)
+        kept = np.unique(np.searchsorted(rows[:rising], edges))
+        kept = _append_edges(kept, len(rows) - rising, most)
+    return _append_edges(kept, added, most)
+
+
+def _append_edges(edges: np.ndarray, n: int, most: int) -> np.ndarray:
+    return np.append(edges, edges[-1] + even_edges(n, most)[1:]) if n else edges
+
+
+def _repeats(rows: np.ndarray | None) -> bool:
+    """Tell whether a row comes more than once, so that a frame's index is numbered anew."""
+    return rows is not None and len(np.unique(rows)) < len(rows)
+
+
+def cut_rows(table: Any, edges: np.ndarray, rows: np.ndarray | None = None) -> Sequence[Any]:
+    """Return the rows of a clean table (all if None, in order) in blocks of the given edges."""
+    if not is_blocks(table):
+        table = table if rows is None else table[rows]
+        return [table[start:stop] for start, stop in pairwise(edges)]
+    if rows is None and np.array_equal(table.edges, edges):
+        return table.blocks
+    return table.take(np.arange(table.shape[0]) if rows is None else rows, edges).blocks
+
+
+# --- what is done with a block, wherever it is ----------------------------------------------------
+
+
+def _wrap(block: Any) -> Any:
+    """Return the container of a block in memory."""
+    if hasattr(block, "iloc"):
+        return FrameContainer(block, "a block of rows")
+    if sp.issparse(block):
+        return SparseContainer(block)
+    return DenseContainer(np.asarray(block))
+
+
+def _count_rows(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _dtype_of_values(block: Any) -> np.dtype:
+    return _wrap(block).values().dtype
+
+
+def _clean(block: Any, dtype: np.dtype) -> Any:
+    return _wrap(block).values().astype(dtype, copy=False)
+
+
+def _sparse_cells(block: Any) -> sp.csr_array:
+    return sp.csr_array(_wrap(block).cells())
+
+
+def _restore(block: Any, prototype: Any) -> Any:
+    """Return clean rows in the kind of the prototype."""
+    return _wrap(prototype).rebuild(np.empty(0, dtype=np.int64), block)
+
+
+def _restore_labels(block: sp.csr_array, prototype: Any) -> Any:
+    return _wrap(prototype).rebuild_labels(block, None, block.shape[0])
+
+
+def _take_index(block: Any, kept: Any) -> Any:
+    return block.set_axis(kept.index, axis=0)
+
+
+def _number_rows(block: Any, start: int) -> Any:
+    import pandas
+
+    return block.set_axis(pandas.RangeIndex(start, start + len(block)), axis=0)
