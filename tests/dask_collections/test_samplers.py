@@ -203,6 +203,11 @@ def test_a_neighborhood_found_before_saves_the_search():
     assert_same_table(X, MLSOL(random_state=0).fit_resample(NUMBERS, Y)[0])
 
 
+def test_an_explanation_is_that_of_rows_in_memory():
+    found = MLROS(random_state=0).explain(as_dask(NUMBERS, [30, 50]), as_dask(Y, [30, 50]))
+    assert str(found) == str(MLROS(random_state=0).explain(NUMBERS, Y))
+
+
 def test_random_samplers_do_not_look_at_x():
     words = pd.DataFrame({"text": [f"word {i}" for i in range(N)], "n": np.arange(N)})
     for sampler in ROW_SAMPLERS:

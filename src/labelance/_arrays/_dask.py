@@ -99,7 +99,10 @@ class DaskRows:
     def __getitem__(self, rows: np.ndarray) -> Any:
         """Return some rows: in the memory of the client if they are few, else in blocks."""
         rows = np.asarray(rows)
-        small = len(rows) * self.n_columns * self.dtype.itemsize <= _IN_MEMORY
+        if self.is_sparse:
+            small = len(rows) <= self.largest
+        else:
+            small = len(rows) * self.n_columns * self.dtype.itemsize <= _IN_MEMORY
         return self.gather(rows) if len(rows) and small else self.take(rows)
 
     def persist(self) -> DaskRows:

@@ -60,27 +60,26 @@ class BlockSearch:
     metric: FeatureMetric
     engine: Engine
 
-    def pair(self, Q: Any, X: Any, own: np.ndarray, numbers: np.ndarray) -> TopK:
+    def pair(self, Q: Any, X: Any, same: bool, numbers: np.ndarray | int) -> TopK:
         """Return the nearest rows of one block for the queries of another, as many as there are.
 
         Parameters
         ----------
         Q, X : arrays or CSR arrays
             Queries and rows.
-        own : ndarray of int
-            The place in X of every query itself; -1 if it is not there.
-        numbers : ndarray of int
-            The numbers of the rows of X, ascending.
+        same : bool
+            Whether both are the same block, so that every query meets itself there.
+        numbers : ndarray of int, or int
+            The numbers of the rows of X, ascending; or that of the first, if there are no gaps.
         """
-        values = np.full((Q.shape[0], self.k), np.inf)
-        rows = np.full((Q.shape[0], self.k), _NOBODY)
-        for inside in (False, True):  # a query that is here itself has one row fewer to look at
-            some = np.flatnonzero((own >= 0) == inside)
-            k = min(self.k, X.shape[0] - inside)
-            if len(some) and k:
-                queries = Q if len(some) == len(own) else Q[some]
-                found = self.engine(Search(queries, X, own[some], k, self.metric, threads=1))
-                rows[some, :k], values[some, :k] = numbers[found.rows], found.values
+        n, m = X.shape[0], Q.shape[0]
+        rows, values = np.full((m, self.k), _NOBODY), np.full((m, self.k), np.inf)
+        k = min(self.k, n - same)
+        if k:
+            own = np.arange(m) if same else np.full(m, -1)
+            found = self.engine(Search(Q, X, own, k, self.metric, threads=1))
+            values[:, :k] = found.values
+            rows[:, :k] = found.rows + numbers if isinstance(numbers, int) else numbers[found.rows]
         return TopK(rows, values)
 
     def pair_in_cells(
@@ -94,7 +93,7 @@ class BlockSearch:
     ) -> TopK:
         """Return the nearest rows in some cells of another block, for some queries; else nobody."""
         places = np.flatnonzero(np.isin(cell_of, wanted))
-        found = self.pair(Q[queries], X[places], np.full(len(queries), -1), numbers[places])
+        found = self.pair(Q[queries], X[places], False, numbers[places])
         values = np.full((Q.shape[0], self.k), np.inf)
         rows = np.full((Q.shape[0], self.k), _NOBODY)
         rows[queries], values[queries] = found
@@ -112,15 +111,9 @@ class BlockSearch:
 
 
 def search_blocks(
-    X: DaskRows,
-    k: int,
-    metric: FeatureMetric,
-    engine: Engine,
-    *,
-    queries: Any = None,
-    rows: np.ndarray | None = None,
+    X: DaskRows, k: int, metric: FeatureMetric, engine: Engine, queries: Any = None
 ) -> TopK:
-    """Return the k nearest rows of rows in blocks: of all, of some of them, or of other queries.
+    """Return the k nearest rows of all rows in blocks, or of other queries.
 
     Parameters
     ----------
@@ -134,42 +127,27 @@ def search_blocks(
         Searches in memory; a function of a module, which workers can import.
     queries : array or CSR array, optional
         Search for these rows.
-    rows : ndarray of int, optional
-        Search for these rows of X only.
     """
     search = BlockSearch(k, metric, engine)
-    if queries is None and rows is None and _suits_cells(X, metric):
+    if queries is not None:
+        edges = even_edges(queries.shape[0], X.largest)
+        return _search_all_pairs(X, search, list(map(share, cut_rows(queries, edges))))
+    if _suits_cells(X, metric):
         place = _place_cells(X, metric)
         if place is not None:
             return _search_by_cell(X, search, place)
-    if queries is not None:
-        own = np.full(queries.shape[0], -1)
-        edges = even_edges(len(own), X.largest)
-        return _search_all_pairs(X, search, cut_rows(queries, edges), edges, own)
-    if rows is None:
-        return _search_all_pairs(X, search, X.blocks, X.edges, np.arange(X.shape[0]))
-    chosen = X.take(rows)
-    return _search_all_pairs(X, search, chosen.blocks, chosen.edges, rows)
+    return _search_all_pairs(X, search, X.blocks)
 
 
-def _search_all_pairs(
-    X: DaskRows, search: BlockSearch, blocks: Sequence[Any], edges: np.ndarray, own: np.ndarray
-) -> TopK:
+def _search_all_pairs(X: DaskRows, search: BlockSearch, queries: Sequence[Any]) -> TopK:
     """Search every block of queries in every block of rows."""
-    merged: list[Any] = []
-    for queries, (start, stop) in zip(blocks, pairwise(edges)):
-        asked = own[start:stop]
-        parts = [
-            map_blocks(search.pair, [queries], [block], [_places(asked, *edge)], [np.arange(*edge)])
-            for block, edge in zip(X.blocks, pairwise(X.edges))
-        ]
-        merged += map_blocks(search.merge, [[part for (part,) in parts]])
-    return _join(compute(merged))
-
-
-def _places(own: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Return where rows are in the block from ``start`` to ``stop``; -1 if they are elsewhere."""
-    return np.where((own >= start) & (own < stop), own - start, -1)
+    shared, starts = share(search), X.edges[:-1].tolist()
+    merged = []
+    for block in queries:
+        same = [block is other for other in X.blocks]
+        task = [shared] * len(starts), repeat(block), X.blocks, same, starts
+        merged.append(list(map_blocks(BlockSearch.pair, *task)))
+    return _join(compute(map_blocks(BlockSearch.merge, [shared] * len(merged), merged)))
 
 
 def _join(parts: Sequence[TopK]) -> TopK:
@@ -298,22 +276,21 @@ def _search_shuffled(
 ) -> TopK:
     """Search every block in itself, then for each of its rows in the cells within reach."""
     blocks, inner = X.blocks, X.edges[1:-1]
-    numbers, cells = np.split(order, inner), np.split(cell_of, inner)
-    own = persist(
-        map_blocks(search.pair, blocks, blocks, map(np.arange, np.diff(X.edges)), numbers)
-    )
+    numbers, cells = (list(map(share, np.split(of, inner))) for of in (order, cell_of))
+    shared = [share(search)] * len(blocks)
+    own = persist(map_blocks(BlockSearch.pair, shared, blocks, blocks, repeat(True), numbers))
     needed = compute(map_blocks(_find_needed, blocks, own, cells, repeat(share(bounds))))
-    merged: list[Any] = []
+    merged = []
     for b, others in enumerate(needed):
         parts = [
             map_blocks(
-                search.pair_in_cells, [blocks[b]], [blocks[c]], [queries], [wanted], [cells[c]],
-                [numbers[c]],
+                BlockSearch.pair_in_cells,
+                shared[:1], [blocks[b]], [blocks[c]], [queries], [wanted], [cells[c]], [numbers[c]],
             )[0]
             for c, (queries, wanted) in others.items()
         ]  # fmt: skip
-        merged += map_blocks(search.merge, [[own[b], *parts]])
-    return _join(compute(merged))
+        merged.append([own[b], *parts])
+    return _join(compute(map_blocks(BlockSearch.merge, shared, merged)))
 
 
 def _find_needed(
@@ -354,10 +331,14 @@ def _find_needed(
             asked |= within.any(axis=1)
     here = block_of[cell_of[0]]
     return {
-        int(b): (np.flatnonzero(asks[b]), np.flatnonzero(asked & (block_of == b)))
+        int(b): (_whole(asks[b]), _whole(asked & (block_of == b)))
         for b in np.flatnonzero(asks.any(axis=1))
         if b != here
     }
+
+
+def _whole(mask: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(mask).astype(np.int32)  # half as much to send
 
 
 def _reach(

@@ -239,7 +239,8 @@ def search_neighbors(
     if is_blocks(X):
         _refuse_approx_in_blocks(method)
         Q = None if queries is None else metric.rescale_rows(queries)
-        nearest = search_blocks(X, k, metric, _run, queries=Q, rows=rows)
+        assert rows is None  # whoever searches for some rows works in memory
+        nearest = search_blocks(X, k, metric, _run, Q)
         return _finite_neighborhood(nearest, metric)
     if queries is not None:
         Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import column_counts
+from labelance._arrays import column_counts, is_dask
 from labelance._utils import did_you_mean, refuse_more_than_memory
 from labelance._validation import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
@@ -311,7 +311,10 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
 
 def refuse_too_many_rows(n_new: int, data: Data, *, who: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
-    _refuse(n_new, bytes_per_row(data.X) + bytes_per_row(data.Y) + _PROVENANCE, who)
+    # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
+    in_memory = not is_dask(data.features.container.native)
+    features = bytes_per_row(data.X) if in_memory else 0.0
+    _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, who)
 
 
 def bytes_per_row(table: Any) -> float:
