@@ -30,11 +30,11 @@ def client():
     import dask
 
     # The limit is on data alone: Python and its libraries take far more than these tests' data.
-    memory = {
-        f"distributed.worker.memory.{what}": False for what in ("spill", "pause", "terminate")
-    }
+    options = {f"distributed.worker.memory.{at}": False for at in ("spill", "pause", "terminate")}
+    # A machine with much else to do may be slow to answer.
+    options |= {f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")}
     with (
-        dask.config.set(memory),
+        dask.config.set({**options, "distributed.scheduler.worker-ttl": None}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None
         ) as cluster,

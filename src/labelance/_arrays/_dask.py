@@ -96,9 +96,9 @@ class DaskRows:
         chosen = self.take(rows, np.array([0, len(rows)]))
         return compute(chosen.blocks)[0]
 
-    def __getitem__(self, rows: np.ndarray) -> Any:
+    def __getitem__(self, rows: np.ndarray | slice) -> Any:
         """Return some rows: in the memory of the client if they are few, else in blocks."""
-        rows = np.asarray(rows)
+        rows = np.arange(self.shape[0])[rows] if isinstance(rows, slice) else np.asarray(rows)
         if self.is_sparse:
             small = len(rows) <= self.largest
         else:

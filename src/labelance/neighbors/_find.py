@@ -75,8 +75,9 @@ def find_neighbors(
 
     Parameters
     ----------
-    X : array, tensor, sparse matrix or data frame of shape (n, d)
-        The rows that are searched. A tensor on a GPU is searched there.
+    X : array, tensor, sparse matrix, data frame or Dask collection of shape (n, d)
+        The rows that are searched. A tensor on a GPU is searched there, and blocks of a Dask
+        collection by the workers of the active client.
     k : int
         How many neighbors; smaller than the number of rows.
     metric : str or callable, default="euclidean"

@@ -327,7 +327,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
+            The features; also a Dask collection, where the trait ``in_blocks`` says so.
         y : array, sparse matrix or data frame of shape (n_samples, n_labels), or label sets
             The labels, 0 or 1; or a list or Series with the names of the labels of every row.
         neighborhood : Neighborhood, optional
