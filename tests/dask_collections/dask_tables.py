@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,37 +44,63 @@ def assert_same_table(found, expected):
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
-def make_block(number, n_rows, d=50):
+BLOCKS, ROWS, COLUMNS = 10, 150, 50
+LIMIT = 250_000  # bytes of data in the memory of a worker; all blocks have 600,000
+
+
+@contextmanager
+def two_processes():
+    """Give a client of two processes, which move data to disk beyond their limit."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    # The limit is on data alone: Python and its libraries take far more than these tests' data.
+    options = {f"distributed.worker.memory.{at}": False for at in ("spill", "pause", "terminate")}
+    # A machine with much else to do may be slow to answer.
+    options |= {f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")}
+    with (
+        dask.config.set({**options, "distributed.scheduler.worker-ttl": None}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def make_block(number):
     """Return a block of rows around a few centers."""
     rng = np.random.default_rng(number)
-    centers = 20 * np.random.default_rng(99).normal(size=(12, d))
-    return centers[rng.integers(12, size=n_rows)] + rng.normal(size=(n_rows, d)).round(2)
+    centers = 20 * np.random.default_rng(99).normal(size=(12, COLUMNS))
+    return centers[rng.integers(12, size=ROWS)] + rng.normal(size=(ROWS, COLUMNS)).round(2)
 
 
-def make_labels(n):
-    """Return labels, some of them rare."""
-    rng = np.random.default_rng(5)
-    return (rng.random((n, 5)) < [0.5, 0.3, 0.03, 0.05, 0.1]).astype(int)
+def make_data():
+    """Return all blocks in memory, and labels, some of them rare."""
+    X = np.concatenate([make_block(b) for b in range(BLOCKS)])
+    often = [0.5, 0.3, 0.03, 0.05, 0.1]
+    return X, (np.random.default_rng(5).random((len(X), 5)) < often).astype(int)
 
 
-def made_on_workers(n_blocks, n_rows, d, dies=None):
+def made_on_workers(dies=None):
     """Return an array whose blocks are made where they are used; one may end its process."""
     import dask
     import dask.array as da
 
-    make = dask.delayed(_make_or_die if dies else make_block, pure=False)
-    more = (d, *dies) if dies else (d,)
+    make = dask.delayed(_make_or_die, pure=False)
+    blocks = [make(b, dies if b == 3 else None) for b in range(BLOCKS)]
     return da.concatenate(
-        [da.from_delayed(make(b, n_rows, *more), (n_rows, d), dtype=float) for b in range(n_blocks)]
+        [da.from_delayed(block, (ROWS, COLUMNS), dtype=float) for block in blocks]
     )
 
 
-def _make_or_die(number, n_rows, d, marker, reading):
-    """Make a block; the process that makes block 3 for the given time is killed at once."""
-    if number == 3:
-        so_far = len(list(Path(marker).parent.iterdir()))
+def _make_or_die(number, dies):
+    """Make a block; the process that makes it for the given time is killed at once."""
+    if dies is not None:
+        folder, reading = dies
+        so_far = len(list(Path(folder).iterdir()))
         if so_far < reading:
-            Path(f"{marker}{so_far}").touch()
+            Path(folder, str(so_far)).touch()
             if so_far == reading - 1:
                 os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
-    return make_block(number, n_rows, d)
+    return make_block(number)

@@ -31,6 +31,17 @@ def test_a_cluster_gives_the_same_rows(tiny, tiny_store, tmp_path, cluster, figu
     assert again.done == 28  # nobody is asked if nothing is left to do
 
 
+def test_the_client_that_is_active_is_used_and_left_open(
+    tiny, tiny_store, tmp_path, cluster, figures
+):
+    small = tiny.only(datasets=["two"], methods=["Default"])
+    with distributed.Client(cluster) as client:
+        outcome = run_study(small, tmp_path / "s.db", executor="dask")
+        assert client.status == "running"
+    assert outcome.failed == outcome.left == 0
+    assert_frame_equal(figures(small, tmp_path / "s.db"), figures(small, tiny_store))
+
+
 def test_failures_are_rows_and_the_rest_goes_on(tiny, tmp_path, cluster):
     odd = Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))
     study = replace(tiny.only(datasets=["two"]), learners=[odd, *tiny.learners])
