@@ -1,0 +1,179 @@
+"""Should I resample? Tables and pictures of that page, from committed results.
+
+    python benchmarks/practice.py results/practice --labels STORE        # labels.csv, from a store
+    python benchmarks/practice.py results/practice                       # print the tables
+    python benchmarks/practice.py results/practice --write docs/user_guide/should_i_resample.md
+    python benchmarks/practice.py results/practice --draw docs/_static --weak \\
+        results/fair results/beyond
+
+``labels.csv`` has the figures of every label, means over the folds, for Brier loss, calibration
+error and rarity, which ``results.csv`` has not. The weak learner of the pictures is the paper's BR:
+a C4.5 tree for each label.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from claims import fill, markdown
+from labelance.study import import_results, read_label_results
+
+METHODS = ("Default", "Thresholds", "Weights", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging")
+WORDS = {"Default": "nothing", "Thresholds": "thresholds", "Weights": "class weights"}
+LEARNERS = {
+    "RandomForest": "random forest",
+    "ExtraTrees": "extra trees",
+    "Boosting": "gradient boosting",
+    "Logistic": "logistic regression",
+}
+FIGURES = {
+    "f1": "F",
+    "auc_roc": "AUC-ROC",
+    "auc_pr": "AUCPR",
+    "brier": "Brier",
+    "calibration_error": "calibration error",
+}
+BANDS = {"fewer than 20 rows": (0, 20), "20 to 99": (20, 100), "100 and more": (100, np.inf)}
+KEYS = ["dataset", "learner", "method"]
+
+
+def summarise_labels(store: Path, folder: Path) -> pd.DataFrame:
+    """Return the mean over folds of every label's figures, and in how many rows the label is."""
+    study = import_results(folder).study
+    found = read_label_results(study, store)
+    groups = found.groupby([*KEYS, "label"], sort=False)
+    # Every row is in one test fold of a repetition.
+    rows = groups["n_positive"].sum() / found["repeat"].nunique()
+    return groups[list(FIGURES)].mean().assign(n_positive=rows.astype(int)).reset_index()
+
+
+def complete(labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the datasets and learners with all methods, by the means over labels."""
+    means = labels.groupby([*KEYS], sort=False)[list(FIGURES)].mean()
+    sizes = means.groupby(["dataset", "learner"])["f1"].transform("size")
+    return means[sizes == len(METHODS)]
+
+
+def table_of(means: pd.DataFrame, learner: str) -> str:
+    """Return the means over datasets for a learner, in percent."""
+    of = means.xs(learner, level="learner")
+    table = 100 * of.groupby("method").mean().reindex(METHODS)
+    return markdown(table.rename(index=WORDS, columns=FIGURES), "", "{:.1f}")
+
+
+def by_band(labels: pd.DataFrame, learner: str) -> str:
+    """Return F and AUCPR of labels by rarity, means over all labels of all datasets."""
+    of = labels[labels["learner"] == learner]
+    parts: dict[str, Any] = {}
+    for measure in ("f1", "auc_pr"):
+        for name, (low, high) in BANDS.items():
+            band = of[(of["n_positive"] >= low) & (of["n_positive"] < high)]
+            parts[f"{FIGURES[measure]}, {name}"] = band.groupby("method")[measure].mean()
+    table = 100 * pd.DataFrame(parts).reindex(METHODS)
+    return markdown(table.rename(index=WORDS), "", "{:.1f}")
+
+
+def figures(labels: pd.DataFrame) -> dict[str, str]:
+    """Return all parts of the page by name."""
+    means = complete(labels)
+    here = [name for name in LEARNERS if name in means.index.get_level_values("learner")]
+    datasets = list(dict.fromkeys(means.index.get_level_values("dataset")))
+    whole = labels.set_index(["dataset", "learner"])
+    labels = whole[whole.index.isin(means.index.droplevel("method"))].reset_index()
+    found = {"datasets": f"{len(datasets)} datasets: {', '.join(datasets)}"}
+    found |= {f"table-{name}": table_of(means, name) for name in here}
+    return found | {f"bands-{name}": by_band(labels, name) for name in here}
+
+
+def gains(means: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
+    """Return for every learner the gain over doing nothing: datasets by methods, in points."""
+    found = {}
+    for learner, words in LEARNERS.items():
+        if learner in means.index.get_level_values("learner"):
+            wide = means.xs(learner, level="learner")[measure].unstack("method")
+            found[words] = 100 * wide[list(METHODS[1:])].sub(wide["Default"], axis=0)
+    return found
+
+
+def weak_gains(folders: list[Path], measure: str) -> pd.DataFrame:
+    """Return the same for BR of the paper, of the methods that studies with its folds have."""
+    frame = pd.concat([import_results(folder).frame() for folder in folders])
+    frame = frame[(frame["status"] == "done") & (frame["learner"] == "BR")]
+    wide = frame.pivot_table(index="dataset", columns="method", values=f"macro_{measure}")
+    wide = wide.rename(columns={"TunedCV": "Thresholds"})
+    here = [method for method in METHODS if method in wide]
+    wide = wide[here].dropna()
+    return 100 * wide[here[1:]].sub(wide["Default"], axis=0)
+
+
+def draw(parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path) -> None:
+    """Draw a panel for every learner: a dot a dataset, a bar their mean."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.5 * len(parts) + 1, 3.0), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(1, len(parts), sharey=True, sharex=True))
+    names = [WORDS.get(method, method) for method in METHODS[1:]]
+    for panel, (learner, table) in zip(panels, parts.items()):
+        for place, method in enumerate(METHODS[1:]):
+            if method not in table:
+                continue
+            values = table[method].to_numpy()
+            color = "#1b6ca8" if values.mean() > 0 else "#b3412f"
+            panel.barh(place, values.mean(), color=color, height=0.62, alpha=0.85)
+            panel.plot(values, np.full(len(values), place), "o", color="#222222", ms=3.2, alpha=0.7)
+        panel.axvline(0, color="#222222", lw=0.8)
+        panel.set_title(f"{learner}\n{len(table)} dataset{'s' * (len(table) > 1)}", fontsize=9)
+        panel.set_yticks(range(len(names)), names)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=9)
+    panels[0].invert_yaxis()
+    figure.suptitle(title, fontsize=11)
+    figure.supxlabel(axis, fontsize=9)
+    figure.savefig(path, dpi=150)
+
+
+def draw_all(labels: pd.DataFrame, weak: list[Path], folder: Path) -> None:
+    """Write the three pictures of the page."""
+    means = complete(labels)
+    for name, measure, words in (
+        ("decisions", "f1", "Decisions: macro F gained over doing nothing"),
+        ("ranking", "auc_pr", "Ranking: AUCPR gained over doing nothing"),
+    ):
+        first = {"C4.5 trees (weak)": weak_gains(weak, measure)} if weak else {}
+        draw({**first, **gains(means, measure)}, words, "points", folder / f"practice-{name}.png")
+    errors = {learner: -table for learner, table in gains(means, "calibration_error").items()}
+    words = "Probabilities: calibration error saved against doing nothing (left of 0: added)"
+    draw(errors, words, "points", folder / "practice-probabilities.png")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--labels", type=Path)
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--draw", type=Path)
+    parser.add_argument("--weak", type=Path, nargs="*", default=[])
+    options = parser.parse_args()
+    if options.labels:
+        table = summarise_labels(options.labels, options.folder)
+        table.to_csv(options.folder / "labels.csv", index=False, float_format="%.6g")
+        return
+    labels = pd.read_csv(options.folder / "labels.csv")
+    if options.draw:
+        draw_all(labels, options.weak, options.draw)
+        return
+    parts = figures(labels)
+    if options.write:
+        options.write.write_text(fill(options.write.read_text(), parts))
+        return
+    for name, text in parts.items():
+        print(f"== {name}\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
