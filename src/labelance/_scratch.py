@@ -68,9 +68,12 @@ class Scratch:
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return an array of zeros that is mapped from a new file."""
         size = prod(shape) * np.dtype(dtype).itemsize
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            self._reserve(file.fileno(), size)
-            mapped = mmap.mmap(file.fileno(), size)
+        if os.name == "nt":
+            mapped = mmap.mmap(-1, size)  # Windows has a file of its own for such pages
+        else:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                self._reserve(file.fileno(), size)
+                mapped = mmap.mmap(file.fileno(), size)
         self._maps.add(mapped)
         return np.ndarray(shape, dtype, buffer=mapped)
 

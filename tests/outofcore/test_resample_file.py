@@ -18,7 +18,16 @@ from labelance.datasets import MultiLabelDataset, read_multilabel, write_multila
 from labelance.exceptions import InputError, LabelanceError, TooManyRowsError
 from labelance.model_selection import multilabel_train_test_split
 from labelance.outofcore import adapt_sampler, open_dataset, resample_file, split_file
-from labelance.sampling import LPROS, LPRUS, MLROS, MLRUS, MLSMOTE, MLSOL, Recipe
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    Recipe,
+    SamplerSequence,
+)
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -330,7 +339,13 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
     refused(call(output=file), "Files that exist", "exists already", "overwrite=True")
     refused(call(output=tmp_path / "o.csv"), "ends in .parquet", "does not", "convert")
     refused(call(source=tmp_path / "no.parquet"), "come from a file", "no file", "Check the path")
-    refused(call(source=[[1.0]]), "rows to slice", "a list came", "Parquet or NumPy")
+    refused(call(source=[[1.0]]), "features alone", "y is None", "Pass y")
+    refused(call(y=[[1]]), "are in the file", "y was given", "Leave it out")
+    array = {"y": np.ones((1, 1)), "output": tmp_path / "X.npy"}
+    refused(call(source=[[1.0]], **array), "rows to slice", "a list came", "Parquet or NumPy")
+    refused(call(source=np.ones((1, 1)), labels=2, **array), "features alone", "labels=…", "Leave")
+    whole = SamplerSequence([sampler])
+    refused(call(kind=whole), "A recipe says", "gives whole tables", "one after the other")
     refused(call(labels=["glad"]), "labels", "'glad'", "Correct")
     refused(call(missing_labels="drop"), "keep all their rows", "'drop'", "negative")
     generator = MLROS(random_state=np.random.default_rng(0))

@@ -79,11 +79,14 @@ def open_dataset(
     path, limit = Path(path), parse_amount(memory, "memory")
     parent = path.parent if folder is None else Path(folder)
     with (
-        tempfile.TemporaryDirectory(dir=parent, prefix=f".{path.stem}-") as place,
+        tempfile.TemporaryDirectory(
+            dir=parent, prefix=f".{path.stem}-", ignore_cleanup_errors=True
+        ) as place,
         working_on_disk(Path(place), limit) as here,
     ):
         with speaking(verbose):
-            data = read_to_disk(open_blocks(path, here, options), here)
+            blocks = open_blocks(path, here, options)
+            data = read_to_disk(blocks, blocks.read_header(), here)
         yield data
 
 
@@ -118,13 +121,15 @@ def check_limit(n_rows: int, bytes_per_row: int, memory: int) -> None:
         )
 
 
-def read_to_disk(blocks: DatasetBlocks, here: Scratch) -> MultiLabelDataset:
+def read_to_disk(
+    blocks: DatasetBlocks, header: MultiLabelDataset, here: Scratch
+) -> MultiLabelDataset:
     """Copy features to a file of nothing but numbers; return the dataset on top of it.
 
     The labels of a row group are written when its features are, so a run that was ended goes on
     with the first row group without them.
     """
-    header, sizes = blocks.read_header(), blocks.group_sizes
+    sizes = blocks.group_sizes
     cells, d = here.folder / "features.bin", header.n_features
     labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
     with cells.open("ab") as file, loop("Reading rows", sum(sizes), "rows") as progress:
@@ -140,7 +145,7 @@ def read_to_disk(blocks: DatasetBlocks, here: Scratch) -> MultiLabelDataset:
                 parts.append(block.Y)
                 progress.advance(block.n_samples)
             with replace_when_done(path) as temporary:
-                sp.save_npz(temporary, sp.vstack(parts, format="csr"))
+                sp.save_npz(temporary, sp.vstack(parts, format="csr"), compressed=False)
     Y = sp.vstack([header.Y, *map(sp.load_npz, labels)], format="csr")
     return replace(header, values=here.open(cells, (sum(sizes), d), np.float64), Y=Y)
 

@@ -87,9 +87,9 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
     except (FileWriteError, _Busy):
         raise
     except LabelanceError:  # it can never be done, so nobody will go on with it
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=os.name == "nt")  # which keeps files that are mapped
 
 
 def describe_file(path: Path) -> dict[str, Any]:

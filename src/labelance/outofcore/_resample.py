@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from labelance.outofcore._dataset import (
 )
 from labelance.outofcore._job import Job, describe_file, open_job
 from labelance.outofcore._output import check_output, write_npy_blocks, write_parquet_blocks
-from labelance.sampling import BaseMultiLabelSampler, Recipe
+from labelance.sampling import BaseMultiLabelSampler, check_recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +134,12 @@ def resample_file(
     ((1164, 20), [584, 252, 210])
     """
     output, limit = Path(output), parse_amount(memory, "memory")
-    from_table = y is None
-    check_output(output, (".parquet", ".pq") if from_table else (".npy",), overwrite=overwrite)
+    check_recipe(sampler)
+    _check_labels(source, y, options)
+    check_output(output, (".parquet", ".pq") if y is None else (".npy",), overwrite=overwrite)
     asked = {
         "data": _describe_source(source),
-        "labels": None if from_table else _fingerprint(y),
+        "labels": None if y is None else _fingerprint(y),
         "options": {name: repr(value) for name, value in sorted(options.items())},
         "sampler": {
             "name": type(sampler).__name__,
@@ -152,25 +152,61 @@ def resample_file(
         working_on_disk(job.folder, limit, keeps=True) as here,
     ):
         sampler = _seed(sampler, job)
-        if from_table:
-            dataset = read_to_disk(open_blocks(Path(source), here, options), here)
-            sampler = adapt_sampler(sampler, dataset)
-            X, Y = dataset.values, dataset.Y
-            write = partial(write_parquet_blocks, like=dataset)
-        else:
-            X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
-            check_limit(X.shape[0], X.shape[1] * X.dtype.itemsize, limit)
-            write = partial(write_npy_blocks, like=X)
-        recipe = _draw(sampler, X, Y)
-        bytes_per_row = X.shape[1] * X.dtype.itemsize + Y.shape[1]
-        step = job.decide("rows of a block", lambda: max(1, here.block_bytes // bytes_per_row))
-        write(recipe.block, recipe.n_rows, step, output=output, folder=job.folder)
-        return ResampledFile(output, Y, recipe.Y, recipe.drawn.provenance)
+        if y is None:
+            return _resample_table(Path(source), output, sampler, job, here, options)
+        return _resample_array(source, y, output, sampler, job, here)
 
 
-def _draw(sampler: BaseMultiLabelSampler, X: Any, Y: sp.csr_array) -> Recipe:
-    # `plan` is of a clone, so that fitted attributes are nobody's.
-    return sampler.plan(X, Y).recipe(sampler.random_state)
+def _resample_table(
+    source: Path,
+    output: Path,
+    sampler: BaseMultiLabelSampler,
+    job: Job,
+    here: Scratch,
+    options: dict[str, Any],
+) -> ResampledFile:
+    """Resample a Parquet file into another one."""
+    blocks = open_blocks(source, here, options)
+    header = blocks.read_header()
+    sampler = adapt_sampler(sampler, header)
+    dataset = read_to_disk(blocks, header, here)
+    recipe = sampler.plan(dataset.values, dataset.Y).recipe(sampler.random_state)
+    step = _block_rows(dataset.values, dataset.n_labels, job, here)
+    write_parquet_blocks(recipe.block, recipe.n_rows, step, dataset, output, job.folder)
+    return ResampledFile(output, dataset.Y, recipe.Y, recipe.drawn.provenance)
+
+
+def _resample_array(
+    source: Any, y: Any, output: Path, sampler: BaseMultiLabelSampler, job: Job, here: Scratch
+) -> ResampledFile:
+    """Resample the rows of an array into a NumPy file."""
+    X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
+    check_limit(X.shape[0], X.shape[1] * X.dtype.itemsize, here.memory)
+    recipe = sampler.plan(X, Y).recipe(sampler.random_state)
+    step = _block_rows(X, Y.shape[1], job, here)
+    write_npy_blocks(recipe.block, recipe.n_rows, step, X, output, job.folder)
+    return ResampledFile(output, Y, recipe.Y, recipe.drawn.provenance)
+
+
+def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Scratch) -> int:
+    """Return how many rows are a block; a run that goes on has the blocks that it began with."""
+    size = X.shape[1] * X.dtype.itemsize + n_labels
+    return int(job.decide("rows of a block", lambda: max(1, here.block_bytes // size)))
+
+
+def _check_labels(source: Any, y: Any, options: dict[str, Any]) -> None:
+    """Raise unless labels are in the table, or come with an array."""
+    is_table = isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
+    if is_table and y is not None:
+        raise InputError(
+            "The labels of a Parquet file are in the file", "y was given", "Leave it out"
+        )
+    if not is_table and (y is None or options):
+        raise InputError(
+            "An array has features alone, and its labels come as y",
+            "y is None" if y is None else f"{', '.join(options)}=… says how a table is read",
+            "Pass y, an (n, q) table of zeros and ones" if y is None else "Leave it out",
+        )
 
 
 def _describe_source(source: Any) -> Any:

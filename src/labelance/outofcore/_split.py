@@ -96,7 +96,8 @@ def split_file(
         for file in files:
             if not job.is_done(str(file)):
                 check_output(file, (".parquet", ".pq"), overwrite=overwrite)
-        data = read_to_disk(open_blocks(Path(source), here, options), here)
+        blocks = open_blocks(Path(source), here, options)
+        data = read_to_disk(blocks, blocks.read_header(), here)
         parts = multilabel_train_test_split(
             np.arange(data.n_samples), data.Y, sizes=sizes, order=order, random_state=random_state
         )[: len(sizes)]

@@ -8,6 +8,7 @@ from labelance.sampling._base import (
     ResamplingPlan,
     SamplerTraits,
     all_samplers,
+    check_recipe,
 )
 from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence

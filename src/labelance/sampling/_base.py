@@ -271,14 +271,10 @@ class ResamplingPlan:
         random_state : int, RandomState, Generator or None
             Where the random numbers of this draw come from; the same rows as of `draw`.
         """
-        draw = self._draw(random_state)
-        if isinstance(draw, Resampled):
-            raise InputError(
-                "A recipe says which rows a sampler keeps and which it makes",
-                f"{type(self.sampler).__name__} gives whole tables and no recipe",
-                "Take the samplers inside it one after the other",
-            )
-        return Recipe(self.data, draw)
+        check_recipe(self.sampler)
+        drawn = self._draw(random_state)
+        assert isinstance(drawn, Draw)
+        return Recipe(self.data, drawn)
 
     def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
         with speaking(self.sampler.verbose):
@@ -296,6 +292,7 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
     _estimator_type = "sampler"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     traits: ClassVar[SamplerTraits] = SamplerTraits()
+    _gives_rows: ClassVar[bool] = True  # `_draw` returns a Draw, not whole tables
 
     # For samplers without these parameters: nothing depends on chance, and nothing is printed.
     random_state: Any = 0
@@ -577,6 +574,16 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 n_jobs=self.n_jobs,
                 who=type(self).__name__,
             )
+        )
+
+
+def check_recipe(sampler: BaseMultiLabelSampler) -> None:
+    """Raise for a sampler that gives whole tables, which may be larger than memory."""
+    if not sampler._gives_rows:
+        raise InputError(
+            "A recipe says which rows a sampler keeps and which it makes",
+            f"{type(sampler).__name__} gives whole tables and no recipe",
+            "Take the samplers inside it one after the other",
         )
 
 

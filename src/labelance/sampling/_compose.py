@@ -90,6 +90,7 @@ class FunctionSampler(BaseMultiLabelSampler):
         adds=True, deletes=True, edits=True, label_order_free=False
     )
 
+    _gives_rows: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
         "func": [callable],
@@ -225,6 +226,7 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
     (array([0, 1, 2]), array([-1, -1, -1]))
     """
 
+    _gives_rows: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
         "steps": [list],
