@@ -3,20 +3,23 @@
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from labelance.study import cell_of, import_results, load_study, verify_results
 
 ROOT = Path(__file__).parents[2]
-PAPER, FAIR, RIVALS, BEYOND = (
-    ROOT / "results" / name for name in ("paper", "fair", "rivals", "beyond")
+PAPER, FAIR, RIVALS, BEYOND, PRACTICE = (
+    ROOT / "results" / name for name in ("paper", "fair", "rivals", "beyond", "practice")
 )
 GUIDE = ROOT / "docs" / "user_guide"
 
 pytestmark = pytest.mark.skipif(not PAPER.is_dir(), reason="results/ is not in this copy")
 
 
-@pytest.mark.parametrize("folder", [PAPER, FAIR, RIVALS, BEYOND], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", [PAPER, FAIR, RIVALS, BEYOND, PRACTICE], ids=lambda folder: folder.name
+)
 def test_they_belong_to_the_preset_of_today(folder):
     found = import_results(folder)
     parts = {
@@ -53,6 +56,14 @@ def test_cells_of_an_ensemble_come_out_the_same():
     assert len(checked.cells) == 6
 
 
+def test_figures_of_labels_have_the_means_of_the_cells():
+    cells, labels = import_results(PRACTICE).frame(), pd.read_csv(PRACTICE / "labels.csv")
+    keys = ["dataset", "learner", "method"]
+    expected = cells.groupby(keys)["macro_f1"].mean()
+    found = labels.groupby(keys)["f1"].mean()
+    pd.testing.assert_series_equal(found, expected, check_names=False, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("script", "make", "folders", "page"),
     [
@@ -66,5 +77,13 @@ def test_pages_show_what_the_results_say(script, make, folders, page, monkeypatc
     frames = (import_results(folder).frame() for folder in folders)
     parts = getattr(import_module(script), make)(*frames)
     text = (GUIDE / f"{page}.md").read_text()
+    assert all(f"<!-- begin: {name} -->" in text for name in parts)
+    assert import_module("claims").fill(text, parts) == text
+
+
+def test_the_page_of_practice_shows_what_its_labels_say(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    parts = import_module("practice").figures(pd.read_csv(PRACTICE / "labels.csv"))
+    text = (GUIDE / "should_i_resample.md").read_text()
     assert all(f"<!-- begin: {name} -->" in text for name in parts)
     assert import_module("claims").fill(text, parts) == text
