@@ -116,7 +116,7 @@ def _describe_tests(block: Block) -> str:
     return (
         f"Friedman's test over {len(block.scores)} datasets: χ² = {decimals(test.chi2, 2)}, "
         f"p {_equals(test.p)}. An orange bar joins methods that the corrected Wilcoxon test "
-        "does not tell apart; dots are datasets, the dark line their median. "
+        "does not tell apart; dots are datasets, the thick line their median. "
         f"{block.comparison.remark()}"
     ).strip()
 
