@@ -89,7 +89,7 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
     ...     figures = read_label_results(study, f"{folder}/results.db")
     >>> figures.groupby("label")["n_positive"].sum().tolist()
-    [58, 34, 19, 11]
+    [58.0, 34.0, 20.0, 12.0]
     """
     pandas = optional_import("pandas", extra="data", purpose="A table of results")
     rows = Store(store, read_only=True).rows(study, columns=["labels"])
