@@ -131,7 +131,7 @@ def resample_file(
     ...         memory="256kB",
     ...     )
     ...     np.load(done.path, mmap_mode="r").shape, done.y.sum(axis=0).tolist()
-    ((1164, 20), [584, 252, 210])
+    ((1071, 20), [550, 208, 123])
     """
     output, limit = Path(output), parse_amount(memory, "memory")
     check_recipe(sampler)
