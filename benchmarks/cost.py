@@ -30,6 +30,7 @@ from scale import KEPT, read
 DENSE = ("clusters", "few dimensions")
 SPREAD = KEPT.with_name("spread.csv")
 ROWS_PER_CELL, NEAR_CELLS = 64, 64
+COARSER = 4  # times fewer large cells than a root of all
 SAMPLED, ROUNDS = 24, 4  # rows for every center, and how often centers are moved
 NEW_ROWS = 0.3  # that MLSOL makes of a row
 K, FLOAT, INDEX = 5, 4, 8  # neighbors, bytes of a number of X, and of a row number or distance
@@ -51,10 +52,12 @@ class Products:
 def count_products(n: float, d: float) -> Products:
     """Count the flops of the products of an approximate search among n rows of d features."""
     cells = max(1.0, n / ROWS_PER_CELL)
-    large = np.sqrt(cells)
-    # Each of two levels moves as many centers as there are large cells, ROUNDS times, by a sample.
-    sampled = min(1.0, SAMPLED * large / n) + min(1.0, SAMPLED / ROWS_PER_CELL)
-    dividing = (2 + ROUNDS * sampled) * n * large * 2 * d
+    large = max(1.0, np.sqrt(cells) / COARSER)
+    small = cells / large  # in a large one
+    # Centers are moved ROUNDS times by a sample, which at the second level is a share of all rows.
+    first = large * (1 + ROUNDS * min(1.0, SAMPLED * large / n))
+    second = small * (1 + ROUNDS * SAMPLED / ROWS_PER_CELL)
+    dividing = 2 * d * n * (first + second)
     near = min(cells, NEAR_CELLS)
     return Products(float(dividing), 2 * d * cells**2, 2 * d * n * near * ROWS_PER_CELL)
 

@@ -45,12 +45,13 @@ from labelance.neighbors._sparse import place_rows
 
 _MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes a second
 _ROWS_PER_CELL = 64
+_COARSER = 4  # times fewer large cells than small ones in each: rows part at their borders
 _CELLS = 64  # the nearest cells, at whose rows every row looks
 _VALUES_PER_FEATURE = 512  # kept of sparse rows, the largest
-_LIKELY = 64  # sparse rows that share most with a query, which are measured
+_LIKELY = 32  # sparse rows that share most with a query, which are measured
 _SINGLE = np.dtype(np.float32)
-_ENOUGH, _ROUNDS = 0.98, 3  # of recall, and the most rounds of looking at neighbors' neighbors
-_BACK = 2  # how many times k rows are remembered that a row is a neighbor of
+_ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
+_BACK = 1  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
 _LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
@@ -227,7 +228,7 @@ def _collect(
 def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells:
     """Divide points among large cells, and each of these among small ones."""
     n_cells = max(1, len(points) // rows_per_cell)
-    n_large = max(1, round(np.sqrt(n_cells)))
+    n_large = max(1, round(np.sqrt(n_cells) / _COARSER))
     large, _ = divide(points, place_centers(points, n_large, threads), threads, keep_empty=True)
     centers, orders, sizes = [], [], []
     for rows in filter(len, np.split(large.order, large.edges[1:-1])):
