@@ -69,6 +69,25 @@ def test_it_ends_with_the_code_of_the_shell(moment, times, number, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+HALF_MADE = """
+class HalfMade:
+    def __del__(self):
+        raise AttributeError("it was interrupted before this was set")
+
+
+left = HalfMade()
+main()
+"""
+
+
+def test_what_the_signal_left_half_made_is_torn_down_in_silence(tmp_path):
+    program = PROGRAM.removesuffix("main()\n") + HALF_MADE
+    (tmp_path / "songs.csv").write_text("a,x,y\n" + "1,0,1\n2,1,0\n" * 20)
+    words = "describe", tmp_path / "songs.csv", "--labels", "x,y"
+    done = run("songs.csv", 1, signal.SIGINT, *words, program=program)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 # Importing takes seconds: one process does it, and a child of it runs each command.
 CHILDREN = """
 import labelance.cli._app, labelance.datasets, labelance.sampling, labelance.model_selection

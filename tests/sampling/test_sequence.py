@@ -142,10 +142,10 @@ def test_steps_are_not_touched():
 
 def test_traits_come_from_the_steps():
     assert SamplerSequence([MLROS(), MLRUS()]).traits == SamplerTraits(
-        adds=True, deletes=True, clones=True, label_order_free=False
+        adds=True, deletes=True, clones=True, label_order_free=False, in_blocks=True
     )
     assert SamplerSequence([MLeNN(), MLTL()]).traits == SamplerTraits(
-        deletes=True, random=False, finds_neighbors=True
+        deletes=True, random=False, finds_neighbors=True, in_blocks=True
     )
     assert not SamplerSequence([MLSOL(), MLROS()]).traits.clones
     assert SamplerSequence([("one", SamplerSequence([MLSOL()]))]).traits.finds_neighbors

@@ -293,7 +293,7 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
         real = getattr(_arrays, name)
         monkeypatch.setattr(
             f"labelance._validation._data.{name}",
-            lambda data, *more: opened.append(role) or real(data, *more),
+            lambda data, *more, **options: opened.append(role) or real(data, *more, **options),
         )
 
     watch("open_container", "X")

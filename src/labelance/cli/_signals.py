@@ -60,7 +60,9 @@ class Signals:
         if threading.current_thread() is threading.main_thread():
             for number in _numbers():
                 signal.signal(number, signal.SIG_IGN)
-        sys.unraisablehook = self._hook
+        # What a signal left half made complains when it is torn down, and nobody need hear it.
+        if self.came is None:
+            sys.unraisablehook = self._hook
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self._tidy:
