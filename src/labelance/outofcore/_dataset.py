@@ -45,7 +45,7 @@ def open_dataset(
     path : str or path-like
         A Parquet file.
     memory : int or str, default="2GB"
-        How much memory the process may take, in bytes or as an amount such as "2GB" or "512MiB".
+        How much memory arrays may take, in bytes or as an amount such as "2GB" or "512MiB".
     folder : str or path-like, optional
         Where to keep the features while the dataset is open, about 8 bytes a cell; the folder of
         the file unless given.

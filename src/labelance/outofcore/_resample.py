@@ -93,7 +93,7 @@ def resample_file(
     y : array, sparse matrix or data frame of shape (n_samples, n_labels), optional
         The labels, where source has none.
     memory : int or str, default="2GB"
-        How much memory the process may take, in bytes or as an amount such as "2GB" or "512MiB".
+        How much memory arrays may take, in bytes or as an amount such as "2GB" or "512MiB".
         Labels, neighbors and row numbers have to fit into it.
     overwrite : bool, default=False
         Write over a file that exists, and begin anew where a run of other data or options was
