@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance._scratch import Scratch, copy_rows, gather_rows, new_zeros, scratch
+from labelance._scratch import (
+    Scratch,
+    copy_rows,
+    gather_rows,
+    new_zeros,
+    row_blocks,
+    scratch,
+)
 from labelance.exceptions import FileWriteError, TooManyRowsError
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLSOL, all_samplers
@@ -75,13 +82,11 @@ def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
     near, far = Counting(tmp_path, LIMIT), Counting(tmp_path, 1 << 60)
     for here, expected in ((near, 1), (far, 0)):
         stop = Event()
-        looked = iter([(0, 0), (1 << 30, 1 << 29)])
 
-        def look(here=here, stop=stop, looked=looked):
-            seen = next(looked)
-            if here is far and seen[0]:
+        def look(here=here, stop=stop):
+            if here is far:
                 stop.set()
-            return seen
+            return 1 << 40, 1 << 40
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("labelance._scratch._resident", look)
@@ -151,3 +156,16 @@ def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method):
     assert (near.recall_ is None) == (method == "exact")
     np.testing.assert_array_equal(same.indices, near.indices)
     np.testing.assert_array_equal(same.distances, near.distances)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+def test_rows_anywhere_are_taken_in_steps_that_map_no_more_than_a_block(tmp_path, monkeypatch):
+    steps, X = [], np.zeros((200, 10_000))
+    monkeypatch.setattr(Scratch, "relieve", lambda self: steps.append(self))
+    with scratch(tmp_path, 1 << 24) as here:
+        gather_rows(X, np.random.default_rng(0).permutation(len(X)))
+        anywhere = len(steps)
+        for _ in row_blocks(X):
+            pass
+    assert anywhere >= len(X) // max(1, here.block_bytes // (1 << 21))
+    assert (len(steps) - anywhere) * here.block_bytes >= X.nbytes

@@ -4,8 +4,10 @@ Inside :func:`scratch` an array that takes more than a share of a limit is mappe
 has no name: it is an ndarray like any other, so that nobody who computes with it needs to know, and
 the system reads and writes its pages as they are used. Outside of it everything is in memory.
 
-The system itself gives pages back only when the whole machine runs short. So a thread looks after
-the limit and lets mapped pages go when the process comes near it; their contents stay in the file.
+The system itself gives pages back only when the whole machine runs short. So whoever works through
+blocks of rows calls :func:`relieve_memory` after each, which lets mapped pages go when the process
+comes near the limit; their contents stay in the file. Compiled code that runs for long is looked
+after by a thread.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from labelance.exceptions import FileWriteError
 _BLOCKS = 32  # blocks of rows that the limit holds; an array of more than one block is mapped
 _NEAR = 0.6  # of the limit, from which on mapped pages are let go
 _PERIOD = 0.01  # seconds between two looks at how much the process holds
+_MAPPED_AT_ONCE = 1 << 21  # bytes that Linux may map around one that is read
 _LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
 
 
@@ -54,6 +57,7 @@ class Scratch:
         self.folder, self.memory = Path(folder), memory
         self._maps: WeakSet[Any] = WeakSet()
         self._kept = count() if keeps else None
+        self._others = _resident()[1] if _LINUX else 0  # pages of libraries, which stay mapped
 
     @property
     def block_bytes(self) -> int:
@@ -99,13 +103,16 @@ class Scratch:
         for mapped in list(self._maps):
             mapped.madvise(mmap.MADV_DONTNEED)
 
+    def relieve(self) -> None:
+        """Let all mapped pages go if the process comes near the limit."""
+        held, mapped = _resident()
+        if held > _NEAR * self.memory and mapped - self._others > self.block_bytes:
+            self.release()
+
     def look_after(self, stop: Event) -> None:
-        """Let pages go whenever the process comes near the limit, until it is over."""
-        _, others = _resident()  # pages of libraries are mapped, too, and stay
+        """Do so again and again, until it is over."""
         while not stop.wait(_PERIOD):
-            held, mapped = _resident()
-            if held > _NEAR * self.memory and mapped - others > self.block_bytes:
-                self.release()
+            self.relieve()
 
     def _reserve(self, file: int, size: int) -> None:
         """Take the space on the disk now: a disk that is full later would end the process."""
@@ -123,6 +130,7 @@ class Scratch:
 
 
 _current: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
+_active: list[Scratch] = []  # threads that work for somebody do not know what is current there
 
 
 @contextmanager
@@ -144,6 +152,7 @@ def scratch(
     watcher = Thread(target=here.look_after, args=(stop,), daemon=True)
     if _LINUX:
         watcher.start()
+        _active.append(here)
     token = _current.set(here)
     try:
         yield here
@@ -151,6 +160,7 @@ def scratch(
         _current.reset(token)
         stop.set()
         if _LINUX:
+            _active.remove(here)
             watcher.join()
 
 
@@ -169,12 +179,18 @@ def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
 def gather_rows(X: np.ndarray, rows: Any) -> np.ndarray:
     """Return ``X[rows]`` of row numbers, which may be large."""
-    if _current.get() is None:
+    here = _current.get()
+    if here is None:
         return X[rows]
-    rows = np.asarray(rows, dtype=np.intp)
+    rows, size = np.asarray(rows, dtype=np.intp), X.itemsize * prod(X.shape[1:])
     out = new_zeros((len(rows), *X.shape[1:]), X.dtype)
-    for part in row_blocks(out):
-        out[part] = X[rows[part]]
+    for block in row_blocks(out):
+        some, place = rows[block], out[block]
+        if np.ptp(some) * size <= 2 * here.block_bytes:  # all of them are near each other
+            place[:] = X[some]
+            continue
+        for part in scattered_blocks(len(some), size):
+            place[part] = X[some[part]]
     return out
 
 
@@ -191,7 +207,25 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
     here = _current.get()
     size = (1 << 24) if here is None else here.block_bytes
     step = max(1, size // max(1, X.dtype.itemsize * prod(X.shape[1:])))
-    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, start + step)
+        relieve_memory()
+
+
+def scattered_blocks(n: int, bytes_per_row: int = 0) -> Iterator[slice]:
+    """Yield slices of n row numbers that lie anywhere, so that each makes some pages be mapped."""
+    here = _current.get()
+    size = max(_MAPPED_AT_ONCE, bytes_per_row)
+    step = max(1, n if here is None else here.block_bytes // size)
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+        relieve_memory()
+
+
+def relieve_memory() -> None:
+    """Let mapped pages go if the process comes near the limit of a scratch in use."""
+    for here in tuple(_active):
+        here.relieve()
 
 
 def _resident() -> tuple[int, int]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._scratch import copy_rows
+from labelance._scratch import copy_rows, gather_rows
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
@@ -86,7 +86,7 @@ class DenseContainer:
 
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
-        kept = self.native if rows is None else self.native[rows]
+        kept = self.native if rows is None else gather_rows(self.native, rows)
         if new is not None:
             kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
         elif rows is None:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
 from labelance._arrays._dask import DaskRows, even_edges, is_blocks
 from labelance._arrays._torch import interpolate_tensor
-from labelance._scratch import new_zeros
+from labelance._scratch import gather_rows, new_zeros
 from labelance._utils import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
@@ -165,7 +165,7 @@ def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) ->
     step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
         block = slice(start, start + step)
-        A, B = X[seeds[block]], X[references[block]]
+        A, B = gather_rows(X, seeds[block]), gather_rows(X, references[block])
         out[block] = _between_dense(A, B, nominal, line, rng)
     return out
 

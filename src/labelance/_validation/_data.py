@@ -563,7 +563,8 @@ def _columns_where(values: Any, test: Any) -> np.ndarray:
         return values.columns_where(test.__name__)
     stored = values.data if sp.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(stored.sum(dtype=np.float64)):
+        sums = (stored[part].sum(dtype=np.float64) for part in row_blocks(stored))
+        if all(map(np.isfinite, sums)):
             return np.empty(0, dtype=int)
     if sp.issparse(values):
         return np.unique(values.indices[test(stored)])

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, sparse_rows
-from labelance._scratch import new_zeros
+from labelance._scratch import current_scratch, gather_rows, new_zeros
 from labelance._utils import kernel
 from labelance.neighbors._brute import (
     Search,
@@ -53,6 +53,7 @@ _SINGLE = np.dtype(np.float32)
 _ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
 _BACK = 1  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
+_BLOCK_ON_DISK = 64  # ... where each row that they look at makes pages of its file be mapped
 _LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
 
@@ -232,7 +233,7 @@ def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells
     large, _ = divide(points, place_centers(points, n_large, threads), threads, keep_empty=True)
     centers, orders, sizes = [], [], []
     for rows in filter(len, np.split(large.order, large.edges[1:-1])):
-        inside = points[rows]
+        inside = gather_rows(points, rows)
         wanted = max(1, len(rows) // rows_per_cell)
         small, _ = divide(inside, place_centers(inside, wanted, threads), threads)
         centers.append(small.centers)
@@ -292,7 +293,8 @@ def _refine(search: Search, found: TopK) -> TopK:
         rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1, dtype=np.int64)
         return search.rank(np.arange(start, stop), _list_once(rows, n))
 
-    most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))
+    block = _BLOCK if current_scratch() is None else _BLOCK_ON_DISK
+    most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, block))
     return search.run_blocks(work, most)
 
 

@@ -20,6 +20,7 @@ from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 from labelance._progress import loop, note
+from labelance._scratch import relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._metric import (
     Candidates,
@@ -151,6 +152,7 @@ def for_each_block(
 
         def count(start: int, stop: int) -> Any:
             result = work(start, stop)
+            relieve_memory()
             progress.advance(stop - start)
             return result
 

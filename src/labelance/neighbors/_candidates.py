@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelance._scratch import relieve_memory
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import Search
 from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
@@ -85,6 +86,7 @@ class CandidateEngine(ABC):
         counts, ranked = scan.candidates.counts, 0
         for first in range(0, self.search.X.shape[0], self.segment):
             self.scan_segment(first, start, stop, scan)
+            relieve_memory()
             if counts.max() > self._capacity:
                 ranked += self._rank_early(scan, start)
         if self.exact is not None:

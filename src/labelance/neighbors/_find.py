@@ -368,8 +368,10 @@ def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
     """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
     if on_device(X):
         return bool(X.isnan().any())
+    cells = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isnan((X.data if sp.issparse(X) else X).sum(dtype=np.float64)):
+        sums = (cells[part].sum(dtype=np.float64) for part in row_blocks(cells))
+        if not any(map(np.isnan, sums)):
             return False
     if sp.issparse(X):
         return not nominal[X.indices[np.isnan(X.data)]].all()

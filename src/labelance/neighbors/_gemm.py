@@ -7,11 +7,12 @@ their error, so the answers are those of float64.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._scratch import new_zeros
+from labelance._scratch import new_zeros, relieve_memory
 from labelance.neighbors._brute import Search, block_cells, search_brute, single_threaded_blas
 from labelance.neighbors._candidates import (
     CandidateEngine,
@@ -210,6 +211,8 @@ def _all_whole(X: np.ndarray, embedding: Embedding) -> bool:
     return True
 
 
-def _parts(X: np.ndarray) -> list[slice]:
+def _parts(X: np.ndarray) -> Iterator[slice]:
     step = max(1, _CELLS // max(1, X.shape[1]))
-    return [slice(start, start + step) for start in range(0, len(X), step)]
+    for start in range(0, len(X), step):
+        yield slice(start, start + step)
+        relieve_memory()

@@ -31,6 +31,7 @@ from labelance._arrays import (
     on_device,
     sparse_rows,
 )
+from labelance._scratch import relieve_memory, row_blocks, scattered_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
@@ -232,9 +233,12 @@ class FeatureMetric:
             return _paired_distances(self.metric, A, B, self.params)
         if on_device(A):
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
-        none, one = np.full(len(rows_a), -1), np.ones(len(rows_a), dtype=np.int64)
-        only = Candidates(rows_b[:, np.newaxis], one)
-        return self.rank(A, rows_a, B, none, only, 1).values[:, 0]
+        out = np.empty(len(rows_a))
+        for part in scattered_blocks(len(rows_a)):
+            m = part.stop - part.start
+            only = Candidates(rows_b[part, np.newaxis], np.ones(m, dtype=np.int64))
+            out[part] = self.rank(A, rows_a[part], B, np.full(m, -1), only, 1).values[:, 0]
+        return out
 
     def _paired_in_blocks(
         self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
@@ -330,8 +334,11 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
         lows, highs = zip(*X.compute(column_range))
         return np.fmin.reduce(lows), np.fmax.reduce(highs)
     if not sp.issparse(X):
-        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
-        return low.astype(np.float64), high.astype(np.float64)
+        low, high = np.full((2, X.shape[1]), np.nan)
+        for part in row_blocks(X):
+            low = np.fmin(low, np.fmin.reduce(X[part], axis=0))
+            high = np.fmax(high, np.fmax.reduce(X[part], axis=0))
+        return low, high
     n, d = X.shape
     by_column = X.tocsc()
     filled = np.flatnonzero(np.diff(by_column.indptr))
@@ -425,6 +432,7 @@ def _row_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
     step = max(1, _CELLS // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         yield X[start : start + step]
+        relieve_memory()
 
 
 # --- scikit-learn's metrics ----------------------------------------------------------------------

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._scratch import current_scratch, gather_rows
+from labelance._scratch import current_scratch, gather_rows, relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._brute import (
     SOONER,
@@ -162,7 +162,7 @@ def place_centers(points: np.ndarray, n_centers: int, threads: int) -> np.ndarra
     """Return centers by a few rounds of k-means on a sample, always the same."""
     rng = np.random.default_rng(0)
     size = min(len(points), _ROWS_PER_CENTER * n_centers)
-    sample = points[np.sort(rng.choice(len(points), size, replace=False))]
+    sample = gather_rows(points, np.sort(rng.choice(len(points), size, replace=False)))
     centers = sample[np.sort(rng.choice(size, n_centers, replace=False))]
     for _ in range(_ROUNDS):
         cells, _ = divide(sample, centers, threads)
@@ -312,6 +312,7 @@ class CellEngine(ABC):
         scores = queries @ self.points.corpus[rows].T
         own = self._own(start + lines)
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
+        relieve_memory()
         if scan.candidates.counts.max() > self._capacity:
             self._rank_early(scan, start)
 
