@@ -30,6 +30,7 @@ from scale import KEPT, read
 DENSE = ("clusters", "few dimensions")
 SPREAD = KEPT.with_name("spread.csv")
 ROWS_PER_CELL, NEAR_CELLS = 64, 64
+FEWEST = 30_000  # rows for which the approximate engine runs
 COARSER = 4  # times fewer large cells than a root of all
 SAMPLED, ROUNDS = 24, 4  # rows for every center, and how often centers are moved
 NEW_ROWS = 0.3  # that MLSOL makes of a row
@@ -185,7 +186,8 @@ def fit_kept() -> Rates:
     lines = [
         [float(line[name]) for name in ("rows", "features", "search", "mlsol")]
         for line in read()
-        if line["method"] == "approx" and line["kind"] in DENSE and float(line["recall"]) < 1
+        if (line["method"], line["kind"]) in [("approx", kind) for kind in DENSE]
+        and int(line["rows"]) >= FEWEST
     ]
     n, d, search, whole = np.array(lines).T
     return fit(n, d, search, whole - search)

@@ -48,7 +48,7 @@ def always_cells(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", np.inf)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 0)
-    monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", 20)
+    monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (5, 20))
     monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 20)
 
 

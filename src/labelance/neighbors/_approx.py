@@ -3,7 +3,7 @@
 Dense rows are divided among small cells in two levels, so that the cost of dividing them grows
 little faster than their number. The rows of a cell look at those of the nearest cells, about as
 many for any number of rows. Sparse rows look at those that share features with them, in an inverted
-index that keeps the largest values of every feature, at most so many.
+index that keeps of every feature at most so many rows: those in which it weighs most.
 
 Then every row looks at the neighbors of its neighbors, who are likely to be near it, too, until a
 sample of rows with exact neighbors says that enough are found. What is found is measured exactly
@@ -13,7 +13,7 @@ chance, threads or blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ _MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes
 _ROWS_PER_CELL = 64
 _COARSER = 4  # times fewer large cells than small ones in each: rows part at their borders
 _CELLS = 64  # the nearest cells, at whose rows every row looks
-_VALUES_PER_FEATURE = 512  # kept of sparse rows, the largest
+_VALUES_PER_FEATURE = (512, 2048, 8192)  # of sparse rows, the next where the last is not enough
 _LIKELY = 32  # sparse rows that share most with a query, which are measured
 _SINGLE = np.dtype(np.float32)
 _ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
@@ -65,9 +65,13 @@ class Sample(NamedTuple):
     reach: np.ndarray
 
     def recall(self, found: TopK) -> float:
-        """Return the share of their nearest rows that were found."""
+        """Return the share of their nearest rows that are among those of all queries."""
+        return self.share(found.values[self.queries])
+
+    def share(self, distances: np.ndarray) -> float:
+        """Return the same for the distances of these queries alone."""
         # Who is as near as the last one is as good.
-        return float((found.values[self.queries] <= self.reach[:, np.newaxis]).mean())
+        return float((distances <= self.reach[:, np.newaxis]).mean())
 
 
 class Approximation(NamedTuple):
@@ -99,14 +103,17 @@ def search_approx(
         By what it is judged.
     """
     with single_threaded_blas():
-        found = _search_sparse(search) if embedding is None else _search_dense(search, embedding)
+        if embedding is None:
+            found = _search_sparse(search, sample)
+        else:
+            found = _search_dense(search, embedding)
         if found is None:
             return None
         recall, rounds = sample.recall(found), 0
         while recall < _ENOUGH and rounds < _ROUNDS and search.Q is search.X:
             found, rounds = _refine(search, found), rounds + 1
             recall = sample.recall(found)
-    first = "an index of the largest values" if embedding is None else "the nearest cells"
+    first = "an index of heavy features" if embedding is None else "the nearest cells"
     reason = f"{first} and {rounds} rounds of neighbors' neighbors, as asked for"
     tell_engine(search, f"{reason}, with a recall of {recall:.3f}")
     return Approximation(found, recall)
@@ -121,19 +128,32 @@ def _search_dense(search: Search, embedding: Embedding) -> TopK | None:
     return ApproxEngine(search, *arrange(search, points, cells), nearest).run()
 
 
-def _search_sparse(search: Search) -> TopK | None:
-    """Measure the rows that share the largest values with a query."""
+def _search_sparse(search: Search, sample: Sample) -> TopK | None:
+    """Measure the rows that share heavy features with a query, by an index that is large enough."""
     placed = _place_both(search)
     if placed is None:
         return None
-    corpus, lengths, query = placed
-    index = _prune(corpus.tocsc(), _VALUES_PER_FEATURE)
+    corpus, lengths, queries = placed
+    by_feature, some = corpus.tocsc(), sample.queries
+    trial = replace(search, Q=search.Q[some], own=search.own[some])
+    for most in _VALUES_PER_FEATURE:
+        index = _prune(by_feature, lengths, most)
+        found = _search_index(trial, sparse_rows(queries[some]), index, lengths)
+        if sample.share(found.values) >= _ENOUGH:
+            break
+    return _search_index(search, sparse_rows(queries), index, lengths)
+
+
+def _search_index(
+    search: Search, query: SparseRows, index: PrunedIndex, lengths: np.ndarray
+) -> TopK:
+    """Measure the rows that seem nearest to each query by what the index keeps."""
     n, k = search.X.shape[0], search.k
     # Who shares nothing with anybody still has neighbors, if none of the nearest.
     others = np.arange(1, min(2 * k, n - 1) + 1)
 
     def work(start: int, stop: int) -> TopK:
-        likely = new_top_k(stop - start, max(_LIKELY, 4 * k), np.float32)
+        likely = new_top_k(stop - start, max(_LIKELY, 4 * k), _SINGLE)
         _collect(query, start, index, lengths, likely)
         rows = np.where(likely.rows < 0, n, likely.rows)
         fill = (np.arange(start, stop)[:, np.newaxis] + others) % n
@@ -143,7 +163,7 @@ def _search_sparse(search: Search) -> TopK | None:
 
 
 @np.errstate(over="ignore")
-def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, SparseRows] | None:
+def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, sp.csr_array] | None:
     """Return rows, their squared lengths and queries in float32; None if that has no room."""
     metric = search.metric.compiled
     place = partial(place_rows, metric=metric, many=metric.nominal, dtype=_SINGLE)
@@ -153,25 +173,26 @@ def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, SparseRows] |
     if not is_ordinary(both, each=metric.cosine):
         return None
     if metric.cosine:
-        return corpus, np.ones(len(lengths), _SINGLE), sparse_rows(queries)
+        return corpus, np.ones(len(lengths), _SINGLE), queries
     if both.max() > _LONGEST:
         return None
-    return corpus, lengths.astype(_SINGLE), sparse_rows(queries)
+    return corpus, lengths.astype(_SINGLE), queries
 
 
-def _prune(by_feature: sp.csc_array, most: int) -> PrunedIndex:
-    """Keep the largest values of every feature, the first ones where they are equal."""
+def _prune(by_feature: sp.csc_array, lengths: np.ndarray, most: int) -> PrunedIndex:
+    """Keep the rows in which a feature weighs most, the first ones where it weighs as much."""
+    weights = np.abs(by_feature.data) / np.sqrt(lengths)[by_feature.indices]
     starts = by_feature.indptr.astype(np.int64)
     ends = np.append(0, np.cumsum(np.minimum(np.diff(starts), most)))
     index = PrunedIndex(
         np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32), ends
     )
-    _keep_largest(by_feature.data, by_feature.indices, starts, index)
+    _keep_heaviest(by_feature.data, by_feature.indices, starts, weights, index)
     return index
 
 
 class PrunedIndex(NamedTuple):
-    """The rows that have large values of a feature, for every feature."""
+    """The rows in which a feature weighs much, for every feature."""
 
     values: np.ndarray
     rows: np.ndarray
@@ -179,14 +200,18 @@ class PrunedIndex(NamedTuple):
 
 
 @kernel
-def _keep_largest(
-    values: np.ndarray, rows: np.ndarray, starts: np.ndarray, index: PrunedIndex
+def _keep_heaviest(
+    values: np.ndarray,
+    rows: np.ndarray,
+    starts: np.ndarray,
+    weights: np.ndarray,
+    index: PrunedIndex,
 ) -> None:
-    """Fill the index with as many of the largest values of every feature as it has places for."""
+    """Fill the index with as many of the heaviest values of every feature as it has places for."""
     for f in range(starts.size - 1):
         first, count = starts[f], starts[f + 1] - starts[f]
         at, end = index.starts[f], index.starts[f + 1]
-        sizes = np.abs(values[first : first + count])
+        sizes = weights[first : first + count]
         limit, ties = np.float32(-1), count
         if count > end - at:
             limit = np.partition(sizes, count - (end - at))[count - (end - at)]
