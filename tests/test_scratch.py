@@ -105,7 +105,7 @@ def test_a_disk_without_space_is_an_error_before_any_work(tmp_path, monkeypatch)
 
 def test_new_rows_have_to_fit_on_the_disk_and_not_into_memory(tmp_path, monkeypatch):
     X, Y = sampler_data()
-    monkeypatch.setattr("labelance._utils.available_memory", lambda: 0)
+    monkeypatch.setattr("labelance._utils._memory.available_memory", lambda: 0)
     with scratch(tmp_path, 1 << 24):
         MLSOL(sampling_ratio=2.0).fit_resample(X, Y)
         with pytest.raises(TooManyRowsError, match="as fit on disk"):

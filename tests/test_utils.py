@@ -120,7 +120,7 @@ def test_garbage_waits_while_a_kernel_of_ours_is_compiled(module, collects):
 COMPILE_TWICE = """
 import numpy as np
 from labelance import _utils
-_utils._PATIENCE = 0.01
+_utils._kernel._PATIENCE = 0.01
 def up(x): return np.cumsum(np.sort(x) + 1)
 def down(x): return np.cumsum(np.sort(-x) - 1)
 for function in (up, down):

@@ -1,0 +1,49 @@
+"""Small tools for every package: random numbers, kernels, files, memory, messages."""
+
+from labelance._utils._dtypes import label_dtype
+from labelance._utils._files import replace_when_done
+from labelance._utils._kernel import (
+    ONE,
+    ZERO,
+    compilation_seconds,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+    kernel_folder,
+)
+from labelance._utils._memory import (
+    available_memory,
+    left_in_control_group,
+    refuse_more_than_memory,
+)
+from labelance._utils._messages import did_you_mean, warn_user
+from labelance._utils._optional import optional_import
+from labelance._utils._random import (
+    RandomStateLike,
+    as_generator,
+    draw_seeds,
+    set_random_states,
+)
+
+# All of it is for our own packages: none of it is public.
+__all__ = [
+    "ONE",
+    "ZERO",
+    "RandomStateLike",
+    "as_generator",
+    "available_memory",
+    "compilation_seconds",
+    "did_you_mean",
+    "draw_seeds",
+    "inlined_kernel",
+    "inner_kernel",
+    "kernel",
+    "kernel_folder",
+    "label_dtype",
+    "left_in_control_group",
+    "optional_import",
+    "refuse_more_than_memory",
+    "replace_when_done",
+    "set_random_states",
+    "warn_user",
+]

@@ -1,0 +1,233 @@
+"""Kernels: functions that numba compiles on first use, with no more of its steps than they need.
+
+numba is imported where it is used, because the command line and the readers of small files do
+not need it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import cache, wraps
+from threading import Timer
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from labelance._progress import say, somebody_watches
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+# A kernel is compiled once more for every constant that it is called with, unless the constant
+# has a type.
+ZERO, ONE = np.int64(0), np.int64(1)
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # of our kernels
+_PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile ``function`` with numba on first use: cached on disk, GIL released, one thread.
+
+    Threads come from joblib over blocks of rows, so that ``n_jobs`` means the same everywhere
+    and a result never depends on it. Where ``NUMBA_DISABLE_JIT`` is set it stays Python.
+    """
+    from numba import config
+
+    return _let_overflow(function) if config.DISABLE_JIT else _compile(function)
+
+
+def inner_kernel(function: Kernel) -> Kernel:
+    """Compile a function that only other kernels call.
+
+    It has no way in from Python and no machine code of its own, and is not kept on disk: all that
+    is part of the kernels that call it, and would take half of the time that it takes to compile.
+    """
+    from numba import config, njit
+
+    if config.DISABLE_JIT:
+        return function
+    _watch_compilation()
+    return cast("Kernel", njit(pipeline_class=_compilers().inner, **_OPTIONS)(function))
+
+
+def inlined_kernel(function: Kernel) -> Kernel:
+    """Give a function to the kernels that call it, which compile it as a part of themselves.
+
+    That saves a tenth of a second per function and caller, where one caller or two call it.
+    """
+    from numba import njit
+
+    compiled: Kernel = njit(inline="always", nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+class _Compilers(NamedTuple):
+    """numba's compiler as we use it: for kernels, and for functions that only kernels call."""
+
+    kernel: Any
+    inner: Any
+
+
+@cache
+def _compilers() -> _Compilers:
+    """Return numba's compiler without steps that bring our kernels nothing.
+
+    numba links a function, and all that it calls in turn, into each of its callers, and optimizes
+    it there once more. So it would make machine code of the innermost function at every level,
+    and only that of the outermost kernel ever runs.
+    """
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+    from numba.core.typed_passes import NopythonRewrites
+    from numba.core.untyped_passes import InlineClosureLikes
+
+    class QuickFlags(Flags):
+        """Options of a compilation, which numba reads at every step and every call in a kernel."""
+
+        DEFAULTS = Flags().values()
+
+        def values(self) -> dict[str, Any]:
+            return {**self.DEFAULTS, **self._values}
+
+    class NoEnvironment:
+        """Stands where numba notes the Python objects of machine code."""
+
+        @staticmethod
+        def set_env(name: str, environment: object) -> None:
+            """Note nothing: there is no machine code."""
+
+    class InnerLibrary(JITCodeLibrary):
+        """The code of a function, for its callers to link."""
+
+        codegen = NoEnvironment
+
+        def _optimize_functions(self, module: object) -> None:
+            """Leave that to the optimization of the whole library, which does the same."""
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+    class KernelCompiler(CompilerBase):
+        """numba's compiler for nopython mode."""
+
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.state.flags = QuickFlags(self.state.flags)
+
+        def define_pipelines(self) -> list[Any]:
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    class InnerCompiler(KernelCompiler):
+        """The same into an inner library, without rewriting closures and whole-array expressions.
+
+        It has no way in from Python. That is said only now, so that numba's own functions, which
+        are compiled once per set of options, serve kernels and inner kernels alike.
+        """
+
+        def define_pipelines(self) -> list[Any]:
+            codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
+            self.state.library = InnerLibrary(codegen, name)
+            self.state.flags.no_cpython_wrapper = True
+            [pipeline] = super().define_pipelines()
+            left_out = NopythonRewrites, InlineClosureLikes
+            pipeline.passes = [step for step in pipeline.passes if step[0] not in left_out]
+            pipeline.finalize()
+            return [pipeline]
+
+    return _Compilers(KernelCompiler, InnerCompiler)
+
+
+def _compile(function: Kernel) -> Kernel:
+    from numba import njit
+
+    _watch_compilation()
+    options = {"pipeline_class": _compilers().kernel, **_OPTIONS}
+    try:
+        compiled: Kernel = njit(cache=True, **options)(function)
+    except RuntimeError:
+        # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
+        # one): compile anew in every process rather than not at all.
+        compiled = njit(**options)(function)
+    return compiled
+
+
+def _let_overflow(function: Kernel) -> Kernel:
+    """Silence numpy's warnings inside ``function``: compiled numbers overflow without a word."""
+
+    @wraps(function)
+    def interpreted(*arguments: object) -> object:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return cast("Kernel", interpreted)
+
+
+def compilation_seconds() -> float:
+    """Return how many seconds of the clock this process has compiled kernels of ours.
+
+    Kernels that were found on disk cost nothing here.
+    """
+    return _watch_compilation().spent
+
+
+@cache
+def _watch_compilation() -> Any:
+    """Look after the compilation of our kernels, from now on."""
+    from numba.core import event
+
+    class Watch(event.Listener):
+        """No garbage collection while a kernel of ours is compiled, and a line if it takes long.
+
+        Nearly all objects of a compilation live until its end; going through them again and
+        again takes a fifth of its time. numba compiles one kernel at a time, whatever the threads,
+        and tells of those that it needs inside another.
+        """
+
+        def __init__(self) -> None:
+            self.depth = 0
+            self.spent = 0.0
+            self.began: float | None = None
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            module = event.data["dispatcher"].py_func.__module__
+            if self.depth == 1 and module.partition(".")[0] == "labelance":
+                self.began, self.collects = perf_counter(), gc.isenabled()
+                gc.disable()
+                self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
+                if self.spent < _PATIENCE and somebody_watches():
+                    self.notice.daemon = True
+                    self.notice.start()
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0 and self.began is not None:
+                self.spent, self.began = self.spent + perf_counter() - self.began, None
+                self.notice.cancel()
+                if self.collects:
+                    gc.enable()
+
+    watch = Watch()
+    event.register("numba:compile", watch)
+    return watch
+
+
+def _say_that_it_compiles() -> None:
+    say(
+        "labelance compiles what is used for the first time, and keeps it for later "
+        "(`labelance warmup` compiles everything beforehand)."
+    )
+
+
+def kernel_folder() -> str | None:
+    """Return the folder that keeps compiled kernels; None if there is nowhere to keep them."""
+    from numba import config
+
+    probe: Any = _compile(compilation_seconds)
+    return config.CACHE_DIR or probe.stats.cache_path

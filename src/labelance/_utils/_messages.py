@@ -1,0 +1,48 @@
+"""What users are told: warnings that point at their own line, and the name that they meant."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import FrameType
+
+# Whose lines are no user's: our own, and those of who calls us for one.
+_BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line of the user that led here, however deep we are.
+
+    Parameters
+    ----------
+    message : str
+        What to say.
+    category : type of Warning
+        By which it can be silenced.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package_of(frame) in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return the question that begins an advice, or nothing if no name that is known is near.
+
+    Examples
+    --------
+    >>> from labelance._utils import did_you_mean
+    >>> did_you_mean("Repeat", ["name", "folds", "repeats"])
+    "Did you mean 'repeats'? "
+    >>> did_you_mean("x", ["name", "folds", "repeats"])
+    ''
+    """
+    by_lower = {str(name).lower(): name for name in known}
+    near = get_close_matches(str(word).lower(), by_lower, n=2)
+    return f"Did you mean {' or '.join(repr(by_lower[n]) for n in near)}? " if near else ""
