@@ -289,15 +289,15 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
     """Behind validation nothing is checked again."""
     opened = []
 
-    def watch(name, role):
+    def watch(name, role, place):
         real = getattr(_arrays, name)
         monkeypatch.setattr(
-            f"labelance._validation._data.{name}",
+            f"labelance._validation.{place}.{name}",
             lambda data, *more, **options: opened.append(role) or real(data, *more, **options),
         )
 
-    watch("open_container", "X")
-    watch("open_rows", "X")  # for samplers that copy rows
-    watch("open_labels", "y")
+    watch("open_container", "X", "_features")
+    watch("open_rows", "X", "_features")  # for samplers that copy rows
+    watch("open_labels", "y", "_labels")
     sampler().fit_resample(*sampler_data())
     assert opened == ["X", "y"]

@@ -39,6 +39,7 @@ from labelance._arrays._labels import ABSENT, PRESENT, LabelSets, find_label_set
 from labelance._arrays._open import (
     Container,
     RowsContainer,
+    columns_where,
     open_container,
     open_rows,
     stack_rows,
@@ -48,7 +49,6 @@ from labelance._arrays._open import (
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import (
     column_sums,
-    columns_where,
     has_triton,
     places_in,
     to_device,

@@ -23,6 +23,7 @@ from labelance._arrays._containers import (
     FrameContainer,
     Nominal,
     SparseContainer,
+    find_columns,
 )
 from labelance.exceptions import ContainerError, InputError
 
@@ -115,11 +116,9 @@ class DaskRows:
 
     @cached_property
     def _strange_columns(self) -> dict[str, np.ndarray]:
-        found = self.compute(_find_strange_columns)
-        return {
-            test: np.unique(np.concatenate([columns[test] for columns in found]))
-            for test in ("isnan", "isinf")
-        }
+        tests = ("isnan", "isinf")
+        found = self.compute(partial(find_columns, tests=tests))
+        return {test: np.unique(np.concatenate(each)) for test, each in zip(tests, zip(*found))}
 
 
 def map_blocks(
@@ -204,20 +203,6 @@ def _join(parts: list[Any], places: np.ndarray) -> Any:
     if sp.issparse(parts[0]):
         return sp.vstack(parts, format="csr")[places].asformat(parts[0].format)
     return np.concatenate(parts)[places]
-
-
-def _find_strange_columns(block: Any) -> dict[str, np.ndarray]:
-    stored = block.data if sp.issparse(block) else block
-    none = np.empty(0, dtype=np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(stored.sum(dtype=np.float64)):
-            return {"isnan": none, "isinf": none}
-    return {
-        test.__name__: np.unique(block.indices[test(stored)])
-        if sp.issparse(block)
-        else np.flatnonzero(test(stored).any(axis=0))
-        for test in (np.isnan, np.isinf)
-    }
 
 
 # --- containers -----------------------------------------------------------------------------------

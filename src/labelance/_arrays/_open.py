@@ -13,12 +13,19 @@ from labelance._arrays._containers import (
     FrameContainer,
     Nominal,
     SparseContainer,
+    find_columns,
     is_frame,
     is_tensor,
+    on_device,
 )
 from labelance._arrays._dask import is_blocks, is_dask, open_dask
 from labelance._arrays._sparse import check_structure
-from labelance._arrays._torch import append_tensor, open_tensor, to_device
+from labelance._arrays._torch import (
+    append_tensor,
+    open_tensor,
+    tensor_columns_where,
+    to_device,
+)
 from labelance._scratch import gather_rows
 from labelance.exceptions import ContainerError, InputError
 
@@ -145,6 +152,30 @@ class RowsContainer:
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Raise: labels are never only rows."""
         raise TypeError("labels are zeros and ones")
+
+
+def columns_where(values: Any, test: str) -> np.ndarray:
+    """Return the columns of clean values with a cell that ``isnan`` or ``isinf``.
+
+    Parameters
+    ----------
+    values : ndarray, csr_array, tensor on a GPU or DaskRows
+        A clean table.
+    test : {"isnan", "isinf"}
+        What is looked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays import columns_where
+    >>> columns_where(np.array([[1.0, np.nan], [2.0, 3.0]]), "isnan")
+    array([1])
+    """
+    if on_device(values):
+        return tensor_columns_where(values, test)
+    if is_blocks(values):
+        return values.columns_where(test)
+    return find_columns(values, [test])[0]
 
 
 def take_rows(container: Any, rows: np.ndarray) -> Any:

@@ -181,7 +181,7 @@ def column_sums(X: Any) -> Any:
     return total
 
 
-def columns_where(values: Any, test: str) -> np.ndarray:
+def tensor_columns_where(values: Any, test: str) -> np.ndarray:
     """Return the columns of a tensor with a cell that ``isnan`` or ``isinf``, as ``test`` says."""
     torch = sys.modules["torch"]
     if torch.isfinite(column_sums(values).sum()):

@@ -8,29 +8,27 @@ values that are clean already; a package lists them in its ``__init__`` for the 
 estimator inside another one of ours gets a :class:`Data`, never X and y as they came.
 """
 
+from labelance._validation._arguments import (
+    check_label_names,
+    check_positive,
+    validate_groups,
+    validate_weights,
+)
 from labelance._validation._categorical import (
     CategoricalFeatures,
     mask_of_columns,
     name_columns,
 )
-from labelance._validation._data import (
-    Data,
+from labelance._validation._containers import refuse_device, refuse_other_places
+from labelance._validation._data import Data, validate_data
+from labelance._validation._features import (
     Features,
-    Labels,
-    MissingLabels,
     MissingPolicy,
     Schema,
-    check_label_names,
-    check_positive,
-    refuse_device,
-    refuse_other_places,
-    validate_data,
     validate_features,
-    validate_groups,
-    validate_labels,
     validate_like,
-    validate_weights,
 )
+from labelance._validation._labels import Labels, MissingLabels, validate_labels
 from labelance._validation._predictions import (
     Predicted,
     Scored,

@@ -16,7 +16,7 @@ from labelance._arrays import (
     open_container,
     to_host,
 )
-from labelance._validation._data import Labels, MissingLabels, validate_labels
+from labelance._validation._labels import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 

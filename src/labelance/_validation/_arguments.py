@@ -1,0 +1,85 @@
+"""Check what comes beside X and y: groups, weights, names of labels, whole numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.exceptions import InputError
+
+
+def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
+    """Return the number of every row's group, from 0 without gaps, in sorted order."""
+    asked = f"{who} needs the group of every row"
+    if groups is None:
+        raise InputError(asked, "groups is None", "Pass them: split(X, y, groups)")
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise InputError(
+            asked, f"groups has shape {values.shape} and y {n} rows", "Pass one group per row"
+        )
+    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    try:
+        _, group_of = np.unique(values, return_inverse=True)
+    except TypeError:  # None or NaN among words
+        missing = True
+    if missing:
+        raise InputError(
+            asked,
+            "some groups are missing, or numbers are mixed with words",
+            "Give rows without a group one of their own, and all groups the same type",
+        )
+    return group_of
+
+
+def validate_weights(
+    sample_weight: Any, n: int, *, who: str
+) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    """Return the rows with a weight (None: all), and their weights (None: all are 1).
+
+    Rows of weight 0 are as if they were not there, and equal weights of 1 as if they were not
+    given: so both hold to the last bit for every learner.
+    """
+    if sample_weight is None:
+        return None, None
+    asked = f"{who} needs one weight for every row, 0 or larger"
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise InputError(
+            asked, f"sample_weight has shape {weight.shape} and X {n} rows", "Pass one per row"
+        )
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise InputError(
+            asked, "some are negative, missing or infinite", "Clip them: np.clip(weights, 0, None)"
+        )
+    rows = np.flatnonzero(weight)
+    if len(rows) == 0:
+        raise InputError(asked, "all weights are zero", "Give some row a positive weight")
+    kept = weight[rows]
+    return None if len(rows) == n else rows, None if (kept == 1).all() else kept
+
+
+def check_label_names(names: Any, n_labels: int, *, who: str) -> tuple[Any, ...]:
+    """Return the names if there is one for every label, and no two print alike."""
+    names = tuple(names)
+    n_different = len(set(map(str, names)))
+    if len(names) != n_labels or n_different != n_labels:
+        raise InputError(
+            f"{who} needs {n_labels} different label names",
+            f"{len(names)} came, {n_different} of them different",
+            "Pass one name for each column of y, in its order",
+        )
+    return names
+
+
+def check_positive(name: str, value: Any, *, who: str) -> int:
+    """Return the parameter ``name`` if it is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(
+            f"{who} needs {name} as a whole number of at least 1",
+            f"{name} is {value!r}",
+            f"Choose for example {name}=5",
+        )
+    return int(value)

@@ -1,0 +1,64 @@
+"""Check where tables are, and that there is something in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labelance._arrays import is_blocks, is_dask, is_tensor, on_device
+from labelance.exceptions import ContainerError, InputError
+
+
+def refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
+    n, d = shape
+    if n == 0 or d == 0:
+        thing = "sample(s)" if n == 0 else "feature(s)"
+        raise InputError(
+            f"{who} needs at least one row and one column in {role}",
+            f"found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
+            f"Check how {role} was selected",
+        )
+
+
+def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
+    """Raise where one of the two is a tensor and the other is none, or is on another device.
+
+    The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
+    """
+    if is_dask(other) and not is_dask(X):
+        raise ContainerError(
+            f"{who} needs X as a Dask collection where {role} is one",
+            f"X is {_place(X)} and {role} is {_place(other)}",
+            f"Bring {role} to the memory of this process: {role}.compute()",
+        )
+    if not (is_tensor(X) or is_tensor(other)) or other is None:
+        return
+    ours, theirs = _place(X), _place(other)
+    if ours != theirs:
+        raise ContainerError(
+            f"{who} needs X and {role} as tensors on the same device, or neither as a tensor",
+            f"X is {ours} and {role} is {theirs}",
+            f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
+            "tensor X, and .cpu().numpy() makes an array of a tensor",
+        )
+
+
+def _place(data: Any) -> str:
+    if is_tensor(data):
+        return f"a tensor on {data.device}"
+    return f"a {type(data).__name__}" + (" of Dask" if is_dask(data) else "")
+
+
+def refuse_device(X: Any, *, who: str) -> None:
+    """Raise for rows elsewhere, where ``who`` works in the computer's own memory alone."""
+    if is_blocks(X):
+        raise ContainerError(
+            f"{who} works on rows in the computer's own memory",
+            "X is a Dask collection",
+            "Bring it there: X.compute()",
+        )
+    if on_device(X):
+        raise ContainerError(
+            f"{who} works on rows in the computer's own memory",
+            f"X is on {X.device}",
+            "Copy it there: X.cpu()",
+        )

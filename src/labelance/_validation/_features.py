@@ -1,0 +1,214 @@
+"""Check X once, and clean it.
+
+Inside the library X is a C-contiguous float32 or float64 array, a sorted CSR array, or a tensor
+on a GPU, with category codes 0, 1, … in nominal columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from labelance._arrays import (
+    Container,
+    columns_where,
+    is_dask,
+    on_device,
+    open_container,
+    open_rows,
+    take_rows,
+)
+from labelance._validation._categorical import (
+    CategoricalFeatures,
+    categorical_mask,
+    decode,
+    encode,
+    encode_like,
+    mask_of_columns,
+    name_columns,
+    translate,
+)
+from labelance._validation._containers import refuse_empty
+from labelance.exceptions import ContainerError, InputError, MissingValuesError
+
+MissingPolicy = Literal["error", "refuse", "distance", "keep"]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Clean features, and how to give rows back as they came."""
+
+    X: Any
+    categorical: np.ndarray
+    names: tuple[Any, ...] | None
+    container: Container
+    decoders: dict[int, np.ndarray]
+
+    def schema(self) -> Schema:
+        """Return what is needed to validate other rows alike."""
+        return Schema(
+            self.X.shape[1],
+            self.categorical,
+            self.names,
+            self.container.categories(),
+            self.decoders,
+        )
+
+    def take(self, rows: np.ndarray) -> Features:
+        """Return some of the rows, their columns coded as they are."""
+        container = open_container(take_rows(self.container.native, rows), "X", in_blocks=True)
+        return replace(self, X=self.X[rows], container=container)
+
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
+        """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
+        if new is not None and self.decoders:
+            new = decode(new, self.decoders)
+        return self.container.rebuild(rows, new)
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What a learner remembers of X to validate new rows alike; it holds no rows."""
+
+    n_features: int
+    categorical: np.ndarray
+    names: tuple[Any, ...] | None
+    categories: dict[int, tuple[str, ...]]
+    decoders: dict[int, np.ndarray]
+
+    def take_columns(self, columns: np.ndarray) -> Schema:
+        """Return what is known of some of the columns, by their numbers, in order."""
+        return Schema(
+            len(columns),
+            self.categorical[columns],
+            None if self.names is None else tuple(self.names[j] for j in columns),
+            {new: self.categories[j] for new, j in enumerate(columns) if j in self.categories},
+            {new: self.decoders[j] for new, j in enumerate(columns) if j in self.decoders},
+        )
+
+    def mask(self, wanted: CategoricalFeatures) -> np.ndarray:
+        """Return the mask of the columns that ``categorical_features`` names."""
+        return mask_of_columns(wanted, self.n_features, self.names)
+
+    def find_words(self, container: Container) -> np.ndarray:
+        """Return the columns of other rows that had categories, declared or by their words."""
+        return np.isin(np.arange(container.shape[1]), list(self.categories))
+
+
+def validate_features(
+    X: Any,
+    *,
+    who: str,
+    categorical_features: CategoricalFeatures = None,
+    missing: MissingPolicy = "error",
+    only_rows: bool = False,
+    in_blocks: bool = False,
+) -> Features:
+    """Check and clean X.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        The features.
+    who : str
+        Who asks; begins the error messages.
+    categorical_features : None, "auto", mask, column numbers or names
+        Nominal columns. A frame's categorical columns are nominal whatever is said here.
+    missing : {"error", "refuse", "distance", "keep"}
+        "error" and "refuse" refuse NaN, the latter for those who know no other way; the others let
+        it through.
+    only_rows : bool
+        Whether rows are only copied, so that cells may hold anything: text, dates, objects.
+    in_blocks : bool
+        Whether ``who`` also works on a Dask collection, block by block; else it is refused.
+    """
+    nominal = None
+    if categorical_features is not None:
+        nominal = partial(categorical_mask, categorical_features)
+    if only_rows and (in_blocks or not is_dask(X)):
+        container = open_rows(X, "X", nominal)
+    else:
+        container = open_container(X, "X", nominal, in_blocks=in_blocks)
+    refuse_empty(container.shape, who, "X")
+    categorical = container.nominal
+    if nominal is not None:
+        categorical = categorical | nominal(container)
+    values = container.values()
+    _refuse_infinite(values, container.names, who)
+    if on_device(values) and categorical.any():
+        raise ContainerError(
+            f"{who} takes nominal features (categorical_features) in the computer's own memory",
+            f"X is on {values.device}",
+            "Copy it there, X.cpu(), or encode the categories as numbers",
+        )
+    if missing in ("error", "refuse") or (missing == "distance" and on_device(values)):
+        _refuse_missing(values, container.names, who, can_measure=missing == "error")
+    decoders: dict[int, np.ndarray] = {}
+    if categorical_features is not None:  # a frame's own categories are codes already
+        values, decoders = encode(values, categorical & ~container.nominal)
+    return Features(values, categorical, container.names, container, decoders)
+
+
+def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
+    """Return clean rows of X, coded as the rows that the schema comes from.
+
+    A category that those rows did not have is missing (NaN).
+    """
+    container = open_container(X, "X", schema.find_words)
+    refuse_empty(container.shape, who, "X")
+    if container.shape[1] != schema.n_features:
+        raise InputError(
+            f"X has {container.shape[1]} features",
+            f"{who} is expecting {schema.n_features} features as input",
+            "Pass the same columns as in fit",
+        )
+    values = container.values()
+    _refuse_infinite(values, container.names, who)
+    here = container.categories()
+    _refuse_lost_categories(schema, here, who)
+    if schema.categories or schema.decoders:
+        values = values.copy()  # it may be the caller's own array
+    for j, known in schema.categories.items():
+        if here[j] != known:
+            values[:, j] = translate(values[:, j], here[j], known)
+    if schema.decoders:
+        encode_like(values, schema.decoders)
+    return values
+
+
+def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], who: str) -> None:
+    lost = [j for j in schema.categories if j not in here]
+    if lost:
+        raise InputError(
+            f"{who} was fitted on a data frame in which columns "
+            f"{name_columns(lost, schema.names)} are categorical",
+            "X has no categories there",
+            "Pass a data frame with the same categorical columns",
+        )
+
+
+def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+    columns = columns_where(values, "isinf")
+    if len(columns):
+        raise InputError(
+            f"{who} needs finite numbers in X",
+            f"X has infinity (inf) in columns {name_columns(columns, names)}",
+            "Replace it by the largest sensible value, or drop these rows",
+        )
+
+
+def _refuse_missing(
+    values: Any, names: tuple[Any, ...] | None, who: str, *, can_measure: bool
+) -> None:
+    """Raise for NaN; name ``missing="distance"`` only where one can have it."""
+    other = ', or pass missing="distance"' if can_measure and not on_device(values) else ""
+    columns = columns_where(values, "isnan")
+    if len(columns):
+        raise MissingValuesError(
+            f"{who} needs known values in X",
+            f"X has missing values (NaN) in columns {name_columns(columns, names)}",
+            f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
+        )

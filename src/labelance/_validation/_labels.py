@@ -1,0 +1,203 @@
+"""Check y once, and clean it: inside the library Y is a CSR array of int8 ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import type_of_target
+
+from labelance._arrays import (
+    Container,
+    LabelSets,
+    find_label_sets,
+    keep_device,
+    open_labels,
+    take_rows,
+)
+from labelance._utils import label_dtype
+from labelance._validation._containers import refuse_empty
+from labelance.exceptions import InputError, LabelFormatError
+
+MissingLabels = Literal["error", "ignore"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Clean labels, and how to give rows back as they came.
+
+    ``unknown`` has a one where y does not say whether the row has the label, and Y none; it is
+    None where all is known.
+    """
+
+    Y: sp.csr_array
+    names: tuple[Any, ...] | None
+    container: Container
+    unknown: sp.csr_array | None = None
+
+    def take(self, rows: np.ndarray) -> Labels:
+        """Return some of the rows."""
+        container = open_labels(take_rows(self.container.native, rows), self.names or ())
+        unknown = None if self.unknown is None else self.unknown[rows]
+        return replace(self, Y=self.Y[rows], container=container, unknown=unknown)
+
+    @property
+    def table(self) -> Any:
+        """The labels as a table: as they came, or their indicator where label sets came."""
+        if isinstance(self.container, LabelSets):
+            return self.Y.astype(label_dtype(self.Y.shape[1]), copy=False)
+        return self.container.native
+
+    def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+        """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
+        return self.container.rebuild_labels(Y, rows, added)
+
+
+def validate_labels(
+    y: Any,
+    *,
+    who: str,
+    role: str = "y",
+    vocabulary: Iterable[Any] = (),
+    missing_labels: MissingLabels = "error",
+) -> Labels:
+    """Check and clean y: an (n, q) indicator of zeros and ones, or a label set for every row.
+
+    Parameters
+    ----------
+    y : array, sparse matrix or data frame of shape (n, q), or n label sets
+        True/False, 1/0 or two words such as yes/no per row and label; or a list or Series with
+        the names of the labels of every row.
+    who : str
+        Who asks; begins the error messages.
+    role : str, default="y"
+        What the caller calls these labels.
+    vocabulary : iterable, optional
+        Labels that label sets may have besides those that they do have.
+    missing_labels : {"error", "ignore"}
+        Whether a cell may be NaN: unknown. "error" is for those who need all labels of a row.
+    """
+    if missing_labels not in get_args(MissingLabels):
+        raise InputError(
+            f'{who} takes missing_labels="error" or "ignore"',
+            f"{missing_labels!r} came",
+            "Choose one of the two",
+        )
+    _refuse_flat_labels(y, who)
+    try:
+        container = open_labels(y, vocabulary)
+    except InputError as error:
+        raise LabelFormatError(error.asked, error.came, error.fix) from None
+    refuse_empty(container.shape, who, "y")
+    cells, unknown = container.cells(), None
+    if missing_labels == "ignore":
+        cells, unknown = _part_unknown(cells)
+    stored = cells.data if sp.issparse(cells) else cells
+    if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
+        raise LabelFormatError(
+            f"{who} needs labels that are 0 or 1 (absent or present)",
+            f"{role} also holds {_strange_values(stored)}",
+            _label_advice(stored, role),
+        )
+    return Labels(_ones(cells), container.names, container, unknown)
+
+
+def _part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
+    """Return cells with 0 for NaN, and where NaN was, if anywhere."""
+    stored = cells.data if sp.issparse(cells) else cells
+    missing = np.isnan(stored) if stored.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if not missing.any():
+        return cells, None
+    if not sp.issparse(cells):
+        return np.where(missing, 0, cells), _ones(missing)
+    known, unknown = cells.copy(), cells.copy()
+    known.data[missing], unknown.data = 0, missing.astype(np.int8)
+    for table in (known, unknown):
+        table.eliminate_zeros()
+    return known, unknown
+
+
+def _ones(cells: Any) -> sp.csr_array:
+    """Return a CSR array of int8 ones, sorted, without explicit zeros."""
+    if sp.issparse(cells):
+        return keep_device(cells.astype(np.int8), cells)
+    present = cells.astype(bool, copy=False)
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    columns = np.nonzero(present)[1].astype(np.int32)
+    data = np.ones(len(columns), dtype=np.int8)
+    Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
+    Y.has_sorted_indices = True
+    return Y
+
+
+def _label_advice(stored: np.ndarray, role: str) -> str:
+    """Return what to do about cells that are neither 0 nor 1."""
+    if np.isnan(stored.astype(float)).any():
+        return (
+            "Say what a missing label means: drop these rows, or count it as absent (0); "
+            'missing_labels="ignore" leaves it out where labels are looked at one by one: in '
+            "BinaryRelevance, and in measures and metrics of single labels"
+        )
+    if set(np.unique(stored)) <= {-1, 0, 1}:
+        return f"Turn -1 into 0: ({role} > 0).astype(int)"
+    if ((stored >= 0) & (stored <= 1)).all():
+        return (
+            f"Make decisions of probabilities, ({role} >= 0.5).astype(int), or pass them as "
+            "y_score where scores are asked for"
+        )
+    swapped = "If these are features, X and y may be swapped; if" if role == "y" else "If"
+    return (
+        f"{swapped} they are class numbers, make one column per class with "
+        "labelance.datasets.MultiClassReduction; if scores, compare with a threshold"
+    )
+
+
+def _strange_values(stored: np.ndarray) -> str:
+    odd = np.unique(stored[(stored != 0) & (stored != 1)])
+    shown = ", ".join(f"{value:g}" for value in odd[:4])
+    return shown + (", …" if len(odd) > 4 else "")
+
+
+def _refuse_flat_labels(Y: Any, who: str) -> None:
+    """Raise for a list of words, a one-dimensional y, or no y at all, with the cure."""
+    asked = f"{who} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
+    if Y is None:
+        raise LabelFormatError(
+            f"{who} requires y to be passed", "the target y is None", "Pass the labels as well"
+        )
+    if find_label_sets(Y) is not None:
+        return
+    first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
+    ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
+    if isinstance(first, str) or ragged:
+        raise LabelFormatError(
+            asked,
+            "y is a list of words" if isinstance(first, str) else "y has lists of different length",
+            'Split words such as "a,b" into lists of labels; make a table of label numbers with '
+            "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)",
+        )
+    if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
+        raise LabelFormatError(
+            asked,
+            f"y has one dimension{_kind_of(Y)}",
+            "Only binary classification is supported, label by label: for a single 0/1 label use "
+            "y.reshape(-1, 1), or y.to_frame() for a Series; for classes use "
+            "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
+        )
+
+
+def _kind_of(Y: Any) -> str:
+    """Return scikit-learn's word for a flat target, where it has one."""
+    try:
+        return f" and is {type_of_target(Y)}"
+    except (TypeError, ValueError):  # missing values, or a tensor on a GPU
+        return ""
+
+
+def _is_flat(Y: Any) -> bool:
+    if isinstance(Y, (list, tuple)) and Y:
+        return bool(np.isscalar(Y[0]))
+    return type(Y).__name__ == "Series"
