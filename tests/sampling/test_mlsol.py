@@ -221,3 +221,12 @@ def test_a_strategy_without_need_says_so():
     enough = int(Y[:, 0].sum())
     with pytest.raises(NothingToSampleError, match="targets"):
         MLSOL(sampling_strategy={0: enough}).fit_resample(X, Y)
+
+
+def test_a_budget_of_no_rows_leaves_both_indices_as_they_were():
+    pd = pytest.importorskip("pandas")
+    X, y = map(pd.DataFrame, sampler_data())
+    X.index = y.index = range(100, 100 + len(X))
+    X_same, y_same = MLSOL(sampling_ratio=0).fit_resample(X, y)
+    pd.testing.assert_frame_equal(X_same, X)
+    pd.testing.assert_frame_equal(y_same, y)

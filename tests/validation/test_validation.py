@@ -115,6 +115,17 @@ def test_kept_rows_keep_their_index_and_added_rows_renumber():
     assert list(features.restore(np.array([0, 0]), None).index) == [0, 1]
 
 
+def test_where_no_row_is_added_frames_keep_their_index_and_are_copies():
+    X_frame, Y_frame = pd.DataFrame(X, index=list("pqr")), pd.DataFrame(Y, index=list("pqr"))
+    data = validate_data(X_frame, Y_frame, who="x")
+    for new in ((), (X[:0], data.Y[:0])):
+        X_same, Y_same = data.restore(None, None, *new)
+        pd.testing.assert_frame_equal(X_same, X_frame)
+        pd.testing.assert_frame_equal(Y_same, Y_frame)
+        X_same.iloc[0, 0] = 9
+        assert X_frame.iloc[0, 0] == X[0, 0]
+
+
 def test_whole_numbers_are_rounded_so_they_stay_between_their_parents():
     features = validate_features(np.array([[1], [4]]), who="The test")
     assert_array_equal(features.restore(None, np.array([[2.6]]))[-1], [3])

@@ -280,6 +280,7 @@ class FrameContainer:
         """
         kept = self.frame if rows is None else self._take(rows)
         if new is None:
+            kept = kept.clone() if rows is None else kept
             renumber = rows is not None and len(np.unique(rows)) < len(rows)
             return self._close(kept, renumber=renumber)
         columns = [self._new_column(j, new[:, j]) for j in range(self.shape[1])]

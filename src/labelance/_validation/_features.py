@@ -64,6 +64,8 @@ class Features:
 
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original X (all if None) and the ``new`` clean rows under them."""
+        if new is not None and new.shape[0] == 0:
+            new = None  # so that a frame keeps its index, as the labels keep theirs
         if new is not None and self.decoders:
             new = decode(new, self.decoders)
         return self.container.rebuild(rows, new)
