@@ -1,6 +1,7 @@
 """Displays draw what was computed, on axes of their own or given ones."""
 
 import sys
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,6 +28,7 @@ from labelance.report import (
     MinorityTypesDisplay,
     ResamplingDisplay,
     ThresholdDisplay,
+    plot_critical_difference,
 )
 from labelance.study.statistics import compare
 
@@ -170,6 +172,23 @@ def test_ranks_are_those_of_the_comparison():
     left, right = display.ax_.get_xlim()
     assert left < 1
     assert right > 3
+
+
+@pytest.mark.parametrize("k", [2, 7, 9, 10, 14, 30])
+def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k):
+    scores = np.random.default_rng(k).normal(np.linspace(0, 0.1, k), 0.05, size=(12, k))
+    methods = [f"EMLSMOTE{place}" for place in range(k)]
+    figure = plot_critical_difference(compare(scores, methods=methods, correction="holm"))
+    figure.draw_without_rendering()
+    texts = figure.axes[0].texts
+    boxes = [text.get_window_extent() for text in texts]
+    numbers = [box for text, box in zip(texts, boxes) if text.get_text().isdigit()]
+    assert len(numbers) >= 2
+    letter = 0.5 * 9.5 / 72 * figure.dpi
+    for left, right in pairwise(numbers):
+        assert left.x1 + letter / 2 < right.x0
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Index, iter])

@@ -102,6 +102,8 @@ def _make_variable(color: re.Match[str]) -> str:
 # Inches: heights of a line, a bar, the axis with its title, the foot; and the width of a letter.
 _LINE, _BAR, _AXIS, _FOOT = 0.26, 0.11, 0.62, 0.14
 _LETTER = 0.085
+# Inches: the shortest axis, the least room between two ranks on it, and what a number there takes.
+_SHORTEST, _RANK, _NUMBER = 1.1, 0.13, 0.24
 
 
 def plot_critical_difference(comparison: Comparison, *, title: str = "") -> Any:
@@ -146,11 +148,12 @@ def ranks_size(comparison: Comparison) -> tuple[float, float]:
     """Return width and height, in inches, that a critical-difference diagram needs."""
     bars, lines = len(comparison.cliques), math.ceil(len(comparison.methods) / 2)
     height = _AXIS + _BAR * (bars + 1) + _LINE * lines + _FOOT
-    return max(WIDTH, 2 * _name_width(comparison) + 1.1), height
+    axis = max(_SHORTEST, _RANK * (len(comparison.methods) - 1))
+    return max(WIDTH, 2 * _name_width(comparison) + axis), height
 
 
 def _name_width(comparison: Comparison) -> float:
-    return _LETTER * (7 + max(len(short(name, 15)) for name in comparison.methods))
+    return 0.1 + _LETTER * (7 + max(len(short(name, 15)) for name in comparison.methods))
 
 
 def draw_ranks(ax: Any, comparison: Comparison) -> None:
@@ -167,7 +170,7 @@ def draw_ranks(ax: Any, comparison: Comparison) -> None:
     # One unit of y is one inch where the axes are as high as asked for.
     ax.set(xlim=(1 - reach, k + reach), ylim=(-(height - _AXIS), _AXIS))
     ax.axis("off")
-    _draw_axis(ax, k)
+    _draw_axis(ax, k, room=(width - 2 * margin) / (k - 1))
     _draw_names(ax, names, ranks, top=-_BAR * (len(bars) + 1), k=k)
     for level, group in enumerate(bars):
         y = -_BAR * (level + 1)
@@ -175,11 +178,15 @@ def draw_ranks(ax: Any, comparison: Comparison) -> None:
         ax.plot(ends, (y, y), color=ORANGE, linewidth=3.5, solid_capstyle="round", zorder=3)
 
 
-def _draw_axis(ax: Any, k: int) -> None:
+def _draw_axis(ax: Any, k: int, *, room: float) -> None:
+    """Draw a tick for every rank, and numbers at as many as ``room`` inches between them allow."""
     ax.plot((1, k), (0, 0), color=INK, linewidth=1.2, clip_on=False)
+    number = _NUMBER if k > 9 else _NUMBER - _LETTER
+    every = math.ceil(number / room)
     for rank in range(1, k + 1):
         ax.plot((rank, rank), (0, 0.06), color=INK, linewidth=1.2, clip_on=False)
-        ax.text(rank, 0.09, str(rank), ha="center", va="bottom", fontsize=9.5)
+        if (rank - 1) % every == 0:
+            ax.text(rank, 0.09, str(rank), ha="center", va="bottom", fontsize=9.5)
 
 
 def _draw_names(ax: Any, names: list[str], ranks: np.ndarray, *, top: float, k: int) -> None:
