@@ -27,6 +27,7 @@ from labelance.learners import (
     ThresholdSearch,
     Variant,
     Weights,
+    take_weights,
 )
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL
@@ -197,7 +198,7 @@ class StackedBagging(EMLS):
         super()._fit_model(data, weight, rng, training_sets)
         rows, scores = self._out_of_bag_scores(data)
         self._weight = weight  # for whoever asks for the scores of rows left out
-        self._fit_second_level(data.Y[rows], scores, _take(weight, rows))
+        self._fit_second_level(data.Y[rows], scores, take_weights(weight, rows))
         self._judged = KnownScores(rows[:0], scores[:0])
         if self.oob_score or self._tunes_out_of_bag():
             self._judged = KnownScores(rows, self._combine_left_out(data, rows, scores))
@@ -221,9 +222,9 @@ class StackedBagging(EMLS):
     def _combine_left_out(self, data: Data, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """Combine by second levels that each left a fold of the rows out, which it judges."""
         scores, labels = mean.copy(), self.stacked_labels_
-        Y, weight = data.Y[rows], _take(self._weight, rows)
+        Y, weight = data.Y[rows], take_weights(self._weight, rows)
         for train, test in _folds(Y) if len(labels) else ():
-            part = _take(weight, train)
+            part = take_weights(weight, train)
             level = SecondLevel.fit(Y[train], mean[train], labels, self.C, part)
             scores[test] = level.combine(mean[test])
         return scores
@@ -298,10 +299,6 @@ def _folds(Y: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield training and test rows of stratified folds, always the same for the same labels."""
     splitter = IterativeStratifiedKFold(min(_FOLDS, Y.shape[0]), random_state=0)
     return splitter.split(np.empty((Y.shape[0], 1)), Y)
-
-
-def _take(weight: Weights, rows: np.ndarray) -> Weights:
-    return None if weight is None else weight[rows]
 
 
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from labelance._arrays import take_columns, take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
-from labelance.learners import Weights
+from labelance.learners import Weights, take_weights
 from labelance.sampling import BaseMultiLabelSampler
 
 BootstrapKind = Literal[False, True, "beside", "within"]
@@ -139,7 +139,7 @@ class Bootstrap:
     def draw(self, rng: np.random.Generator) -> TrainingSet:
         n = self.Y.shape[0]
         rows = np.sort(rng.integers(n, size=n))
-        weight = None if self.weight is None else self.weight[rows]
+        weight = take_weights(self.weight, rows)
         X, Y = take_rows(self.X, rows), take_rows(self.Y, rows)
         drawn = make_source(self.sampler, X, Y, weight=weight).draw(rng)
         return TrainingSet(drawn.X, drawn.y, np.setdiff1d(np.arange(n), rows), drawn.weight)
@@ -159,7 +159,7 @@ class Beside:
             take_rows(drawn.X, rows),
             take_rows(drawn.y, rows),
             np.setdiff1d(np.arange(n), bag),
-            None if drawn.weight is None else drawn.weight[rows],
+            take_weights(drawn.weight, rows),
             related=True,
         )
 
@@ -184,7 +184,7 @@ class Within(OnePlan):
             take_rows(drawn.X, rows),
             take_rows(drawn.y, rows),
             np.flatnonzero(~inside),
-            None if weight is None else weight[rows],
+            take_weights(weight, rows),
         )
 
 

@@ -47,6 +47,7 @@ from labelance.learners._reduction import (
     Weights,
     split_labelsets,
     split_powerset,
+    take_weights,
 )
 from labelance.learners._soshf import SOSHF
 from labelance.learners._soshf_kernels import (

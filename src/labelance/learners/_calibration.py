@@ -27,7 +27,7 @@ from labelance.learners._out_of_sample import (
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
 )
-from labelance.learners._reduction import Weights
+from labelance.learners._reduction import Weights, take_weights
 
 Floats = NDArray[np.float64]
 CalibrationMethod = Literal["sigmoid", "isotonic"]
@@ -143,7 +143,7 @@ class LabelCalibration(WeightedClassifier):
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
         known = self._known_scores(source, data, inner)
-        part = None if weight is None else weight[known.rows]
+        part = take_weights(weight, known.rows)
         self.calibrated_by_, self._maps = fit_maps(
             data.Y[known.rows], known.scores, part, method=self.method, min_rows=self.min_rows
         )

@@ -31,6 +31,7 @@ from labelance.learners._reduction import (
     Trainer,
     TreeModels,
     TreeTrainer,
+    take_weights,
 )
 from labelance.learners.tree import (
     C45Classifier,
@@ -404,7 +405,7 @@ def _grow_links(
         known[every, link].astype(np.int32),
         False,
     )
-    weight = None if trainer.weight is None else trainer.weight[every]
+    weight = take_weights(trainer.weight, every)
     return grow_forest(data, problems, trainer.options, weight=weight)
 
 

@@ -16,7 +16,14 @@ from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data, Schema
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Models, Rows, Weights, make_trainer, split_labels
+from labelance.learners._reduction import (
+    Models,
+    Rows,
+    Weights,
+    make_trainer,
+    split_labels,
+    take_weights,
+)
 from labelance.learners._thresholds import best_thresholds
 from labelance.neighbors import FeatureMetric, Scale
 from labelance.sampling import NumericEncoder
@@ -190,7 +197,7 @@ class MCE(LearnerWithEstimator):
     ) -> Models:
         numeric = np.zeros(rows.shape[1], dtype=bool)
         schema = Schema(rows.shape[1], numeric, None, {}, {})
-        weight = self._weights_of_estimator(None if weight is None else weight[learn])
+        weight = self._weights_of_estimator(take_weights(weight, learn))
         trainer = make_trainer(self.estimator, Rows(rows, rows), schema, weight)
         return trainer.fit(split_labels(Y).problems, n_jobs=self.n_jobs, rng=rng)
 
@@ -203,7 +210,7 @@ class MCE(LearnerWithEstimator):
         self.oob_scores_[heard] = total[heard] / said[heard, None]
         self.thresholds_ = np.full(Y.shape[1], 0.5)
         if len(heard):
-            part = None if weight is None else weight[heard]
+            part = take_weights(weight, heard)
             scores = np.clip(self.oob_scores_[heard], 0, 1)
             found = best_thresholds(Y[heard], scores, objective="gmean", weight=part)
             ones = column_counts(Y[heard])

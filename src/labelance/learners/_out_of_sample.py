@@ -19,7 +19,7 @@ from labelance._validation import Data, Schema
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners._base import BaseMultiLabelClassifier, fit_inner, inner_scores
 from labelance.learners._binary_relevance import BinaryRelevance
-from labelance.learners._reduction import Constant, Weights
+from labelance.learners._reduction import Constant, Weights, take_weights
 from labelance.model_selection import IterativeStratifiedKFold
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
@@ -169,8 +169,7 @@ def out_of_fold_scores(
     splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
     streams = rng.spawn(CV_FOLDS)
     for fold, ((train, test), stream) in enumerate(zip(splitter.split(X, data.Y), streams)):
-        part = None if weight is None else weight[train]
-        model = fit_inner(make(stream), data.take(train), part)
+        model = fit_inner(make(stream), data.take(train), take_weights(weight, train))
         scores[test] = inner_scores(model, data.X[test], take_rows(X, test), schema)
         folds[test] = fold
     return KnownScores(np.arange(n), scores, folds)

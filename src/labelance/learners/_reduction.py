@@ -48,6 +48,11 @@ Floats = NDArray[np.float64]
 Weights = Floats | None  # of rows; None stands for ones
 
 
+def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
+    """Return the weights of some rows; None if all are 1."""
+    return None if weight is None else weight[rows]
+
+
 class Rows(NamedTuple):
     """The same rows twice."""
 

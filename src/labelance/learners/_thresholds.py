@@ -28,7 +28,7 @@ from labelance.learners._out_of_sample import (
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
 )
-from labelance.learners._reduction import Weights
+from labelance.learners._reduction import Weights, take_weights
 from labelance.model_selection import IterativeStratifiedKFold
 
 ThresholdSearch = Literal["exact", "grid"]
@@ -271,7 +271,7 @@ class TunedClassifier(ThresholdClassifier):
         self.threshold_spread_ = np.zeros(self.n_labels_)
         if self.objective is not None:
             known = self._tuning_scores(data, weight, rng)
-            part = None if weight is None else weight[known.rows]
+            part = take_weights(weight, known.rows)
             Y = data.Y[known.rows]
             self._choose_thresholds(Y, known.scores, part)
             self.threshold_spread_ = self._spread_of_thresholds(Y, known, part)
@@ -318,7 +318,7 @@ class TunedClassifier(ThresholdClassifier):
             warnings.simplefilter("ignore", UndefinedLabelWarning)
             for fold in range(CV_FOLDS):
                 rows = np.flatnonzero(folds == fold)
-                part = None if weight is None else weight[rows]
+                part = take_weights(weight, rows)
                 own = self._find_thresholds(Y[rows], known.scores[rows], part)
                 seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)
                 found[fold, seen] = own[seen]
