@@ -96,6 +96,39 @@ def _cell(line: pd.DataFrame) -> str:
     return f"{row['gap']:+.4f} ({row['won']} of {row['n']}){star}"
 
 
+def first_places(table2: pd.DataFrame) -> str:
+    """Return in how many rows of the table our method has the best average rank."""
+    ranked = table2[table2["Learner"].isin(LEARNERS)]
+    ranks = ranked[list(METHODS)].map(lambda cell: float(cell.split()[0]))
+    first = ranks[OURS] == ranks.min(axis=1)
+    shared = first & (ranks.eq(ranks.min(axis=1), axis=0).sum(axis=1) > 1)
+    of = ", ".join(
+        f"{count} of {size} in {measure}"
+        for measure, count, size in first.groupby(ranked["Measure"], sort=False)
+        .agg(["sum", "size"])
+        .itertuples()
+    )
+    return (
+        f"The best average rank of nine in {first.sum()} of {len(first)} rows, {shared.sum()} of "
+        f"them shared ({of})."
+    )
+
+
+def verdict(found: pd.DataFrame) -> str:
+    """Return how many of the planned comparisons are won and lost, and which are lost."""
+    sure = found["holm"] < LEVEL
+    won, lost = found["gap"] > 0, found["gap"] < 0
+    words = (
+        f"better in {won.sum()} of {len(found)} rows, significantly (Holm, 5%) in "
+        f"{(won & sure).sum()}; worse in {lost.sum()}, significantly in {(lost & sure).sum()}"
+    )
+    names = found[lost].groupby("measure", sort=False)["learner"].agg(", ".join)
+    behind = "; ".join(
+        f"{MEASURES[measure]} under {names[measure]}" for measure in MEASURES if measure in names
+    )
+    return words + (f" ({behind})" if behind else "")
+
+
 def by_dataset(scores: pd.DataFrame) -> str:
     """Return gaps to both rivals, the mean over learners, for every dataset."""
     parts = {
@@ -107,9 +140,13 @@ def by_dataset(scores: pd.DataFrame) -> str:
 
 
 def costs(cells: pd.DataFrame) -> str:
-    """Return CPU seconds of fitting, sampling included, summed over datasets and folds."""
+    """Return CPU seconds of a fold, sampling included, summed over datasets.
+
+    Of the folds of a dataset the median counts: the first may have compiled something.
+    """
     of = cells[cells["method"].isin([OURS, *RIVALS])]
-    table = of.pivot_table(index="learner", columns="method", values="cpu_seconds", aggfunc="sum")
+    folds = of.groupby(["learner", "method", "dataset"])["cpu_seconds"].median()
+    table = folds.groupby(["learner", "method"]).sum().unstack("method")
     table = table.reindex([one for one in LEARNERS if one in table.index])[[*RIVALS, OURS]]
     table[f"{OURS} / EMLSOL"] = table[OURS] / table["EMLSOL"]
     return markdown(table, "learner", "{:.1f}")
@@ -131,17 +168,15 @@ def figures(paper: pd.DataFrame, beyond: pd.DataFrame) -> dict[str, str]:
     tables = study_tables(cells, methods=METHODS)
     compared = tests(scores)
     for rival in RIVALS:
-        of = compared[compared["rival"] == rival]
-        better = (of["holm"] < LEVEL) & (of["gap"] > 0)
         found[f"planned-{rival}"] = planned(compared, rival)
-        found[f"verdict-{rival}"] = (
-            f"better in {(of['gap'] > 0).sum()} of {len(of)} rows, significantly (Holm, 5%) in "
-            f"{better.sum()}"
-        )
+        found[f"verdict-{rival}"] = verdict(compared[compared["rival"] == rival])
         unseen = scores[scores.index.get_level_values("dataset").isin(UNSEEN)]
+        found["unseen"] = "None of them is complete yet."
         if len(unseen):
+            found["unseen"] = "Complete: " + ", ".join(unseen.index.unique("dataset")) + "."
             found[f"unseen-{rival}"] = planned(tests(unseen), rival)
     return found | {
+        "first": first_places(tables["table2"]),
         "ranks": plain(tables["table2"].reset_index(drop=True)),
         "first-places": plain(tables["first-places"].iloc[:, :2].reset_index(drop=True)),
         "by-dataset": by_dataset(scores),
