@@ -36,6 +36,15 @@ def test_data_larger_than_memory_give_the_same_rows(sampler):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
+def test_a_part_of_a_result_can_be_asked_for_at_once_after_the_whole():
+    found, _ = MLSOL(random_state=0).fit_resample(made_on_workers(), Y)
+    expected = found.compute()
+    for b in range(found.npartitions):
+        start = sum(found.chunks[0][:b])
+        part = found.blocks[b].compute()
+        np.testing.assert_array_equal(part, expected[start : start + len(part)])
+
+
 def test_members_of_an_ensemble_are_fitted_on_the_cluster():
     ensemble = EMLS(BinaryRelevance(), MLROS(), n_estimators=3, random_state=0)
     expected = ensemble.fit(X[:200, :5], Y[:200]).predict_proba(X[:200, :5])

@@ -249,3 +249,43 @@ def test_missing_values_are_refused_by_column():
     X[70, 1] = np.nan
     with pytest.raises(MissingValuesError, match="columns 1"):
         MLSOL().fit_resample(as_dask(X, [40, 40]), Y)
+
+
+def tasks_of(collection):
+    """Return what each task of a collection waits for, after Dask has optimised the graph."""
+    import dask
+    from dask.core import get_dependencies
+
+    is_frame = hasattr(collection, "partitions") and not hasattr(collection, "chunks")
+    optimised = collection.optimize() if is_frame else dask.optimize(collection)[0]
+    graph = dict(optimised.__dask_graph__())
+    return {key: get_dependencies(graph, key) for key in graph}
+
+
+def parts_of(result):
+    """Return the blocks of a result by themselves, and all but the first."""
+    parts = result.blocks if hasattr(result, "chunks") else result.partitions
+    return [*(parts[b] for b in range(result.npartitions)), parts[1:]]
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.parametrize("sampler", [MLSOL(), MLRUS(), MLROS()], ids=str)
+def test_a_part_of_a_result_has_the_tasks_that_the_whole_has(sampler, kind):
+    # A scheduler that still knows a task by its name must not meet another one of that name.
+    if kind == "array":
+        X, y = as_dask(NUMBERS, [30, 1, 20, 29]), as_dask(Y, [30, 1, 20, 29])
+        X = X.map_blocks(np.negative).map_blocks(np.abs)
+    else:
+        X, y = as_dask(TABLES["frame"][["a", "b"]], [30, 50]), as_dask(LABELS["frame"], [30, 50])
+        X = X.map_partitions(pd.DataFrame.copy)
+    for result in sampler.fit_resample(X, y):
+        known = {}
+        for part in (result, *parts_of(result), *parts_of(result + 1)):
+            tasks = tasks_of(part)
+            assert {key: known.get(key, task) for key, task in tasks.items()} == tasks
+            known |= tasks
+
+
+def test_a_part_of_a_result_does_not_make_the_rest():
+    X, _ = MLSOL(random_state=0).fit_resample(as_dask(NUMBERS, [30, 1, 20, 29]), Y)
+    assert len(tasks_of(X.blocks[0])) < len(tasks_of(X)) / 4

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -124,11 +125,24 @@ class DaskRows:
 def map_blocks(
     function: Callable[..., Any], blocks: Sequence[Any], *each: Iterable[Any]
 ) -> tuple[Any, ...]:
-    """Return a task for every block that calls ``function(block, …)``, with one of ``each``."""
-    from dask import delayed
+    """Return a task for every block that calls ``function(block, …)``, with one of ``each``.
 
-    task = delayed(function, pure=False)
-    return tuple(task(*arguments) for arguments in zip(blocks, *each))
+    The function is a dependency beside the block, for a task of two dependencies is never fused.
+    Fused in one part of a result and not in another, a task would be two under one name, and a
+    scheduler that has not yet forgotten the one takes it for the other.
+    """
+    from dask import delayed
+    from dask.utils import funcname
+
+    call, shared, name = delayed(_call), share(function), funcname(function)
+    return tuple(
+        call(shared, *arguments, dask_key_name=f"{name}-{uuid4().hex}")
+        for arguments in zip(blocks, *each)
+    )
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 def compute(tasks: Iterable[Any]) -> list[Any]:
@@ -362,14 +376,14 @@ class DaskArray(DaskContainer):
 
     def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
         import dask.array as da
+        from dask.highlevelgraph import HighLevelGraph
 
-        d = self.shape[1]
-        shapes = [(int(length), d) for length in np.diff(edges)]
-        made = [
-            da.from_delayed(block, shape, meta=self.prototype)
-            for block, shape in zip(blocks, shapes, strict=True)
-        ]
-        return da.concatenate(made)
+        name, kept = f"rows-{uuid4().hex}", share(_as_it_is)
+        # Tasks become one layer: of layers with a single task Dask would run those nobody needs.
+        graph = HighLevelGraph.merge(kept.dask, *(block.dask for block in blocks)).to_dict()
+        graph |= {(name, b, 0): (_call, kept.key, block.key) for b, block in enumerate(blocks)}
+        chunks = tuple(np.diff(edges).tolist()), (self.shape[1],)
+        return da.Array(graph, name, chunks, meta=self.prototype)
 
 
 def _refuse_no_table(native: Any, role: str) -> None:
@@ -510,16 +524,20 @@ def _repeats(rows: np.ndarray | None) -> bool:
 
 
 def cut_rows(table: Any, edges: np.ndarray, rows: np.ndarray | None = None) -> Sequence[Any]:
-    """Return the rows of a clean table (all if None, in order) in blocks of the given edges."""
+    """Return blocks of the rows of a clean table (all if None, in order), with the given edges."""
     if not is_blocks(table):
         table = table if rows is None else table[rows]
-        return [table[start:stop] for start, stop in pairwise(edges)]
+        return [share(table[start:stop]) for start, stop in pairwise(edges)]
     if rows is None and np.array_equal(table.edges, edges):
         return table.blocks
     return table.take(np.arange(table.shape[0]) if rows is None else rows, edges).blocks
 
 
 # --- what is done with a block, wherever it is ----------------------------------------------------
+
+
+def _as_it_is(block: Any) -> Any:
+    return block
 
 
 def _wrap(block: Any) -> Any:

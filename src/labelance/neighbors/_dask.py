@@ -131,7 +131,7 @@ def search_blocks(
     search = BlockSearch(k, metric, engine)
     if queries is not None:
         edges = even_edges(queries.shape[0], X.largest)
-        return _search_all_pairs(X, search, list(map(share, cut_rows(queries, edges))))
+        return _search_all_pairs(X, search, cut_rows(queries, edges))
     if _suits_cells(X, metric):
         place = _place_cells(X, metric)
         if place is not None:
