@@ -12,14 +12,24 @@ function, and more if it hands on many arrays. For the same reason numpy allocat
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import ZERO, inner_kernel, kernel
-from labelance.learners.tree._criterion import DEAD, C45Options, average_features
-from labelance.learners.tree._data import MISSING, RANK, ROW, TreeData
+from labelance._utils import ONE, ZERO, inner_kernel, kernel
+from labelance.learners.tree._criterion import DEAD, EPS, C45Options, average_features
+from labelance.learners.tree._data import (
+    IN_WORD,
+    MISSING,
+    ONE_BIT,
+    RANK,
+    ROW,
+    SIX,
+    TreeData,
+    popcount,
+)
 from labelance.learners.tree._nodes import (
     CUT,
     FEATURE,
@@ -37,7 +47,7 @@ from labelance.learners.tree._nodes import (
     set_leaf,
     with_twice_the_room,
 )
-from labelance.learners.tree._problems import Problems, SortedCells, load_problem
+from labelance.learners.tree._problems import CellIndex, Problems, load_problem, most_cells
 from labelance.learners.tree._splitter import (
     BEGIN,
     COLUMN_FEATURE,
@@ -73,6 +83,9 @@ class Buffers(NamedTuple):
 
     rows: NDArray[np.int32]  # of the problem, and
     y: NDArray[np.int32]  # their classes
+    marked: NDArray[np.uint64]  # cells of those rows: a bit for every cell of X
+    first: NDArray[np.int32]  # where each row of X comes first among them,
+    later: NDArray[np.int32]  # and where next; -1 if nowhere
     branch: NDArray[np.int32]  # that each row takes
     goes: NDArray[np.uint8]  # what becomes of the cells of each row
     share: NDArray[np.float64]  # of the known weight that each branch has
@@ -86,7 +99,7 @@ class Buffers(NamedTuple):
 def grow_trees(
     data: TreeData,
     problems: Problems,
-    sorted_cells: SortedCells,
+    index: CellIndex,
     weight: NDArray[np.float64] | None,
     nominal: bool | None,
     options: C45Options,
@@ -94,11 +107,11 @@ def grow_trees(
 ) -> UnprunedTrees:
     """Grow a tree for every problem, see :func:`grow_sorted`."""
     trees = new_trees(problems, data.n_rows, weighted=weight is not None)
-    stack, buffers = _new_stack(data, sorted_cells, len(log_table)), _new_buffers(data, problems)
+    stack, buffers = _new_stack(data, problems, len(log_table)), _new_buffers(data, problems)
     done = 0
     while True:
         done = grow_sorted(
-            data, problems, sorted_cells, weight, nominal, options, log_table, trees, stack,
+            data, problems, index, weight, nominal, options, log_table, trees, stack,
             buffers, done,
         )  # fmt: skip
         if done == len(problems):
@@ -106,18 +119,16 @@ def grow_trees(
         trees, stack = with_twice_the_room(trees), Stack(*(doubled(part) for part in stack))
 
 
-def _new_stack(data: TreeData, sorted_cells: SortedCells, n: int) -> Stack:
+def _new_stack(data: TreeData, problems: Problems, n: int) -> Stack:
     """Return room for the nodes to be split, enough where splits are in two.
 
     Each node on the stack has at most half of the rows of the one below it.
     """
-    d = data.n_features
-    most_cells = int(np.diff(sorted_cells.begin[::d]).max())
-    levels = n.bit_length() + 4
+    d, levels = data.n_features, n.bit_length() + 4
     return Stack(
         np.empty((levels + int(data.n_categories.max()), 3), np.int64),
         np.empty((levels * d, 3), np.int64),
-        np.empty(3 * most_cells + 2, np.uint64),
+        np.empty(3 * most_cells(data, problems) + 2, np.uint64),
     )
 
 
@@ -128,6 +139,9 @@ def _new_buffers(data: TreeData, problems: Problems) -> Buffers:
     return Buffers(
         rows=np.empty(n, np.int32),
         y=np.empty(n, np.int32),
+        marked=np.zeros(0 if problems.all_rows else (len(data.cells) + 63) >> 6, np.uint64),
+        first=np.empty(data.n_rows, np.int32),
+        later=np.empty(n, np.int32),
         branch=np.empty(n, np.int32),
         goes=np.empty(n, np.uint8),
         share=np.empty(widest),
@@ -161,7 +175,7 @@ def _new_buffers(data: TreeData, problems: Problems) -> Buffers:
 def grow_sorted(
     data: TreeData,
     problems: Problems,
-    sorted_cells: SortedCells,
+    index: CellIndex,
     weight: NDArray | None,
     nominal: bool | None,
     options: C45Options,
@@ -178,7 +192,9 @@ def grow_sorted(
     compiled, for numba leaves out the branches that None rules out. Returns how many trees are
     done: the next one had not enough room.
     """
-    d, M = len(data.n_categories), options.min_samples_leaf
+    M = options.min_samples_leaf
+    # A feature with fewer cells splits nothing below here: they, or all others, go one way.
+    fewest = np.int64(ceil(M - EPS)) if weight is None else ONE
     waiting, columns, cells, candidates = (
         stack.nodes,
         stack.columns,
@@ -197,10 +213,17 @@ def grow_sorted(
             row[i] = i
             if weight is not None:
                 part[i] = weight[rows[i]]
-        first, used = ZERO if problems.all_rows else p * d, n
-        _load_columns(sorted_cells.begin[first : first + d + 1], sorted_cells.cells, columns, cells)
+        used = n
         if _make_leaf(nodes, histogram, ZERO, ZERO, n, row, part, y, C, M):
-            waiting[0, NODE], waiting[0, LOW], waiting[0, TOP], depth = 0, 0, d, 1
+            if problems.all_rows:
+                top = _copy_columns(data.column_start, data.cells, fewest, columns, cells)
+            else:
+                marked, first, later = buffers.marked, buffers.first, buffers.later
+                _mark_cells(data.row_start, index.place, rows, marked, first, later)
+                top = _collect_columns(
+                    data.cells, index.feature, marked, first, later, fewest, columns, cells
+                )
+            waiting[0, NODE], waiting[0, LOW], waiting[0, TOP], depth = 0, 0, top, 1
             if nominal is not None:
                 average_features(data.n_categories, histogram[:C], buffers.weights.averaged)
         while depth > 0:
@@ -253,7 +276,7 @@ def grow_sorted(
                 )
             depth = _push_children(
                 waiting, depth, columns, cells, size, row, begin[: width + 1], can_split,
-                candidates.status, buffers.goes,
+                candidates.status, buffers.goes, fewest,
             )  # fmt: skip
             if depth == NO_ROOM:
                 return p
@@ -264,14 +287,83 @@ def grow_sorted(
 
 
 @inner_kernel
-def _load_columns(start: NDArray, all_cells: NDArray, columns: NDArray, cells: NDArray) -> None:
-    """Copy the sorted columns of a root, which begin at ``start``."""
-    first = start[0]
+def _copy_columns(
+    start: NDArray, all_cells: NDArray, fewest: int, columns: NDArray, cells: NDArray
+) -> int:
+    """Copy the columns of all rows that have enough cells; return their number."""
+    top, size = 0, 0
     for f in range(len(start) - 1):
-        columns[f, COLUMN_FEATURE] = f
-        columns[f, BEGIN], columns[f, END] = start[f] - first, start[f + 1] - first
-    for t in range(start[-1] - first):
-        cells[t] = all_cells[first + t]
+        if start[f + 1] - start[f] >= fewest:
+            columns[top, COLUMN_FEATURE], columns[top, BEGIN] = f, size
+            for t in range(start[f], start[f + 1]):
+                cells[size] = all_cells[t]
+                size += 1
+            columns[top, END] = size
+            top += 1
+    return top
+
+
+@inner_kernel
+def _mark_cells(
+    row_start: NDArray,
+    place: NDArray,
+    rows: NDArray,
+    marked: NDArray,
+    first: NDArray,
+    later: NDArray,
+) -> None:
+    """Mark the cells of some rows among all; note where a row comes ``first``, and ``later``."""
+    for i in range(len(rows)):
+        first[rows[i]] = -1
+    for i in range(len(rows) - 1, -1, -1):
+        row = rows[i]
+        later[i], first[row] = first[row], i
+        for e in range(row_start[row], row_start[row + 1]):
+            t = np.uint64(place[e])
+            marked[t >> SIX] |= ONE_BIT << (t & IN_WORD)
+
+
+@inner_kernel
+def _collect_columns(
+    all_cells: NDArray,
+    feature: NDArray,
+    marked: NDArray,
+    first: NDArray,
+    later: NDArray,
+    fewest: int,
+    columns: NDArray,
+    cells: NDArray,
+) -> int:
+    """Copy the marked cells, of columns with enough of them, and unmark them; return their number.
+
+    Marks are in the order of the columns, so what is copied is sorted as they are.
+    """
+    top, size, begin, f = 0, 0, 0, np.int64(-1)
+    for w in range(len(marked)):
+        x, marked[w] = marked[w], 0
+        while x != 0:
+            t = (w << 6) + np.int64(popcount((x & (~x + ONE_BIT)) - ONE_BIT))
+            x &= x - ONE_BIT
+            if feature[t] != f:
+                top, begin = _close_column(columns, top, f, begin, size, fewest)
+                size, f = begin, np.int64(feature[t])
+            i = np.int64(first[all_cells[t] & ROW])
+            while i >= 0:
+                cells[size] = all_cells[t] & ~ROW | np.uint64(i)
+                size += 1
+                i = np.int64(later[i])
+    return _close_column(columns, top, f, begin, size, fewest)[0]
+
+
+@inner_kernel
+def _close_column(
+    columns: NDArray, top: int, feature: int, begin: int, end: int, fewest: int
+) -> tuple[int, int]:
+    """Add a column if it has enough cells; return the number of columns and where they end."""
+    if end - begin >= fewest:
+        columns[top, COLUMN_FEATURE], columns[top, BEGIN], columns[top, END] = feature, begin, end
+        top, begin = top + 1, end
+    return top, begin
 
 
 @inner_kernel
@@ -361,6 +453,7 @@ def _push_children(
     can_split: NDArray,
     status: NDArray,
     goes: NDArray,
+    fewest: int,
 ) -> int:
     """Put the children that may be split on the stack, the largest in its parent's place.
 
@@ -385,7 +478,9 @@ def _push_children(
             # The largest child's cells are pushed together when the last other one's are copied.
             bottom, is_last = to, b == last
             _mark_rows(row, begin, b, largest if is_last else NO_BRANCH, goes)
-            to, kept = _partition_columns(columns, cells, low, top, status, goes, is_last, to)
+            to, kept = _partition_columns(
+                columns, cells, low, top, status, goes, fewest, is_last, to
+            )
             if b != largest:
                 slot += 1
                 waiting[slot, NODE], waiting[slot, LOW] = first + b, bottom
@@ -416,13 +511,14 @@ def _partition_columns(
     top: int,
     status: NDArray,
     goes: NDArray,
+    fewest: int,
     in_place: bool,
     to: int,
 ) -> tuple[int, int]:
     """Copy the cells of some rows behind all others; ``in_place``, push those of others together.
 
-    The columns of what is copied come to ``to``. Returns where the columns of both end. There
-    is no branch on a row: where it goes is hard to foresee.
+    The columns of what is copied come to ``to``. Columns with too few cells are left out. Returns
+    where the columns of both end. There is no branch on a row: where it goes is hard to foresee.
     """
     copied, kept, place = columns[to - 1, END], len(cells) - 1, low
     if in_place:
@@ -430,9 +526,7 @@ def _partition_columns(
     for i in range(low, top):
         if status[i - low] != DEAD:
             f, begin, end = columns[i, COLUMN_FEATURE], columns[i, BEGIN], columns[i, END]
-            columns[to, COLUMN_FEATURE], columns[to, BEGIN] = f, copied
-            if in_place:
-                columns[place, COLUMN_FEATURE], columns[place, BEGIN] = f, kept
+            copied_from, kept_from = copied, kept
             for t in range(np.uint64(begin), np.uint64(end)):
                 cell = cells[t]
                 way = np.int64(goes[cell & ROW])
@@ -440,9 +534,7 @@ def _partition_columns(
                 cells[kept] = cell
                 copied += way & 1
                 kept += way >> 1
-            columns[to, END] = copied
+            to, copied = _close_column(columns, to, f, copied_from, copied, fewest)
             if in_place:
-                columns[place, END] = kept
-                place += 1
-            to += 1
+                place, kept = _close_column(columns, place, f, kept_from, kept, fewest)
     return to, place

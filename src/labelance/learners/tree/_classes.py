@@ -6,7 +6,7 @@ For many trees, columns are sorted once, and a block of problems is one compiled
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, pairwise
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -43,11 +43,11 @@ from labelance.learners.tree._data import (
 from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
 from labelance.learners.tree._nodes import LEAF
 from labelance.learners.tree._problems import (
+    CellIndex,
     Problems,
-    batches,
     check_problems,
     class_problems,
-    sort_cells,
+    index_cells,
 )
 from labelance.learners.tree._tree import Forest, PackedTrees, prune_trees
 
@@ -427,13 +427,15 @@ def grow_forest(
 ) -> Forest:
     """Grow and prune one tree per problem over a prepared X; see :func:`fit_many`."""
     edges = _block_edges(data, problems, effective_n_jobs(n_jobs))
-    complete = data.complete
+    complete, index = data.complete, index_cells(data, problems)
     with loop("Growing trees", len(problems), "trees") as progress:
         blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_grow_block)(data, problems.take(a, b), weight, complete, options, progress)
+            delayed(_grow_block)(
+                data, index, problems.take(a, b), weight, complete, options, progress
+            )
             for a, b in pairwise(edges)
         )
-    return Forest.of(data, problems, list(chain.from_iterable(blocks)))
+    return Forest.of(data, problems, blocks)
 
 
 def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
@@ -446,12 +448,13 @@ def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
 
 def _grow_block(
     data: TreeData,
+    index: CellIndex,
     problems: Problems,
     weight: NDArray[np.float64] | None,
     complete: bool,
     options: C45Options,
     progress: Progress,
-) -> list[PackedTrees]:
+) -> PackedTrees:
     """Grow trees in the way that suits the data, and prune them: all ways give the same trees."""
     logs = _log_table(data, problems)
     by_counting, few = complete and weight is None, problems.n_classes.max() <= _FEW_CLASSES
@@ -459,15 +462,12 @@ def _grow_block(
     # None where kernels need not know of weights, nominal features and missing values.
     weight = np.ones(data.n_rows) if weight is None and not complete else weight
     nominal, missing = data.n_categories.any() or None, None if complete else True
-    packed = []
-    for batch in [problems] if in_bits else batches(data, problems):
-        if in_bits:
-            trees = grow_binary_trees(data, batch, options, logs)
-        else:
-            cells = sort_cells(data, batch)
-            trees = grow_trees(data, batch, cells, weight, nominal, options, logs)
-        packed.append(prune_trees(data, batch, trees, missing, options))
-        progress.advance(len(batch))
+    if in_bits:
+        trees = grow_binary_trees(data, problems, options, logs)
+    else:
+        trees = grow_trees(data, problems, index, weight, nominal, options, logs)
+    packed = prune_trees(data, problems, trees, missing, options)
+    progress.advance(len(problems))
     return packed
 
 

@@ -1,11 +1,7 @@
-"""Many classification problems over the rows of one X, in a few flat arrays.
-
-Problems on parts of the rows get their sorted cells in batches, large enough for few calls.
-"""
+"""Many classification problems over the rows of one X, in a few flat arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +14,6 @@ from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
 
 Ints32 = NDArray[np.int32]
-_CELLS_PER_BATCH = 1 << 20  # 8 MB
 
 
 class Problems(NamedTuple):
@@ -256,66 +251,38 @@ def _disagreements(
     return start, rows, targets
 
 
-class SortedCells(NamedTuple):
-    """The sorted cells of some problems."""
+class CellIndex(NamedTuple):
+    """Where to find the cells of single rows in the sorted columns; empty if none are asked for."""
 
-    # Where those of problem p and feature f begin: p d + f, or f if every problem has all rows.
-    begin: NDArray[np.int64]
-    cells: NDArray[np.uint64]
+    place: NDArray[np.int64]  # in the columns, of every cell in the order of rows
+    feature: NDArray[np.int32]  # of every cell in the order of columns
 
 
-def batches(data: TreeData, problems: Problems) -> Iterator[Problems]:
-    """Cut problems into batches: one pass through a large X should serve many cells."""
+def index_cells(data: TreeData, problems: Problems) -> CellIndex:
+    """Index the cells of X for problems on parts of its rows."""
     if problems.all_rows:
-        yield problems
-        return
-    cells_before = offsets(np.diff(data.row_start)[problems.rows])[problems.start]
-    most, first = max(_CELLS_PER_BATCH, len(data.cells)), 0
-    while first < len(problems):
-        last = int(np.searchsorted(cells_before[1:], cells_before[first] + most)) + 1
-        last = min(last, len(problems))
-        yield problems.take(first, last)
-        first = last
-
-
-def sort_cells(data: TreeData, problems: Problems) -> SortedCells:
-    """Return the sorted cells of all problems; nothing is sorted again."""
-    if problems.all_rows:
-        return SortedCells(data.column_start, data.cells)
-    return SortedCells(*_copy_to_problems(data, problems.start, problems.rows))
+        return CellIndex(np.empty(0, np.int64), np.empty(0, np.int32))
+    feature = np.arange(data.n_features, dtype=np.int32)
+    return CellIndex(
+        _places_by_row(data.cells, data.row_start),
+        np.repeat(feature, np.diff(data.column_start)),
+    )
 
 
 @kernel
-def _copy_to_problems(data: TreeData, start: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
-    """Return where the cells of every problem and feature begin, and the cells.
+def _places_by_row(cells: NDArray, row_start: NDArray) -> NDArray:
+    """Return the place of each cell, row by row; within a row features ascend, as columns do."""
+    places, following = np.empty(len(cells), np.int64), row_start.copy()
+    for t in range(len(cells)):
+        row = np.int64(cells[t] & ROW)
+        places[following[row]] = t
+        following[row] += 1
+    return places
 
-    One pass through the sorted columns serves all problems: each cell is copied to those that
-    have its row, so their columns come out sorted.
-    """
-    d, n_problems = len(data.n_categories), len(start) - 1
-    begin = np.zeros(n_problems * d + 1, np.int64)
-    mention_start = np.zeros(data.n_rows + 2, np.int64)
-    for p in range(n_problems):
-        for i in range(start[p], start[p + 1]):
-            mention_start[rows[i] + 2] += 1
-            for e in range(data.row_start[rows[i]], data.row_start[rows[i] + 1]):
-                begin[p * d + data.row_feature[e] + 1] += 1
-    for i in range(len(begin) - 1):
-        begin[i + 1] += begin[i]
-    for row in range(data.n_rows):
-        mention_start[row + 2] += mention_start[row + 1]
-    # Every mention of a row: the slot of the problem in ``begin``, and the row's number in it.
-    slot, own_row = np.empty(len(rows), np.int64), np.empty(len(rows), np.uint64)
-    for p in range(n_problems):
-        for i in range(start[p], start[p + 1]):
-            at = mention_start[rows[i] + 1]
-            slot[at], own_row[at] = p * d, np.uint64(i - start[p])
-            mention_start[rows[i] + 1] = at + 1
-    place, cells = begin.copy(), np.empty(begin[-1], np.uint64)
-    for f in range(d):
-        for t in range(data.column_start[f], data.column_start[f + 1]):
-            rank, row = data.cells[t] & ~ROW, np.int64(data.cells[t] & ROW)
-            for i in range(mention_start[row], mention_start[row + 1]):
-                cells[place[slot[i] + f]] = rank | own_row[i]
-                place[slot[i] + f] += 1
-    return begin, cells
+
+def most_cells(data: TreeData, problems: Problems) -> int:
+    """Return how many cells the largest problem has."""
+    if problems.all_rows:
+        return len(data.cells)
+    cells_before = offsets(np.diff(data.row_start)[problems.rows])
+    return int(np.diff(cells_before[problems.start]).max())
