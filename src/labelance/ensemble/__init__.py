@@ -8,11 +8,8 @@ from labelance.ensemble._emls import (
     score_members,
     staged_scores,
 )
-from labelance.ensemble._stacked_bagging import (
-    MLSOLBagging,
-    StackedBagging,
-    fit_logistic_regressions,
-)
+from labelance.ensemble._logistic import fit_logistic_regressions
+from labelance.ensemble._stacked_bagging import MLSOLBagging, StackedBagging
 from labelance.ensemble._training_sets import (
     Source,
     TrainingSet,

@@ -10,15 +10,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._validation import Data
 from labelance.ensemble._emls import EMLS
+from labelance.ensemble._logistic import Floats, fit_logistic_regressions
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
 from labelance.learners import (
     KnownScores,
@@ -31,8 +30,6 @@ from labelance.learners import (
 )
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL
-
-Floats = NDArray[np.float64]
 
 
 class StackedBagging(EMLS):
@@ -309,45 +306,6 @@ def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, 
     width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
     # The mean of equal scores may differ from them by rounding, which must not become a scale.
     return center, np.where(width > _EQUAL, width, 1.0)
-
-
-def fit_logistic_regressions(
-    X: Floats, present: Floats, C: float, weight: Weights = None
-) -> tuple[Floats, Floats]:
-    """Fit a ridge logistic regression for every column of 0 and 1, all in one problem.
-
-    The problem is solved along the principal axes of X, in units in which every regression is
-    about equally curved everywhere; there L-BFGS needs few steps, of two products of matrices.
-
-    Returns
-    -------
-    coef, intercept : ndarray of shape (n_columns, n_features) and (n_columns,)
-        Those that :class:`sklearn.linear_model.LogisticRegression` finds, one after the other.
-    """
-    each = np.ones(len(X)) if weight is None else weight
-    each = (each / each.sum())[:, None]
-    variances, axes = np.linalg.eigh(X.T @ (each * X))
-    table = np.column_stack([X @ axes, np.ones(len(X))])
-    share = (each * present).sum(axis=0)
-    # The intercept, in the last column, is free.
-    total = len(X) if weight is None else weight.sum()
-    ridge = np.append(np.full(X.shape[1], 1 / (C * total)), 0.0)
-    curvature = (share * (1 - share))[:, None] * np.append(np.maximum(variances, 0), 1.0) + ridge
-    unit = 1 / np.sqrt(curvature)
-
-    def loss(point: Floats) -> tuple[float, Floats]:
-        coef = point.reshape(unit.shape) * unit
-        z = table @ coef.T
-        value = np.sum(each * (np.logaddexp(0, z) - present * z)) + np.sum(coef**2 @ ridge) / 2
-        slope = (each * (expit(z) - present)).T @ table + ridge * coef
-        return float(value), (slope * unit).ravel()
-
-    start = np.zeros(unit.shape)
-    start[:, -1] = logit(share) / unit[:, -1]
-    options = {"gtol": 1e-5, "ftol": 0.0, "maxiter": 1000}
-    solved = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    coef = solved.x.reshape(unit.shape) * unit
-    return coef[:, :-1] @ axes.T, coef[:, -1]
 
 
 class MLSOLBagging(StackedBagging):

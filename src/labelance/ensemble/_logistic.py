@@ -1,0 +1,136 @@
+"""Ridge logistic regressions of many labels on the same columns, solved side by side."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from labelance.learners import Weights
+
+Floats = NDArray[np.float64]
+
+_SMALL = 1e-5  # a slope at which a regression has come to rest
+_MOST_STEPS, _MOST_TURNS, _MOST_HALVINGS = 100, 200, 30
+_ENOUGH = 1e-4  # of the fall that the slope promises: what a step has to bring
+_ROUNDING = 1e-14
+
+
+class Regressions(NamedTuple):
+    """Some of the regressions, whose points are in units in which they are about equally curved.
+
+    ``z`` stands for what they give the rows: a column for each.
+    """
+
+    table: Floats  # the rows, along their principal axes; the last column is 1
+    share: Floats  # of the whole weight that each row has
+    ridge: Floats  # per column of the table; the intercept is free
+    present: Floats  # a column of 0 and 1 for each regression
+    unit: Floats  # coefficients per unit of a point
+
+    def take(self, which: NDArray) -> Regressions:
+        """Return some of them."""
+        return self._replace(present=self.present[:, which], unit=self.unit[which])
+
+    def give(self, point: Floats) -> Floats:
+        """Return z."""
+        return self.table @ (point * self.unit).T
+
+    def losses(self, point: Floats, z: Floats) -> Floats:
+        """Return how badly each one fits."""
+        misfit = self.share @ (np.logaddexp(0, z) - self.present * z)
+        return misfit + (point * self.unit) ** 2 @ self.ridge / 2
+
+    def slopes(self, point: Floats, z: Floats) -> Floats:
+        """Return the derivatives of the losses."""
+        excess = self.share[:, None] * (expit(z) - self.present)
+        return (excess.T @ self.table + self.ridge * (point * self.unit)) * self.unit
+
+
+def fit_logistic_regressions(
+    X: Floats, present: Floats, C: float, weight: Weights = None
+) -> tuple[Floats, Floats]:
+    """Fit a ridge logistic regression for every column of 0 and 1.
+
+    Newton's method goes a step in all regressions at a time, by few products of large matrices,
+    and goes on with those that have not come to rest.
+
+    Returns
+    -------
+    coef, intercept : ndarray of shape (n_columns, n_features) and (n_columns,)
+        Those that :class:`sklearn.linear_model.LogisticRegression` finds, one after the other.
+    """
+    every, axes = _along_principal_axes(X, present, C, weight)
+    point = np.zeros(every.unit.shape)
+    point[:, -1] = logit(every.share @ present) / every.unit[:, -1]
+    moving = np.arange(len(point))
+    for _ in range(_MOST_STEPS):
+        regressions = every.take(moving)
+        z = regressions.give(point[moving])
+        slope = regressions.slopes(point[moving], z)
+        moves = np.abs(slope).max(axis=1, initial=0) > _SMALL
+        if not moves.any():
+            break
+        moving, z, slope = moving[moves], z[:, moves], slope[moves]
+        point[moving] += _newton_step(every.take(moving), point[moving], z, slope)
+    coef = point * every.unit
+    return coef[:, :-1] @ axes.T, coef[:, -1]
+
+
+def _along_principal_axes(
+    X: Floats, present: Floats, C: float, weight: Weights
+) -> tuple[Regressions, Floats]:
+    """Return the regressions, and the axes."""
+    weight = np.ones(len(X)) if weight is None else weight
+    share = weight / weight.sum()
+    variances, axes = np.linalg.eigh(X.T @ (share[:, None] * X))
+    ridge = np.append(np.full(X.shape[1], 1 / (C * weight.sum())), 0.0)
+    positive = share @ present
+    widths = np.append(np.maximum(variances, 0), 1.0)
+    unit = 1 / np.sqrt((positive * (1 - positive))[:, None] * widths + ridge)
+    table = np.column_stack([X @ axes, np.ones(len(X))])
+    return Regressions(table, share, ridge, present, unit), axes
+
+
+def _newton_step(regressions: Regressions, point: Floats, z: Floats, slope: Floats) -> Floats:
+    """Return the steps of Newton's method, halved until they bring about what slopes promise."""
+    step = _solve(regressions, z, slope)
+    along, before = regressions.give(step), regressions.losses(point, z)
+    promised = _ENOUGH * (slope * step).sum(axis=1)
+    length = np.ones(len(step))
+    for _ in range(_MOST_HALVINGS):
+        after = regressions.losses(point + length[:, None] * step, z + length * along)
+        short = after > before + length * promised + _ROUNDING * np.abs(before)
+        if not short.any():
+            break
+        length[short] /= 2
+    return length[:, None] * step
+
+
+def _solve(regressions: Regressions, z: Floats, slope: Floats) -> Floats:
+    """Return where the slopes come to nearly 0 if they change as they do here.
+
+    By conjugate gradients, each of which takes two products of matrices.
+    """
+    table, share, ridge, _, unit = regressions
+    p = expit(z)
+    curvature, stiffness = share[:, None] * p * (1 - p), ridge * unit**2
+    step, rest, way = np.zeros_like(slope), -slope, -slope
+    size = (rest**2).sum(axis=1)
+    # Far away from rest a rough step is as good as an exact one.
+    enough = size * np.minimum(0.25, np.sqrt(size))
+    for _ in range(_MOST_TURNS):
+        on = np.flatnonzero(size > enough)
+        if not len(on):
+            break
+        ahead = way[on]
+        moved = table @ (ahead * unit[on]).T
+        bent = (curvature[:, on] * moved).T @ table * unit[on] + stiffness[on] * ahead
+        length = (size[on] / (ahead * bent).sum(axis=1))[:, None]
+        step[on] += length * ahead
+        rest[on] -= length * bent
+        before, size[on] = size[on], (rest[on] ** 2).sum(axis=1)
+        way[on] = rest[on] + (size[on] / before)[:, None] * ahead
+    return step
