@@ -86,13 +86,8 @@ def figures(labels: pd.DataFrame) -> dict[str, str]:
     found = {
         "datasets": f"{len(datasets)} dataset{'s' * (len(datasets) > 1)}: {', '.join(datasets)}"
     }
-    return found | {f"table-{name}": table_of(means, name) for name in here}
-
-
-def bands(labels: pd.DataFrame) -> dict[str, str]:
-    """Return tables by rarity, for which the page has no place yet."""
-    here = [name for name in LEARNERS if name in set(labels["learner"])]
-    return {f"bands-{name}": by_band(labels, name) for name in here}
+    found |= {f"table-{name}": table_of(means, name) for name in here}
+    return found | {f"bands-{name}": by_band(labels, name) for name in here}
 
 
 def gains(means: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
@@ -176,7 +171,7 @@ def main() -> None:
     if options.write:
         options.write.write_text(fill(options.write.read_text(), parts))
         return
-    for name, text in {**parts, **bands(labels)}.items():
+    for name, text in parts.items():
         print(f"== {name}\n\n{text}\n")
 
 

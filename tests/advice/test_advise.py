@@ -212,6 +212,9 @@ def test_it_prints_as_text_json_and_html(advice):
     text = str(advice)
     assert all(word in text for word in ("AUCPR", "MLSOL", "model.fit(X, y)"))
     page = advice._repr_html_()
+    facts = f"{advice.facts.n_samples} rows, {advice.facts.n_features} features"
+    assert facts in text
+    assert facts in page
     assert page.count("<tr>") == 7
     assert "<script" not in page
 

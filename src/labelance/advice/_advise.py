@@ -147,7 +147,8 @@ class Advice:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        lines = [fill(self.verdict, 88), "", self._table(), "", self.code.rstrip()]
+        facts = fill(f"The data: {self.facts}", 88)
+        lines = [fill(self.verdict, 88), "", facts, "", self._table(), "", self.code.rstrip()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -179,6 +180,7 @@ class Advice:
         )
         return (
             f"<div><p><strong>{escape(self.verdict)}</strong></p>"
+            f"<p>{escape(str(self.facts))}</p>"
             f"<table><tr><th></th>{head}<th>gain</th></tr>{rows}</table>"
             f"<pre>{escape(self.code)}</pre></div>"
         )

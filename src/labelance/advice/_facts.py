@@ -54,6 +54,23 @@ class DataFacts:
     type_shares: dict[str, float]
     neighbor_auc: float
 
+    def __str__(self) -> str:
+        """Return the facts in sentences."""
+        seen = "" if self.n_rows_seen == self.n_samples else f", {self.n_rows_seen:,} of them seen"
+        words = [
+            f"{self.n_samples:,} rows{seen}, {self.n_features:,} features, {self.n_labels} labels "
+            f"in {self.median:g} rows each (median; the rarest that is judged in {self.rarest}), "
+            f"MeanIR {self.mean_ir:.1f}."
+        ]
+        if self.type_shares:
+            types = ", ".join(f"{share:.0%} {name}" for name, share in self.type_shares.items())
+            words.append(f"Minority cells: {types}.")
+        words.append(
+            f"A vote of {_VOTERS} neighbors has an AUC-ROC of {self.neighbor_auc:.2f} "
+            "(frequencies alone: 0.50)."
+        )
+        return " ".join(words)
+
 
 def look_at(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
     """Return the facts about data of which some rows are seen and some labels judged."""
