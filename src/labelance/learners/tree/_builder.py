@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from labelance._utils import ONE, ZERO, inner_kernel, kernel
 from labelance.learners.tree._criterion import DEAD, EPS, C45Options, average_features
 from labelance.learners.tree._data import (
+    CLASS,
+    CLOSE,
     IN_WORD,
     MISSING,
     ONE_BIT,
@@ -28,6 +30,7 @@ from labelance.learners.tree._data import (
     ROW,
     SIX,
     TreeData,
+    cell_rank,
     popcount,
 )
 from labelance.learners.tree._nodes import (
@@ -54,10 +57,12 @@ from labelance.learners.tree._splitter import (
     END,
     Candidates,
     CutBuffers,
-    WeightBuffers,
     choose_split,
     cut_between,
     evaluate_counted,
+)
+from labelance.learners.tree._weighted_splitter import (
+    WeightBuffers,
     evaluate_nominal,
     evaluate_weighted,
 )
@@ -67,6 +72,8 @@ NODE, LOW, TOP = range(3)
 
 NO_BRANCH = np.int64(-1)
 NO_ROOM = np.int64(-1)
+ALL_CHANGED = np.int64(0)
+SPARSE = 16  # where fewer than one row in so many leaves a node, most columns stay the same
 COPIED, KEPT = np.uint8(1), np.uint8(2)  # what becomes of the cells of a row
 
 
@@ -88,6 +95,7 @@ class Buffers(NamedTuple):
     later: NDArray[np.int32]  # and where next; -1 if nowhere
     branch: NDArray[np.int32]  # that each row takes
     goes: NDArray[np.uint8]  # what becomes of the cells of each row
+    changed: NDArray[np.int64]  # the last split that took a row from each feature
     share: NDArray[np.float64]  # of the known weight that each branch has
     begin: NDArray[np.int64]  # where the entries of each branch begin
     can_split: NDArray[np.bool_]  # which branches may be split
@@ -144,6 +152,7 @@ def _new_buffers(data: TreeData, problems: Problems) -> Buffers:
         later=np.empty(n, np.int32),
         branch=np.empty(n, np.int32),
         goes=np.empty(n, np.uint8),
+        changed=np.zeros(d, np.int64),
         share=np.empty(widest),
         begin=np.empty(widest + 1, np.int64),
         can_split=np.empty(widest, np.bool_),
@@ -215,14 +224,18 @@ def grow_sorted(
                 part[i] = weight[rows[i]]
         used = n
         if _make_leaf(nodes, histogram, ZERO, ZERO, n, row, part, y, C, M):
+            of_class = ONE if C == 2 else ZERO
             if problems.all_rows:
-                top = _copy_columns(data.column_start, data.cells, fewest, columns, cells)
+                top = _copy_columns(
+                    data.column_start, data.cells, y, of_class, fewest, columns, cells
+                )
             else:
                 marked, first, later = buffers.marked, buffers.first, buffers.later
                 _mark_cells(data.row_start, index.place, rows, marked, first, later)
                 top = _collect_columns(
-                    data.cells, index.feature, marked, first, later, fewest, columns, cells
-                )
+                    data.cells, index.feature, marked, first, later, y, of_class, fewest,
+                    columns, cells,
+                )  # fmt: skip
             waiting[0, NODE], waiting[0, LOW], waiting[0, TOP], depth = 0, 0, top, 1
             if nominal is not None:
                 average_features(data.n_categories, histogram[:C], buffers.weights.averaged)
@@ -274,9 +287,17 @@ def grow_sorted(
                 can_split[b] = _make_leaf(
                     nodes, histogram, size + b, begin[b], begin[b + 1], row, part, y, C, M
                 )
+            largest = _largest_open(begin[: width + 1], can_split)
+            if largest < 0:
+                size += width
+                continue
+            mark = _mark_changed(
+                data.row_start, data.row_feature, rows, row, begin[: width + 1], largest,
+                at + v + 1, buffers.changed,
+            )  # fmt: skip
             depth = _push_children(
-                waiting, depth, columns, cells, size, row, begin[: width + 1], can_split,
-                candidates.status, buffers.goes, fewest,
+                waiting, depth, columns, cells, size, row, begin[: width + 1], can_split, largest,
+                candidates.status, buffers.goes, buffers.changed, mark, fewest,
             )  # fmt: skip
             if depth == NO_ROOM:
                 return p
@@ -288,15 +309,24 @@ def grow_sorted(
 
 @inner_kernel
 def _copy_columns(
-    start: NDArray, all_cells: NDArray, fewest: int, columns: NDArray, cells: NDArray
+    start: NDArray,
+    all_cells: NDArray,
+    y: NDArray,
+    of_class: int,
+    fewest: int,
+    columns: NDArray,
+    cells: NDArray,
 ) -> int:
-    """Copy the columns of all rows that have enough cells; return their number."""
+    """Copy the columns of all rows that have enough cells; return their number.
+
+    The class of its row is added to a cell if ``of_class`` is 1.
+    """
     top, size = 0, 0
     for f in range(len(start) - 1):
         if start[f + 1] - start[f] >= fewest:
             columns[top, COLUMN_FEATURE], columns[top, BEGIN] = f, size
             for t in range(start[f], start[f + 1]):
-                cells[size] = all_cells[t]
+                cells[size] = all_cells[t] | np.uint64(y[all_cells[t] & ROW] * of_class) << CLASS
                 size += 1
             columns[top, END] = size
             top += 1
@@ -330,40 +360,35 @@ def _collect_columns(
     marked: NDArray,
     first: NDArray,
     later: NDArray,
+    y: NDArray,
+    of_class: int,
     fewest: int,
     columns: NDArray,
     cells: NDArray,
 ) -> int:
-    """Copy the marked cells, of columns with enough of them, and unmark them; return their number.
+    """Do what :func:`_copy_columns` does for the marked cells, and unmark them.
 
     Marks are in the order of the columns, so what is copied is sorted as they are.
     """
-    top, size, begin, f = 0, 0, 0, np.int64(-1)
+    top, begin, size, f, last_rank = 0, 0, 0, np.int64(-1), ~np.uint64(0)
     for w in range(len(marked)):
         x, marked[w] = marked[w], 0
         while x != 0:
             t = (w << 6) + np.int64(popcount((x & (~x + ONE_BIT)) - ONE_BIT))
             x &= x - ONE_BIT
             if feature[t] != f:
-                top, begin = _close_column(columns, top, f, begin, size, fewest)
-                size, f = begin, np.int64(feature[t])
-            i = np.int64(first[all_cells[t] & ROW])
+                top += size - begin >= fewest
+                begin = size if size - begin >= fewest else begin
+                size, f, last_rank = begin, np.int64(feature[t]), ~np.uint64(0)
+                columns[top, COLUMN_FEATURE], columns[top, BEGIN] = f, begin
+            cell, i = all_cells[t] & ~ROW, np.int64(first[all_cells[t] & ROW])
             while i >= 0:
-                cells[size] = all_cells[t] & ~ROW | np.uint64(i)
-                size += 1
-                i = np.int64(later[i])
-    return _close_column(columns, top, f, begin, size, fewest)[0]
-
-
-@inner_kernel
-def _close_column(
-    columns: NDArray, top: int, feature: int, begin: int, end: int, fewest: int
-) -> tuple[int, int]:
-    """Add a column if it has enough cells; return the number of columns and where they end."""
-    if end - begin >= fewest:
-        columns[top, COLUMN_FEATURE], columns[top, BEGIN], columns[top, END] = feature, begin, end
-        top, begin = top + 1, end
-    return top, begin
+                # X may have the cell of a row that comes twice only once.
+                cell |= CLOSE if cell >> RANK == last_rank else np.uint64(0)
+                cells[size] = cell | np.uint64(i) | np.uint64(y[i] * of_class) << CLASS
+                size, i, last_rank = size + 1, np.int64(later[i]), cell >> RANK
+            columns[top, END] = size
+    return top + (size - begin >= fewest)
 
 
 @inner_kernel
@@ -408,7 +433,7 @@ def _find_branches(
     for e in range(len(row)):
         branch[row[e]] = of_others
     for t in range(column[BEGIN], column[END]):
-        rank = np.int64(cells[t] >> RANK)
+        rank = cell_rank(cells[t])
         known = rank if nominal else np.int64(rank > cut)
         branch[cells[t] & ROW] = -1 if rank == MISSING else known
 
@@ -442,6 +467,42 @@ def _partition_rows(
 
 
 @inner_kernel
+def _largest_open(begin: NDArray, can_split: NDArray) -> int:
+    """Return the branch of most rows among those that may be split, -1 if there is none."""
+    largest, most = NO_BRANCH, 0
+    for b in range(len(begin) - 1):
+        if can_split[b] and begin[b + 1] - begin[b] > most:
+            largest, most = b, begin[b + 1] - begin[b]
+    return largest
+
+
+@inner_kernel
+def _mark_changed(
+    row_start: NDArray,
+    row_feature: NDArray,
+    rows: NDArray,
+    row: NDArray,
+    begin: NDArray,
+    largest: int,
+    mark: int,
+    changed: NDArray,
+) -> int:
+    """Mark the features of the rows that go to other branches than the largest.
+
+    Returns the mark, or ``ALL_CHANGED`` where so many rows leave that most columns lose some.
+    """
+    first, last, leaving = begin[largest], begin[largest + 1], begin[-1] - begin[0]
+    if (leaving - (last - first)) * SPARSE > leaving:
+        return ALL_CHANGED
+    for e in range(begin[0], begin[-1]):
+        if not first <= e < last:
+            i = rows[row[e]]
+            for t in range(row_start[i], row_start[i + 1]):
+                changed[row_feature[t]] = mark
+    return mark
+
+
+@inner_kernel
 def _push_children(
     waiting: NDArray,
     depth: int,
@@ -451,8 +512,11 @@ def _push_children(
     row: NDArray,
     begin: NDArray,
     can_split: NDArray,
+    largest: int,
     status: NDArray,
     goes: NDArray,
+    changed: NDArray,
+    mark: int,
     fewest: int,
 ) -> int:
     """Put the children that may be split on the stack, the largest in its parent's place.
@@ -460,18 +524,15 @@ def _push_children(
     The parent is at ``depth``, its children are numbered from ``first`` on. Returns the new depth.
     """
     low, top, width = waiting[depth, LOW], waiting[depth, TOP], len(begin) - 1
-    largest, last, most, n_open = NO_BRANCH, NO_BRANCH, 0, 0
+    last, n_open = largest, 0
     for b in range(width):
         n_open += can_split[b]
-        if can_split[b] and begin[b + 1] - begin[b] > most:
-            largest, most = b, begin[b + 1] - begin[b]
-    for b in range(width):
-        last = b if can_split[b] and (b != largest or n_open == 1) else last
+        last = b if can_split[b] and b != largest else last
     end = columns[top - 1, END]
     n_cells = end + n_open * (end - columns[low, BEGIN]) + 2
     room = n_cells <= len(cells) and depth + n_open <= len(waiting)
-    if n_open == 0 or not room or top + n_open * (top - low) > len(columns):
-        return depth if n_open == 0 else NO_ROOM
+    if not room or top + n_open * (top - low) > len(columns):
+        return NO_ROOM
     to, kept, slot = top, low, depth
     for b in range(width):
         if can_split[b] and (b != largest or n_open == 1):
@@ -479,7 +540,7 @@ def _push_children(
             bottom, is_last = to, b == last
             _mark_rows(row, begin, b, largest if is_last else NO_BRANCH, goes)
             to, kept = _partition_columns(
-                columns, cells, low, top, status, goes, fewest, is_last, to
+                columns, cells, low, top, status, goes, changed, mark, fewest, is_last, to
             )
             if b != largest:
                 slot += 1
@@ -511,30 +572,43 @@ def _partition_columns(
     top: int,
     status: NDArray,
     goes: NDArray,
+    changed: NDArray,
+    mark: int,
     fewest: int,
     in_place: bool,
     to: int,
 ) -> tuple[int, int]:
     """Copy the cells of some rows behind all others; ``in_place``, push those of others together.
 
-    The columns of what is copied come to ``to``. Columns with too few cells are left out. Returns
-    where the columns of both end. There is no branch on a row: where it goes is hard to foresee.
+    The columns of what is copied come to ``to``. Columns with too few cells are left out. Where
+    few rows leave, columns that none of them has are not looked at, and all stay where they begin.
+    Returns where the columns of both end.
     """
-    copied, kept, place = columns[to - 1, END], len(cells) - 1, low
+    copied, kept, place = np.uint64(columns[to - 1, END]), np.uint64(len(cells) - 1), low
     if in_place:
-        kept = columns[low, BEGIN]
+        kept = np.uint64(columns[low, BEGIN])
     for i in range(low, top):
-        if status[i - low] != DEAD:
-            f, begin, end = columns[i, COLUMN_FEATURE], columns[i, BEGIN], columns[i, END]
-            copied_from, kept_from = copied, kept
-            for t in range(np.uint64(begin), np.uint64(end)):
-                cell = cells[t]
-                way = np.int64(goes[cell & ROW])
-                cells[copied] = cell
-                cells[kept] = cell
-                copied += way & 1
-                kept += way >> 1
-            to, copied = _close_column(columns, to, f, copied_from, copied, fewest)
-            if in_place:
-                place, kept = _close_column(columns, place, f, kept_from, kept, fewest)
+        f, begin, end = columns[i, COLUMN_FEATURE], columns[i, BEGIN], columns[i, END]
+        alive, same = status[i - low] != DEAD, mark != ALL_CHANGED and changed[f] != mark
+        if in_place and mark != ALL_CHANGED:
+            kept = np.uint64(begin)
+        copied_from, kept_from = copied, kept
+        if alive and same and in_place:
+            kept = np.uint64(end)
+        # There is no branch on a row: where it goes is hard to foresee.
+        for t in range(np.uint64(begin), np.uint64(end if alive and not same else begin)):
+            cell = cells[t]
+            way = np.uint64(goes[cell & ROW])
+            cells[copied] = cell
+            cells[kept] = cell
+            copied += way & ONE_BIT
+            kept += way >> ONE_BIT
+        columns[to, COLUMN_FEATURE], columns[to, BEGIN], columns[to, END] = f, copied_from, copied
+        to += copied - copied_from >= fewest
+        copied = copied if copied - copied_from >= fewest else copied_from
+        if in_place:
+            columns[place, COLUMN_FEATURE] = f
+            columns[place, BEGIN], columns[place, END] = kept_from, kept
+            place += kept - kept_from >= fewest
+            kept = kept if kept - kept_from >= fewest else kept_from
     return to, place

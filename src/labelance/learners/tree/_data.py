@@ -17,8 +17,12 @@ from scipy.sparse import csc_array, csr_array, issparse
 from labelance._utils import inner_kernel
 from labelance._validation import Schema
 from labelance.exceptions import InputError
+from labelance.learners.tree._criterion import VALUE_GAP
 
-ROW, RANK = np.uint64((1 << 32) - 1), np.uint64(32)  # a cell is rank << RANK | row
+# A cell is class << CLASS | rank << RANK | CLOSE | row. It has a class only in a node, and only
+# where there are two. Without CLOSE it is far enough above all lower cells to be separated.
+ROW, CLOSE = np.uint64((1 << 31) - 1), np.uint64(1 << 31)
+RANK, CLASS = np.uint64(32), np.uint64(63)
 MISSING = np.int32(2**31 - 1)  # the rank of a missing cell: after all others
 NO_RANK = np.int32(-1)  # a column without implicit cells
 
@@ -154,6 +158,7 @@ class Cells(NamedTuple):
     column: Ints
     row: Ints
     rank: NDArray[np.int32]
+    close: NDArray[np.bool_]  # to a lower cell of the column
 
 
 class TreeData(NamedTuple):
@@ -166,7 +171,7 @@ class TreeData(NamedTuple):
     n_categories: NDArray[np.int32]  # of each feature; 0 for a numeric one
     implicit: NDArray[np.int32]  # rank of the cells that are not stored
     column_start: Ints  # cells of feature f: column_start[f] to column_start[f + 1]
-    cells: NDArray[np.uint64]  # rank << 32 | row, ascending in each numeric column
+    cells: NDArray[np.uint64]  # see ROW; ascending in each numeric column
     row_start: Ints
     row_feature: NDArray[np.int32]  # ends with one that is not a feature, to look at safely
     row_rank: NDArray[np.int32]
@@ -216,7 +221,7 @@ def prepare_data(X: Any, n_categories: NDArray[np.int32]) -> TreeData:
         n_categories=n_categories.astype(np.int32),
         implicit=implicit,
         column_start=column_start,
-        cells=(cells.rank.astype(np.int64) << 32 | cells.row).astype(np.uint64),
+        cells=_pack(cells),
         row_start=by_row.indptr.astype(np.int64),
         row_feature=np.append(by_row.indices, NO_RANK).astype(np.int32),
         row_rank=np.append(by_row.data, NO_RANK).astype(np.int32),
@@ -225,6 +230,12 @@ def prepare_data(X: Any, n_categories: NDArray[np.int32]) -> TreeData:
         stored=stored,
         words=words,
     )
+
+
+def _pack(cells: Cells) -> NDArray[np.uint64]:
+    """Return every cell as one number, see ``ROW``."""
+    close = np.where(cells.close, CLOSE, np.uint64(0))
+    return cells.rank.astype(np.uint64) << RANK | close | cells.row.astype(np.uint64)
 
 
 def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
@@ -250,7 +261,7 @@ def _by_column(first: Cells, second: Cells) -> Cells:
         return first if len(first.column) else second
     both = Cells(*(np.concatenate(pair) for pair in zip(first, second)))
     order = np.argsort(both.column, kind="stable")
-    return Cells(both.column[order], both.row[order], both.rank[order])
+    return Cells(*(field[order] for field in both))
 
 
 def _nominal_cells(
@@ -261,12 +272,12 @@ def _nominal_cells(
         column, row, value = _stored(X, columns)
         code = np.where(np.isnan(value), MISSING, value).astype(np.int32)
         implicit[columns] = 0
-        return Cells(column, row, code)
+        return Cells(column, row, code, np.zeros(len(code), dtype=bool))
     values = X[:, columns].T
     codes = np.where(np.isnan(values), MISSING, values).astype(np.int32)
     implicit[columns] = _commonest(codes, n_categories[columns])
     at, row = np.nonzero(codes != implicit[columns, None])
-    return Cells(columns[at], row, codes[at, row])
+    return Cells(columns[at], row, codes[at, row], np.zeros(len(row), dtype=bool))
 
 
 def _commonest(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> Ints:
@@ -289,13 +300,15 @@ def _numeric_cells(
     fresh = np.empty(len(value), dtype=bool)
     fresh[:1] = True
     fresh[1:] = (value[1:] != value[:-1]) | (column[1:] != column[:-1])
+    close = np.zeros(len(value), dtype=bool)
+    close[1:] = (column[1:] == column[:-1]) & ~(value[:-1] + VALUE_GAP < value[1:])
     fresh &= known
     level_counts += np.bincount(column[fresh], minlength=len(level_counts))
     rank = np.cumsum(fresh) - 1 - offsets(level_counts)[column]
     rank = np.where(known, rank, MISSING).astype(np.int32)
     levels = value[fresh]
     stored = _hide_implicit(column, row, rank, fresh, X.shape[0], implicit)
-    return Cells(column[stored], row[stored], rank[stored]), levels
+    return Cells(column[stored], row[stored], rank[stored], close[stored]), levels
 
 
 def _hide_implicit(
@@ -350,6 +363,12 @@ def _sorted_dense(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64
     order = np.argsort(values, axis=1)
     value = np.take_along_axis(values, order, axis=1)
     return np.repeat(columns, X.shape[0]), order.ravel(), value.ravel()
+
+
+@inner_kernel
+def cell_rank(cell: np.uint64) -> int:
+    """Return the rank or code of a cell."""
+    return np.int64((cell >> RANK) & ROW)  # it has as many bits as the row
 
 
 @inner_kernel
