@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from labelance.learners.tree import fit_many, subset_problems
+from labelance.learners.tree import class_problems, fit_many, subset_problems
 
 spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
 oracle = importlib.util.module_from_spec(spec)
@@ -89,6 +89,28 @@ def test_trees_equal_the_oracle(options, missing, seed, n_classes, kinds, sparse
         assert_same_tree(forest, t, tree)
         found = forest.take(t, t + 1).predict_proba(X)
         np.testing.assert_allclose(found, [tree.proba(x) for x in X], atol=1e-9)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3), sparse=st.booleans())
+def test_values_too_close_to_be_separated_and_splits_of_few_rows(seed, n_classes, sparse):
+    """Of steps of 4e-6 only three make a gap; most rows have few of the features."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-8, 9, (120, 6)) * 4e-6 * (rng.random((120, 6)) < 0.2)
+    X[:, 0] = rng.integers(0, 40, 120) * 4e-6
+    y = ((X[:, 0] > 8e-5).astype(int) + (X[:, 1] > 1e-5)) % n_classes
+    y = np.where(rng.random(120) < 0.1, rng.integers(0, n_classes, 120), y)
+    rows, sample = np.arange(120), rng.integers(0, 120, 120)
+    options, d = (
+        {"prune": False, "collapse": False, "mdl_correction": seed % 2 == 0},
+        np.zeros(6, int),
+    )
+    parts = subset_problems([rows, sample], [y, y[sample]], n_classes)
+    whole = class_problems(y[:, None], n_classes)
+    for problems, t, own in ((parts, 0, rows), (parts, 1, sample), (whole, 0, rows)):
+        forest = fit_many(csr_array(X) if sparse else X, problems, **options)
+        tree = oracle.OracleTree(X[own], y[own], n_classes=n_classes, n_categories=d, **options)
+        assert_same_tree(forest, t, tree)
 
 
 @settings(deadline=None, max_examples=25)
