@@ -186,3 +186,15 @@ def test_frames_equal_the_authors_program_too(authors_folds):
         new = X.iloc[fold.test]
         figures = fold.measure(learner.predict(new), learner.predict_proba(new))
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
+
+
+def test_sparse_rows_with_long_indices_are_learned_by_liblinear():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 8), density=0.4, format="csr", rng=rng)
+    y = (rng.random((60, 3)) < 0.4).astype(int)
+    model = BinaryRelevance(LogisticRegression(solver="liblinear"))
+    expected = model.fit(X, y).predict_proba(X)
+    long = X.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    np.testing.assert_array_equal(model.fit(long, y).predict_proba(X), expected)
+    assert long.indices.dtype == np.int64

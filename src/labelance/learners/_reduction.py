@@ -252,8 +252,9 @@ class CloneTrainer:
         """Fit one clone per problem, in parallel."""
         n, m = self.rows.clean.shape[0], len(problems)
         X = self.rows.clean if self.clean else self.rows.given
-        if issparse(X) and not problems.all_rows:
-            X = X.tocsr()  # once, not whenever rows are taken
+        if issparse(X):
+            X = X if problems.all_rows else X.tocsr()  # once, not whenever rows are taken
+            X = _with_small_indices(X)
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
         tasks = (
             delayed(_fit_clone)(
@@ -333,6 +334,19 @@ class Constant:
     def predict_proba(self, X: Any) -> Floats:
         """Return 1 for every row."""
         return np.ones((_length(X), 1))
+
+
+def _with_small_indices(X: Any) -> Any:
+    """Return a sparse matrix with indices of 32 bits, the only ones that liblinear takes.
+
+    Taking and stacking rows may leave 64 bits, however few cells there are; more cells stay.
+    """
+    if X.format not in ("csr", "csc") or X.indices.dtype == np.int32:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)(parts, shape=X.shape)
 
 
 def _fit_clone(
