@@ -39,10 +39,12 @@ def assert_same(found, expected):
     np.testing.assert_array_equal(found.distances, expected.distances)
 
 
-@pytest.fixture
-def by_cell(monkeypatch):
-    """Let few rows be shuffled by cell too."""
+@pytest.fixture(params=["cells", "all pairs"])
+def by_cell(monkeypatch, request):
+    """Let few rows be shuffled by cell too, and blocks be searched in both ways."""
     monkeypatch.setattr("labelance.neighbors._dask._MANY_ROWS", 0)
+    share = 2.0 if request.param == "cells" else -1.0
+    monkeypatch.setattr("labelance.neighbors._dask.WORTHWHILE", share)
 
 
 def cuts(n):
@@ -67,6 +69,12 @@ def test_a_shuffle_by_cell_does_not_matter(options, dtype):
         X = X[np.abs(X).sum(axis=1) > 0]
     dX = as_dask(X, [100, 1, 150, len(X) - 251])
     assert_same(find_neighbors(dX, 4, **options), find_neighbors(X, 4, **options))
+
+
+@pytest.mark.usefixtures("by_cell")
+def test_blocks_with_fewer_rows_than_neighbors_are_shuffled_too():
+    X = rows(n=40, d=3, digits=2)
+    assert_same(find_neighbors(as_dask(X, [5] * 8), 20), find_neighbors(X, 20))
 
 
 @pytest.mark.usefixtures("by_cell")

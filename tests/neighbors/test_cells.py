@@ -46,7 +46,7 @@ def always_cells(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find._SMALL", 0)
     monkeypatch.setattr("labelance.neighbors._find.suits_kdtree", lambda search, embedding: False)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
-    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", np.inf)
+    monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (5, 20))
     monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 20)
@@ -192,7 +192,7 @@ def test_few_rows_are_searched_exactly_though_asked_otherwise():
 def test_a_long_search_names_the_way_out(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 400)
-    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", 0)
+    monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     X, y = ROWS["no clusters"], (rng.random((N, 3)) < 0.3).astype(int)
     for search in (find_neighbors, MLSOL(random_state=0).fit_resample, MLSOL().plan):
         with pytest.warns(LongSearchWarning, match="method='approx'") as told:
@@ -217,7 +217,7 @@ def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkey
     X = ROWS["clusters"]
     for method in ("exact", "approx"):
         find_neighbors(X, 5, method=method, verbose=1)
-    monkeypatch.setattr("labelance.neighbors._partition._WORTHWHILE", 0)
+    monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     find_neighbors(X, 5, verbose=1)
     find_neighbors(texts(), 5, verbose=1)
     find_neighbors(X, 5)

@@ -4,17 +4,19 @@ Every pair of blocks is one task, searched by the engine that suits it as in mem
 nearest of all are merged by distance and row number; so the answers are those of a search in
 memory to the last bit, whatever the blocks are and wherever they were searched.
 
-Very many dense rows are shuffled first. Rows are divided among centers (k-means on a sample, as in
-:mod:`labelance.neighbors._partition`), and cells near each other become one block. A row's k
-nearest in its own block give it a reach, and the bounds of `_partition` say which other cells may
-hold a nearer one; only these are searched for it. So the cost grows with what is near, and not with
-all pairs.
+Very many dense rows are shuffled first. Rows are divided among centers (k-means on a sample), and
+cells near each other become one block, which is searched cell by cell as in
+:mod:`labelance.neighbors._partition`. A row's k nearest there give it a reach, and bounds say which
+cells of other blocks may hold a nearer one; only these are sent and searched. So the cost grows
+with what is near, and not with all pairs. The centers are spread with more care than in memory: a
+cluster without a center would lie in cells of several blocks, which would all be sent about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
@@ -26,20 +28,25 @@ from labelance._arrays import (
     cut_rows,
     even_edges,
     map_blocks,
-    persist,
     share,
 )
 from labelance.neighbors._brute import Search, single_threaded_blas, thread_count
-from labelance.neighbors._candidates import error_of, is_ordinary, safe_factor
-from labelance.neighbors._gemm import Embedding, choose_embedding
+from labelance.neighbors._candidates import Scan, error_of, is_ordinary, safe_factor
+from labelance.neighbors._gemm import Embedding, Points, choose_embedding
 from labelance.neighbors._metric import FeatureMetric, TopK
 from labelance.neighbors._partition import (
+    WORTHWHILE,
+    Cells,
     Error,
     Extents,
+    PartitionEngine,
+    arrange,
     bound_cells,
     center_gaps,
+    cut_cells,
     divide,
-    place_centers,
+    measure_cells,
+    spread_centers,
 )
 
 Engine = Callable[[Search], TopK]
@@ -47,7 +54,7 @@ Engine = Callable[[Search], TopK]
 _MANY_ROWS = 30_000  # from which on rows are shuffled by cell
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER = 24  # sampled to place a center
-_QUERIES = 256  # queries of one cell, whose bounds are taken together
+_SAFE = 1 - 2.0**-18  # keeps a bound below what rounding may make of it
 _NOBODY = np.iinfo(np.int64).max  # comes after every row that is as far
 _DOUBLE = np.dtype(np.float64)
 
@@ -60,7 +67,7 @@ class BlockSearch:
     metric: FeatureMetric
     engine: Engine
 
-    def pair(self, Q: Any, X: Any, same: bool, numbers: np.ndarray | int) -> TopK:
+    def pair(self, Q: Any, X: Any, same: bool, first: int) -> TopK:
         """Return the nearest rows of one block for the queries of another, as many as there are.
 
         Parameters
@@ -69,34 +76,69 @@ class BlockSearch:
             Queries and rows.
         same : bool
             Whether both are the same block, so that every query meets itself there.
-        numbers : ndarray of int, or int
-            The numbers of the rows of X, ascending; or that of the first, if there are no gaps.
+        first : int
+            The number of the first row of X.
         """
-        n, m = X.shape[0], Q.shape[0]
-        rows, values = np.full((m, self.k), _NOBODY), np.full((m, self.k), np.inf)
-        k = min(self.k, n - same)
-        if k:
-            own = np.arange(m) if same else np.full(m, -1)
-            found = self.engine(Search(Q, X, own, k, self.metric, threads=1))
-            values[:, :k] = found.values
-            rows[:, :k] = found.rows + numbers if isinstance(numbers, int) else numbers[found.rows]
-        return TopK(rows, values)
+        own = np.arange(Q.shape[0]) if same else np.full(Q.shape[0], -1)
+        k = min(self.k, X.shape[0] - same)
+        found = self._pad(Search(Q, X, own, k, self.metric, threads=1), self.engine)
+        return TopK(np.where(found.rows == _NOBODY, _NOBODY, found.rows + first), found.values)
 
-    def pair_in_cells(
+    def own(
+        self, X: np.ndarray, cell_of: np.ndarray, bounds: CellBounds
+    ) -> tuple[TopK, np.ndarray, np.ndarray]:
+        """Return the nearest rows of a block's rows in it, and who must look elsewhere, and where.
+
+        Parameters
+        ----------
+        X : array
+            The rows of a block.
+        cell_of : array of int
+            Their cells.
+        bounds : CellBounds
+            All cells.
+
+        Returns
+        -------
+        TopK
+            Numbers of rows in the block, and distances.
+        ndarrays of int
+            The rows whose neighbors may be in other blocks, and the cells in which they may be.
+        """
+        n = len(X)
+        search = Search(X, X, np.arange(n), min(self.k, n - 1), self.metric, threads=1)
+        with single_threaded_blas():
+            engine, numbers = _make_engine(search, cell_of, bounds)
+            found = self._pad(search, partial(self._run, engine))
+            return found, *_find_needed(engine, numbers, found.values[:, -1], bounds)
+
+    def elsewhere(
         self,
-        Q: Any,
-        X: Any,
+        Q: np.ndarray,
+        X: np.ndarray,
         queries: np.ndarray,
-        wanted: np.ndarray,
+        distances: np.ndarray,
         cell_of: np.ndarray,
-        numbers: np.ndarray,
+        bounds: CellBounds,
     ) -> TopK:
-        """Return the nearest rows in some cells of another block, for some queries; else nobody."""
-        places = np.flatnonzero(np.isin(cell_of, wanted))
-        found = self.pair(Q[queries], X[places], False, numbers[places])
-        values = np.full((Q.shape[0], self.k), np.inf)
-        rows = np.full((Q.shape[0], self.k), _NOBODY)
-        rows[queries], values[queries] = found
+        """Return the nearest of the rows X for some of Q, who have as many within ``distances``."""
+        Q = Q[queries]
+        search = Search(Q, X, np.full(len(Q), -1), min(self.k, len(X)), self.metric, threads=1)
+        with single_threaded_blas():
+            engine, _ = _make_engine(search, cell_of, bounds, distances)
+            return self._pad(search, partial(self._run, engine))
+
+    def _run(self, engine: PartitionEngine, search: Search) -> TopK:
+        """Search cell by cell, or all pairs where bounds would leave too many of them."""
+        return engine.run() if engine.probe()[0] <= WORTHWHILE else self.engine(search)
+
+    def _pad(self, search: Search, engine: Engine) -> TopK:
+        """Return what an engine finds, filled up with nobody to k neighbors."""
+        shape = search.Q.shape[0], self.k
+        rows, values = np.full(shape, _NOBODY), np.full(shape, np.inf)
+        if search.k:
+            rows[:, : search.k], values[:, : search.k] = engine(search)
+        rows[np.isinf(values)] = _NOBODY
         return TopK(rows, values)
 
     def merge(self, parts: Sequence[TopK]) -> TopK:
@@ -199,7 +241,7 @@ def _place_cells(X: DaskRows, metric: FeatureMetric) -> Placement | None:
     if not embedding.unit:
         embedding = replace(embedding, factor=safe_factor(lengths))
     with single_threaded_blas():
-        centers = place_centers(embedding.embed(sample)[0], n_centers, thread_count(None))
+        centers = spread_centers(embedding.embed(sample)[0], n_centers, thread_count(None))
     return Placement(embedding, centers, Error(*error_of(d, _DOUBLE)))
 
 
@@ -211,130 +253,248 @@ def _extreme_lengths(X: np.ndarray, embedding: Embedding) -> np.ndarray:
 
 def _search_by_cell(X: DaskRows, search: BlockSearch, place: Placement) -> TopK:
     """Shuffle rows so that near cells are one block, and search a row only where it must look."""
-    placed = share(place)
-    cells, *extents = zip(*X.compute(_divide_block, repeat(placed)))
-    cell_of = np.concatenate(cells)
-    lengths = np.einsum("ij,ij->i", place.centers, place.centers)
-    nearest, farthest, longest = extents
-    whole = Extents(
-        lengths, np.minimum.reduce(nearest), np.maximum.reduce(farthest), np.maximum.reduce(longest)
-    )
-    counts = np.bincount(cell_of, minlength=len(lengths))
+    divided = X.compute(_divide_block, repeat(share(place)))
+    cell_of = np.concatenate([cells for cells, *_ in divided])
+    counts = np.bincount(cell_of, minlength=len(place.centers))
     block_of = _group_cells(place.centers, counts, X.largest)
     order = np.argsort(block_of[cell_of], kind="stable")
     edges = np.append(0, np.cumsum(np.bincount(block_of[cell_of])))
     shuffled = X.take(order, edges).persist()
-    found = _search_shuffled(
-        shuffled, search, CellBounds(place, whole, block_of), order, cell_of[order]
-    )
+    bounds = CellBounds(place, _join_extents(place, divided), block_of)
+    found = _search_shuffled(shuffled, search, bounds, order, cell_of[order])
     rows, values = np.empty_like(found.rows), np.empty_like(found.values)
     rows[order], values[order] = found
     return TopK(rows, values)
 
 
-def _divide_block(X: np.ndarray, place: Placement) -> tuple[np.ndarray, ...]:
-    """Return the cell of every row of a block, and the extents of all cells in it."""
+def _divide_block(X: np.ndarray, place: Placement) -> tuple[np.ndarray, np.ndarray, Extents]:
+    """Return the cell of every row of a block, the cells with rows in it, and their extents."""
     points, lengths = place.points(X)
     with single_threaded_blas():
-        cells, squares = divide(points, place.centers, 1, keep_empty=True)
-    n_cells = len(place.centers)
+        (centers, order, edges), squares = divide(points, place.centers, 1, keep_empty=True)
+    counts = np.diff(edges)
+    filled = np.flatnonzero(counts)
     cell_of = np.empty(len(points), dtype=np.int32)
-    cell_of[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.edges))
-    squares += lengths
-    of_center = np.einsum("ij,ij->i", place.centers, place.centers)[cell_of]
-    wrong = place.error.share * (lengths + of_center) + place.error.tiny
+    cell_of[order] = np.repeat(np.arange(len(centers)), counts)
+    cells = Cells(centers[filled], order, np.append(edges[filled], len(points)))
+    return cell_of, filled, measure_cells(cells, squares + lengths, lengths, place.error)
+
+
+def _join_extents(place: Placement, divided: Sequence[tuple[Any, np.ndarray, Extents]]) -> Extents:
+    """Return the extents of all cells from those of their parts in every block."""
+    n_cells = len(place.centers)
     nearest, farthest, longest = np.full(n_cells, np.inf), np.zeros(n_cells), np.zeros(n_cells)
-    np.minimum.at(nearest, cell_of, np.sqrt(np.maximum(squares - wrong, 0)))
-    np.maximum.at(farthest, cell_of, np.sqrt(np.maximum(squares, 0) + wrong))
-    np.maximum.at(longest, cell_of, lengths)
-    return cell_of, nearest, farthest, longest
+    for _, cells, part in divided:
+        nearest[cells] = np.minimum(nearest[cells], part.nearest)
+        farthest[cells] = np.maximum(farthest[cells], part.farthest)
+        longest[cells] = np.maximum(longest[cells], part.longest)
+    lengths = np.einsum("ij,ij->i", place.centers, place.centers)
+    return Extents(lengths, nearest, farthest, longest)
 
 
 def _group_cells(centers: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
-    """Return the block of every cell: near cells together, with at most ``most`` rows if they can.
+    """Return the block of every cell: near cells together, with about ``most`` rows.
 
-    Cells are halved at the middle of their rows along their widest coordinate, again and again.
+    Cells are divided along their widest coordinate, again and again.
     """
     filled = np.flatnonzero(counts)
-    block_of, n_blocks, waiting = np.zeros(len(centers), dtype=np.int64), 0, [filled]
+    block_of, n_blocks = np.zeros(len(centers), dtype=np.int64), 0
+    waiting = [(filled, -(-int(counts.sum()) // most))]
     while waiting:
-        cells = waiting.pop()
-        if counts[cells].sum() <= most or len(cells) == 1:
+        cells, parts = waiting.pop()
+        if parts == 1 or len(cells) == 1:
             block_of[cells] = n_blocks
             n_blocks += 1
             continue
         widest = centers[cells].std(axis=0).argmax()
         cells = cells[np.argsort(centers[cells, widest], kind="stable")]
-        passed = np.cumsum(counts[cells])
-        half = int(np.clip(np.searchsorted(passed, passed[-1] / 2), 1, len(cells) - 1))
-        waiting += [cells[half:], cells[:half]]
+        passed, left = np.cumsum(counts[cells]), parts // 2
+        cut = np.searchsorted(passed, passed[-1] * left / parts)
+        cut = int(np.clip(cut, 1, len(cells) - 1))
+        waiting += [(cells[cut:], parts - left), (cells[:cut], left)]
     return block_of
 
 
 def _search_shuffled(
     X: DaskRows, search: BlockSearch, bounds: CellBounds, order: np.ndarray, cell_of: np.ndarray
 ) -> TopK:
-    """Search every block in itself, then for each of its rows in the cells within reach."""
-    blocks, inner = X.blocks, X.edges[1:-1]
-    numbers, cells = (list(map(share, np.split(of, inner))) for of in (order, cell_of))
-    shared = [share(search)] * len(blocks)
-    own = persist(map_blocks(BlockSearch.pair, shared, blocks, blocks, repeat(True), numbers))
-    needed = compute(map_blocks(_find_needed, blocks, own, cells, repeat(share(bounds))))
-    merged = []
-    for b, others in enumerate(needed):
-        parts = [
-            map_blocks(
-                BlockSearch.pair_in_cells,
-                shared[:1], [blocks[b]], [blocks[c]], [queries], [wanted], [cells[c]], [numbers[c]],
-            )[0]
-            for c, (queries, wanted) in others.items()
-        ]  # fmt: skip
-        merged.append([own[b], *parts])
-    return _join(compute(map_blocks(BlockSearch.merge, shared, merged)))
-
-
-def _find_needed(
-    X: np.ndarray, own: TopK, cell_of: np.ndarray, bounds: CellBounds
-) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return, for every other block that may hold neighbors, the rows that ask and the cells asked.
+    """Search every block in itself, then some of its rows in cells elsewhere, and merge both.
 
     Parameters
     ----------
-    X : array
-        The rows of a block.
-    own : TopK
-        The nearest rows of that block, whose farthest is how far a row has to look.
+    X : DaskRows
+        Rows in the order of blocks of cells.
+    search : BlockSearch
+        What is searched.
+    bounds : CellBounds
+        All cells.
+    order, cell_of : arrays of int
+        The numbers of the rows, and their cells.
+    """
+    shared, known, blocks = share(search), share(bounds), X.blocks
+    cells = np.split(cell_of, X.edges[1:-1])
+    found = compute(
+        map_blocks(BlockSearch.own, [shared] * len(blocks), blocks, cells, repeat(known))
+    )
+    runs = _CellRuns.of(cell_of, len(bounds.block_of))
+    asking: list[tuple[int, np.ndarray]] = []
+    tasks: list[Any] = []
+    for b, (own, queries, wanted) in enumerate(found):
+        places = runs.places(wanted)
+        places = places[np.argsort(order[places])]  # a tie goes to the lower number
+        parts = even_edges(len(places), X.largest) if len(places) else np.zeros(1, np.int64)
+        near = X.take(places, parts)
+        for (start, stop), block in zip(pairwise(parts), near.blocks):
+            rows = places[start:stop]
+            asking.append((b, order[rows]))
+            tasks += map_blocks(
+                BlockSearch.elsewhere,
+                [shared], [blocks[b]], [block], [queries], [own.values[queries, -1]],
+                [cell_of[rows]], [known],
+            )  # fmt: skip
+    return _merge_all(search, found, X.edges, order, asking, compute(tasks))
+
+
+def _merge_all(
+    search: BlockSearch,
+    found: Sequence[tuple[TopK, np.ndarray, np.ndarray]],
+    edges: np.ndarray,
+    order: np.ndarray,
+    asking: Sequence[tuple[int, np.ndarray]],
+    elsewhere: Sequence[TopK],
+) -> TopK:
+    """Merge what blocks found in themselves with what some of their rows found elsewhere."""
+    nearest = _join(
+        [
+            _renumber(own, order[start:stop])
+            for (own, *_), (start, stop) in zip(found, pairwise(edges))
+        ]
+    )
+    for (b, numbers), other in zip(asking, elsewhere):
+        rows = edges[b] + found[b][1]
+        mine = TopK(nearest.rows[rows], nearest.values[rows])
+        nearest.rows[rows], nearest.values[rows] = search.merge([mine, _renumber(other, numbers)])
+    return nearest
+
+
+def _renumber(found: TopK, numbers: np.ndarray) -> TopK:
+    """Return the numbers of rows in place of their places; nobody stays nobody."""
+    nobody = found.rows == _NOBODY
+    return TopK(np.where(nobody, _NOBODY, numbers[np.where(nobody, 0, found.rows)]), found.values)
+
+
+class _CellRuns(NamedTuple):
+    """Where the rows of every cell are."""
+
+    order: np.ndarray  # places of rows, cell after cell
+    starts: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, cell_of: np.ndarray, n_cells: int) -> _CellRuns:
+        counts = np.bincount(cell_of, minlength=n_cells)
+        return cls(np.argsort(cell_of, kind="stable"), np.cumsum(counts) - counts, counts)
+
+    def places(self, cells: np.ndarray) -> np.ndarray:
+        """Return the places of all rows of some cells."""
+        counts = self.counts[cells]
+        first = np.repeat(self.starts[cells] - np.cumsum(counts) + counts, counts)
+        return self.order[first + np.arange(len(first))]
+
+
+# --- one block, cell by cell ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class WithinReach(PartitionEngine):
+    """Scan only cells within a reach that every query has already."""
+
+    known: np.ndarray
+
+    def _begin(
+        self, group: int, gaps: np.ndarray, start: int, stop: int
+    ) -> tuple[Scan, np.ndarray]:
+        return self.new_scan(stop - start), self.bound(group, gaps, start, stop)
+
+    def _reach(self, scan: Scan, start: int, stop: int) -> np.ndarray:
+        known = self.known[self.groups.order[start:stop]]
+        return np.minimum(super()._reach(scan, start, stop), known)
+
+
+def _make_engine(
+    search: Search, cell_of: np.ndarray, bounds: CellBounds, distances: np.ndarray | None = None
+) -> tuple[PartitionEngine, np.ndarray]:
+    """Return the engine of rows whose cells are known, and the cells' numbers.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
     cell_of : array of int
-        The cells of the rows.
+        The cells of its rows.
+    bounds : CellBounds
+        All cells.
+    distances : array, optional
+        Within which every query knows k rows already.
+    """
+    place = bounds.place
+    corpus = place.points(search.X)
+    queries = corpus if search.Q is search.X else place.points(search.Q)
+    filled, counts = np.unique(cell_of, return_counts=True)
+    edges = np.append(0, np.cumsum(counts))
+    # The numbers of cells stand for their centers while large cells are cut.
+    numbers, order, edges = cut_cells(Cells(filled, np.argsort(cell_of, kind="stable"), edges))
+    cells = Cells(place.centers[numbers], order, edges)
+    extents = Extents(*(of[numbers] for of in bounds.extents))
+    reach = None
+    if distances is not None:
+        reach = _reach(distances, queries[1], place.embedding, place.error)
+    arranged = arrange(search, Points(place.embedding, *corpus, *queries), cells)
+    if reach is None:
+        return PartitionEngine(search, *arranged, extents, place.error), numbers
+    return WithinReach(search, *arranged, extents, place.error, reach), numbers
+
+
+def _find_needed(
+    engine: PartitionEngine, numbers: np.ndarray, distances: np.ndarray, bounds: CellBounds
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a block that must look into other blocks, and the cells there.
+
+    Parameters
+    ----------
+    engine : PartitionEngine
+        The rows of the block, in the order of their cells.
+    numbers : array of int
+        The numbers of its cells.
+    distances : array
+        How far the k-th nearest row of the block is from every row.
     bounds : CellBounds
         All cells.
     """
     (embedding, centers, error), extents, block_of = bounds
-    points, lengths = bounds.place.points(X)
-    reach = _reach(own.values[:, -1], lengths, embedding, error)
-    by_block = np.argsort(block_of, kind="stable")
-    starts = np.flatnonzero(np.diff(block_of[by_block], prepend=-1))
-    asks = np.zeros((len(starts), len(points)), dtype=bool)
-    asked = np.zeros(len(centers), dtype=bool)
-    order = np.argsort(cell_of, kind="stable")
-    edges = np.flatnonzero(np.diff(cell_of[order], prepend=-1, append=-1))
-    for group, start in zip(cell_of[order[edges[:-1]]], pairwise(edges)):
+    order, points, lengths = engine.groups.order, engine.points.queries, engine.points.query_lengths
+    reach = _reach(distances[order], lengths, embedding, error)
+    asks, asked = np.zeros(len(order), dtype=bool), np.zeros(len(centers), dtype=bool)
+    elsewhere = block_of != block_of[numbers[0]]
+    for cell, start, stop in engine.blocks():
+        group = numbers[cell]
         gaps = center_gaps(centers, extents.lengths, group, error)
-        for first in range(*start, _QUERIES):
-            queries = order[first : min(first + _QUERIES, start[1])]
-            with single_threaded_blas():
-                products = centers @ points[queries].T
-            nearest = np.empty(products.shape, dtype=np.float32)
-            bound_cells(products, group, lengths[queries], extents, gaps, error, nearest)
-            within = nearest <= reach[queries]
-            asks[:, queries] = np.logical_or.reduceat(within[by_block], starts, axis=0)
-            asked |= within.any(axis=1)
-    here = block_of[cell_of[0]]
-    return {
-        int(b): (_whole(asks[b]), _whole(asked & (block_of == b)))
-        for b in np.flatnonzero(asks.any(axis=1))
-        if b != here
-    }
+        # No row of the group is farther from its center than the farthest, nor looks farther.
+        both = extents.lengths + extents.lengths[group]
+        apart = np.sqrt(np.maximum(gaps**2 - 2 * (error.share * both + error.tiny), 0))
+        most = extents.farthest[group] + reach[start:stop].max()
+        near = np.flatnonzero(elsewhere & (apart * _SAFE - extents.farthest <= most))
+        if not len(near):
+            continue
+        near = np.append(group, near)
+        products = centers[near] @ points[start:stop].T
+        lower = np.empty(products.shape, dtype=np.float32)
+        some = Extents(*(of[near] for of in extents))
+        bound_cells(products, 0, lengths[start:stop], some, gaps[near], error, lower)
+        within = lower[1:] <= reach[start:stop]
+        asks[order[start:stop]] = within.any(axis=0)
+        asked[near[1:]] |= within.any(axis=1)
+    return _whole(asks), _whole(asked)
 
 
 def _whole(mask: np.ndarray) -> np.ndarray:

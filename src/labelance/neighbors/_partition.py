@@ -52,10 +52,11 @@ from labelance.neighbors._metric import Candidates, TopK
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it is moved
+_DRAWS = 8  # in which centers are drawn that lie far from those before
 _QUERIES, _ROWS = 256, 1024  # scanned together
 _FIRST = 3  # cells beside the own one that are scanned before the reach is taken
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
-_PROBES, _WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
+_PROBES, WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
 _TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked
 _COLUMNS = 8  # of points that are copied at once where their order is changed
 _SAFE = 1 - 2.0**-18  # keeps a bound below what float32 may round it to
@@ -98,7 +99,7 @@ def search_partition(search: Search, embedding: Embedding) -> TopK | None:
         if engine is None:
             return None
         left, ranked = engine.probe()
-        if left > _WORTHWHILE:
+        if left > WORTHWHILE:
             tell_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
             return None
         n_cells = len(engine.cells.centers)
@@ -118,7 +119,7 @@ def _make_engine(search: Search, embedding: Embedding) -> PartitionEngine | None
     centers = place_centers(points.corpus, n_centers, search.threads)
     cells, squares = divide(points.corpus, centers, search.threads)
     error = Error(*error_of(points.corpus.shape[1], embedding.dtype))
-    extents = _measure(cells, squares + points.corpus_lengths, points.corpus_lengths, error)
+    extents = measure_cells(cells, squares + points.corpus_lengths, points.corpus_lengths, error)
     return PartitionEngine(search, *arrange(search, points, cells), extents, error)
 
 
@@ -163,12 +164,37 @@ def place_centers(points: np.ndarray, n_centers: int, threads: int) -> np.ndarra
     rng = np.random.default_rng(0)
     size = min(len(points), _ROWS_PER_CENTER * n_centers)
     sample = gather_rows(points, np.sort(rng.choice(len(points), size, replace=False)))
-    centers = sample[np.sort(rng.choice(size, n_centers, replace=False))]
+    return _move_centers(
+        sample, sample[np.sort(rng.choice(size, n_centers, replace=False))], threads
+    )
+
+
+def spread_centers(sample: np.ndarray, n_centers: int, threads: int) -> np.ndarray:
+    """Return centers that leave no cluster without one, always the same.
+
+    They are drawn a few at a time, far rows more likely (by their squared distance from the nearest
+    center so far), and moved by k-means.
+    """
+    rng, few = np.random.default_rng(0), -(-n_centers // _DRAWS)
+    lengths = np.einsum("ij,ij->i", sample, sample, dtype=np.float64)
+    centers = sample[np.sort(rng.choice(len(sample), few, replace=False))]
+    while len(centers) < n_centers:
+        squares = np.maximum(divide(sample, centers, threads)[1] + lengths, 0)
+        more = min(few, n_centers - len(centers), int(np.count_nonzero(squares)))
+        if not more:
+            break  # every row is a center
+        new = rng.choice(len(sample), more, replace=False, p=squares / squares.sum())
+        centers = np.concatenate([centers, sample[np.sort(new)]])
+    return _move_centers(sample, centers, threads)
+
+
+def _move_centers(sample: np.ndarray, centers: np.ndarray, threads: int) -> np.ndarray:
+    """Return centers after a few rounds of k-means."""
     for _ in range(_ROUNDS):
         cells, _ = divide(sample, centers, threads)
         starts = cells.edges[:-1]
         sums = np.add.reduceat(sample[cells.order], starts, axis=0, dtype=np.float64)
-        centers = (sums / np.diff(cells.edges)[:, np.newaxis]).astype(points.dtype)
+        centers = (sums / np.diff(cells.edges)[:, np.newaxis]).astype(sample.dtype)
     return centers
 
 
@@ -202,10 +228,10 @@ def divide(
     order = np.argsort(cell, kind="stable")
     if keep_empty:
         return Cells(centers, order, np.append(0, np.cumsum(counts))), squares
-    return _cut(Cells(centers, order, np.append(0, np.cumsum(counts)))), squares
+    return cut_cells(Cells(centers, order, np.append(0, np.cumsum(counts)))), squares
 
 
-def _cut(cells: Cells) -> Cells:
+def cut_cells(cells: Cells) -> Cells:
     """Leave empty cells out, and cut large ones into several with the same center."""
     starts, counts = cells.edges[:-1], np.diff(cells.edges)
     parts = -(-counts // _ROWS)
@@ -215,7 +241,7 @@ def _cut(cells: Cells) -> Cells:
     return Cells(cells.centers[number], cells.order, edges)
 
 
-def _measure(cells: Cells, squares: np.ndarray, lengths: np.ndarray, error: Error) -> Extents:
+def measure_cells(cells: Cells, squares: np.ndarray, lengths: np.ndarray, error: Error) -> Extents:
     """Return the extents of cells, from squared distances of their rows to their centers."""
     centers = np.einsum("ij,ij->i", cells.centers, cells.centers, dtype=np.float64)
     of_row, starts = np.repeat(centers, np.diff(cells.edges)), cells.edges[:-1]
@@ -374,7 +400,7 @@ class PartitionEngine(CellEngine):
             scanned += int(sizes @ left.sum(axis=1))
             ranked += int(scan.candidates.counts.sum())
             asked += stop - start
-        return scanned / (asked * len(self.cells.order)), ranked / scanned
+        return scanned / (asked * len(self.cells.order)), ranked / max(1, scanned)
 
     def scan(self, group: int, start: int, stop: int) -> Scan:
         """Scan all cells that can hold a neighbor of these queries."""
@@ -402,12 +428,17 @@ class PartitionEngine(CellEngine):
         for cells in self.batches(first):
             needed = np.ones((len(cells), len(lines)), dtype=bool)
             self.scan_cells(cells, start, lines, needed, scan)
+        bounds = self.bound(group, gaps, start, stop)
+        bounds[first] = np.nan
+        return scan, bounds
+
+    def bound(self, group: int, gaps: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Return less than the distances of queries of a group to the rows of every cell."""
         lengths = self.points.query_lengths[start:stop]
         products = self.cells.centers @ self.points.queries[start:stop].T
         bounds = np.empty(products.shape, dtype=np.float32)
         bound_cells(products, group, lengths, self.extents, gaps, self.error, bounds)
-        bounds[first] = np.nan
-        return scan, bounds
+        return bounds
 
     def _gaps(self, group: int) -> np.ndarray:
         return center_gaps(self.cells.centers, self.extents.lengths, group, self.error)
