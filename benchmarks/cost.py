@@ -25,14 +25,14 @@ import numpy as np
 from scipy.optimize import nnls
 
 from _scale_data import make_rows
+from labelance.neighbors import _approx, _partition
 from scale import KEPT, read
 
 DENSE = ("clusters", "few dimensions")
 SPREAD = KEPT.with_name("spread.csv")
-ROWS_PER_CELL, NEAR_CELLS = 64, 64
-FEWEST = 30_000  # rows for which the approximate engine runs
-COARSER = 4  # times fewer large cells than a root of all
-SAMPLED, ROUNDS = 24, 4  # rows for every center, and how often centers are moved
+ROWS_PER_CELL, NEAR_CELLS, COARSER = _approx._ROWS_PER_CELL, _approx._CELLS, _approx._COARSER
+FEWEST = _partition._MANY_ROWS  # rows for which the approximate engine runs
+SAMPLED, ROUNDS = _partition._ROWS_PER_CENTER, _partition._ROUNDS
 NEW_ROWS = 0.3  # that MLSOL makes of a row
 K, FLOAT, INDEX = 5, 4, 8  # neighbors, bytes of a number of X, and of a row number or distance
 
@@ -167,7 +167,7 @@ def project(n: float, d: float, rates: Rates, cluster: Cluster, spread: float) -
 
 def measure_spread(kind: str, n: int, nodes: int) -> float:
     """Return on how many nodes the nearest cells of a row's cell are; rows are evenly owned."""
-    from labelance.neighbors import FeatureMetric, _approx
+    from labelance.neighbors import FeatureMetric
     from labelance.neighbors._brute import Search
 
     X = make_rows(kind, n)

@@ -185,6 +185,29 @@ def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
         assert_equal(found, find_neighbors(other, 3, **options))
 
 
+def test_sparse_rows_find_the_shortest_that_share_nothing_with_them(always_cells):
+    long = sp.csr_array(np.kron(np.eye(100), np.ones(6)))  # words of its own for every row
+    short = sp.csr_array((np.full(3, 0.1), (range(3), range(3))), shape=(3, 600))
+    around = find_neighbors(sp.vstack([long, short], format="csr"), 3, method="approx")
+    assert around.recall_ == 1
+    assert (np.sort(around.indices[3:100]) == [100, 101, 102]).all()
+
+
+def test_a_row_of_which_little_is_kept_seems_no_farther_for_that(always_cells, monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (20,))
+    monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 8)
+    monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", 0)
+    draw = np.random.default_rng(1)
+    group = np.repeat(np.arange(40), 10)  # ten long rows about each of 40 topics, and short ones
+    topics = draw.random((40, 300)) < 0.2
+    long = topics[group] & (draw.random((400, 300)) < 0.8)
+    short = draw.random((400, 300)) < 0.03
+    X = sp.csr_array(np.vstack([long, short]).astype(float))
+    known_in_part = find_neighbors(X, 5, method="approx").recall_
+    monkeypatch.setattr("labelance.neighbors._approx._PRIOR", 1e9)  # takes values as they are
+    assert known_in_part > find_neighbors(X, 5, method="approx").recall_
+
+
 def test_few_rows_are_searched_exactly_though_asked_otherwise():
     assert find_neighbors(ROWS["clusters"], 5, method="approx").recall_ is None
 

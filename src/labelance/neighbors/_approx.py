@@ -3,7 +3,8 @@
 Dense rows are divided among small cells in two levels, so that the cost of dividing them grows
 little faster than their number. The rows of a cell look at those of the nearest cells, about as
 many for any number of rows. Sparse rows look at those that share features with them, in an inverted
-index that keeps of every feature at most so many rows: those in which it weighs most.
+index that keeps of every feature at most so many rows: those in which it weighs most. What a row
+shares with another is then known in part; it is taken to share as much of what is not kept.
 
 Then every row looks at the neighbors of its neighbors, who are likely to be near it, too, until a
 sample of rows with exact neighbors says that enough are found. What is found is measured exactly
@@ -22,7 +23,7 @@ import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, sparse_rows
 from labelance._scratch import current_scratch, gather_rows, new_zeros
-from labelance._utils import kernel
+from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import (
     Search,
     block_cells,
@@ -47,13 +48,16 @@ _MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes
 _ROWS_PER_CELL = 64
 _COARSER = 4  # times fewer large cells than small ones in each: rows part at their borders
 _CELLS = 64  # the nearest cells, at whose rows every row looks
-_VALUES_PER_FEATURE = (512, 2048, 8192)  # of sparse rows, the next where the last is not enough
+_VALUES_PER_FEATURE = (128, 256, 512, 1024, 2048, 4096, 8192)  # the next if it is too few
+_PRIOR = 0.05  # of a row's squared length that counts as kept and shared in part, against chance
 _LIKELY = 32  # sparse rows that share most with a query, which are measured
 _SINGLE = np.dtype(np.float32)
+_ENOUGH_LISTED = 0.99  # of recall, since longer lists of features take little more time
 _ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
 _BACK = 1  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
 _BLOCK_ON_DISK = 64  # ... where each row that they look at makes pages of its file be mapped
+_GOLDEN = 2654435769  # 2^32 over the golden ratio, which scatters row numbers
 _LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
 
@@ -134,30 +138,30 @@ def _search_sparse(search: Search, sample: Sample) -> TopK | None:
     if placed is None:
         return None
     corpus, lengths, queries = placed
-    by_feature, some = corpus.tocsc(), sample.queries
+    lists, some = _list_rows(corpus, lengths), sample.queries
+    # Of rows that share nothing with a query, these are the nearest, its own beside k others.
+    short = np.argsort(lengths, kind="stable")[: search.k + 1]
     trial = replace(search, Q=search.Q[some], own=search.own[some])
     for most in _VALUES_PER_FEATURE:
-        index = _prune(by_feature, lengths, most)
-        found = _search_index(trial, sparse_rows(queries[some]), index, lengths)
-        if sample.share(found.values) >= _ENOUGH:
+        index = _prune(lists, most)
+        found = _search_index(trial, sparse_rows(queries[some]), index, short)
+        if sample.share(found.values) >= _ENOUGH_LISTED or len(index.rows) == len(lists.rows):
             break
-    return _search_index(search, sparse_rows(queries), index, lengths)
+    return _search_index(search, sparse_rows(queries), index, short)
 
 
 def _search_index(
-    search: Search, query: SparseRows, index: PrunedIndex, lengths: np.ndarray
+    search: Search, query: SparseRows, index: FeatureLists, short: np.ndarray
 ) -> TopK:
-    """Measure the rows that seem nearest to each query by what the index keeps."""
+    """Measure the rows that seem nearest to each query by what the index keeps, and short ones."""
     n, k = search.X.shape[0], search.k
-    # Who shares nothing with anybody still has neighbors, if none of the nearest.
-    others = np.arange(1, min(2 * k, n - 1) + 1)
 
     def work(start: int, stop: int) -> TopK:
         likely = new_top_k(stop - start, max(_LIKELY, 4 * k), _SINGLE)
-        _collect(query, start, index, lengths, likely)
+        _collect(query, start, n, index, likely)
         rows = np.where(likely.rows < 0, n, likely.rows)
-        fill = (np.arange(start, stop)[:, np.newaxis] + others) % n
-        return search.rank(np.arange(start, stop), _list_once(np.hstack([rows, fill]), n))
+        rows = np.hstack([rows, np.tile(short, (stop - start, 1))])
+        return search.rank(np.arange(start, stop), _list_once(rows, n))
 
     return search.run_blocks(work, _BLOCK)
 
@@ -179,76 +183,102 @@ def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, sp.csr_array]
     return corpus, lengths.astype(_SINGLE), queries
 
 
-def _prune(by_feature: sp.csc_array, lengths: np.ndarray, most: int) -> PrunedIndex:
-    """Keep the rows in which a feature weighs most, the first ones where it weighs as much."""
-    weights = np.abs(by_feature.data) / np.sqrt(lengths)[by_feature.indices]
-    starts = by_feature.indptr.astype(np.int64)
-    ends = np.append(0, np.cumsum(np.minimum(np.diff(starts), most)))
-    index = PrunedIndex(
-        np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32), ends
-    )
-    _keep_heaviest(by_feature.data, by_feature.indices, starts, weights, index)
-    return index
+class FeatureLists(NamedTuple):
+    """The rows that have a feature, for every feature: an inverted index."""
 
-
-class PrunedIndex(NamedTuple):
-    """The rows in which a feature weighs much, for every feature."""
-
-    values: np.ndarray
     rows: np.ndarray
+    values: np.ndarray
+    lengths: np.ndarray  # squared, of the rows; kept beside their numbers, which lie anywhere
     starts: np.ndarray  # where a feature's rows begin; one more at the end
 
 
+def _list_rows(corpus: sp.csr_array, lengths: np.ndarray) -> FeatureLists:
+    """List the rows of every feature."""
+    by_feature = corpus.tocsc()
+    rows, starts = by_feature.indices, by_feature.indptr.astype(np.int64)
+    return FeatureLists(rows, by_feature.data, lengths[rows], starts)
+
+
+def _prune(lists: FeatureLists, most: int) -> FeatureLists:
+    """Keep the rows in which a feature weighs most, the first ones where it weighs as much.
+
+    Values are those of rows that have nothing but what is kept of them, at their full length:
+    otherwise the less is kept of a row, the farther it would seem.
+    """
+    weights = np.abs(lists.values) / np.sqrt(lists.lengths)
+    starts = np.append(0, np.cumsum(np.minimum(np.diff(lists.starts), most)))
+    kept = _keep_heaviest(weights, lists.starts, starts)
+    rows, values, lengths = lists.rows[kept], lists.values[kept], lists.lengths[kept]
+    known = np.bincount(rows, weights=values.astype(np.float64) ** 2)[rows]
+    values *= ((1 + _PRIOR) * lengths / (known + _PRIOR * lengths)).astype(_SINGLE)
+    return FeatureLists(rows, values, lengths, starts)
+
+
 @kernel
-def _keep_heaviest(
-    values: np.ndarray,
-    rows: np.ndarray,
-    starts: np.ndarray,
-    weights: np.ndarray,
-    index: PrunedIndex,
-) -> None:
-    """Fill the index with as many of the heaviest values of every feature as it has places for."""
+def _keep_heaviest(weights: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return where the heaviest values of every feature are, as many as ``ends`` has room for."""
+    kept = np.empty(ends[-1], dtype=np.int64)
     for f in range(starts.size - 1):
         first, count = starts[f], starts[f + 1] - starts[f]
-        at, end = index.starts[f], index.starts[f + 1]
-        sizes = weights[first : first + count]
-        limit, ties = np.float32(-1), count
-        if count > end - at:
-            limit = np.partition(sizes, count - (end - at))[count - (end - at)]
-            ties = end - at - (sizes > limit).sum()
+        at, left = ends[f], ends[f + 1] - ends[f]
+        own = weights[first : first + count]
+        limit, ties = np.float32(-np.inf), count
+        if count > left:
+            limit = np.partition(own, count - left)[count - left]
+            ties = left - (own > limit).sum()
         for t in range(count):
-            if sizes[t] >= limit:
-                if sizes[t] == limit:
-                    ties -= 1
-                    if ties < 0:
-                        continue
-                index.values[at], index.rows[at] = values[first + t], rows[first + t]
+            if own[t] > limit or (own[t] == limit and ties > 0):
+                ties -= own[t] == limit
+                kept[at] = first + t
                 at += 1
+    return kept
 
 
 @kernel
-def _collect(
-    query: SparseRows, start: int, index: PrunedIndex, lengths: np.ndarray, likely: TopK
-) -> None:
-    """Fill ``likely`` with the rows that seem nearest to each query by what the index keeps."""
-    scores = np.zeros(lengths.size, dtype=np.float32)
-    seen = np.full(lengths.size, -1, dtype=np.int32)
-    touched = np.empty(lengths.size, dtype=np.int32)
-    for i in range(likely.rows.shape[0]):
-        n_touched = 0
+def _collect(query: SparseRows, start: int, n: int, index: FeatureLists, likely: TopK) -> None:
+    """Fill ``likely`` with the rows that seem nearest to each query by what the index keeps.
+
+    Scores are added up in a hash table that is as small as the lists of the query, not as n, so
+    that it stays in the processor's cache.
+    """
+    listed = np.zeros(likely.rows.shape[0], dtype=np.int64)
+    for i in range(listed.size):
+        for p in range(query.indptr[start + i], query.indptr[start + i + 1]):
+            feature = query.indices[p]
+            listed[i] += index.starts[feature + 1] - index.starts[feature]
+        listed[i] = min(listed[i], n)
+    bits = _table_bits(listed.max())
+    keys = np.empty(1 << bits, dtype=np.int32)
+    owners = np.full(1 << bits, -1, dtype=np.int32)  # a slot of another query is free
+    scores = np.empty(1 << bits, dtype=np.float32)
+    touched = np.empty(listed.max(), dtype=np.int64)
+    for i in range(listed.size):
+        bits, n_touched = _table_bits(listed[i]), 0
         for p in range(query.indptr[start + i], query.indptr[start + i + 1]):
             feature, value = query.indices[p], query.data[p]
             for r in range(index.starts[feature], index.starts[feature + 1]):
-                row = index.rows[r]
-                if seen[row] != i:
-                    seen[row], scores[row] = i, lengths[row]
-                    touched[n_touched] = row
+                row = np.int64(index.rows[r])
+                slot = ((row * _GOLDEN) & 0xFFFFFFFF) >> (32 - bits)
+                while owners[slot] == i and keys[slot] != row:
+                    slot = (slot + 1) & ((1 << bits) - 1)
+                if owners[slot] != i:
+                    owners[slot], keys[slot], scores[slot] = i, row, index.lengths[r]
+                    touched[n_touched] = slot
                     n_touched += 1
-                scores[row] -= 2 * value * index.values[r]
+                scores[slot] -= 2 * value * index.values[r]
         for t in range(n_touched):
-            row = touched[t]
-            if scores[row] < likely.values[i, -1]:
-                insert(row, scores[row], likely, i)
+            slot = touched[t]
+            if scores[slot] < likely.values[i, -1]:
+                insert(keys[slot], scores[slot], likely, i)
+
+
+@inlined_kernel
+def _table_bits(n_keys: int) -> int:
+    """Return the number of bits of a slot of a table that at most half fills up."""
+    bits = 4
+    while (1 << bits) < 2 * n_keys:
+        bits += 1
+    return bits
 
 
 def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells:
