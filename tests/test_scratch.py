@@ -16,7 +16,7 @@ from labelance._scratch import (
     scratch,
 )
 from labelance.exceptions import FileWriteError, TooManyRowsError
-from labelance.neighbors import find_neighbors
+from labelance.neighbors import find_dominant_columns, find_neighbors
 from labelance.sampling import MLSOL, all_samplers
 from labelance.testing import sampler_data
 
@@ -169,3 +169,13 @@ def test_rows_anywhere_are_taken_in_steps_that_map_no_more_than_a_block(tmp_path
             pass
     assert anywhere >= len(X) // max(1, here.block_bytes // (1 << 21))
     assert (len(steps) - anywhere) * here.block_bytes >= X.nbytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+def test_a_look_at_some_rows_of_the_whole_table_maps_no_more_than_a_block(tmp_path, monkeypatch):
+    steps, X = [], np.random.default_rng(0).random((4000, 1000))
+    monkeypatch.setattr(Scratch, "relieve", lambda self: steps.append(self))
+    with scratch(tmp_path, 1 << 24):
+        wide = find_dominant_columns(X, np.zeros(1000, dtype=bool))
+    assert len(steps) >= 1000  # rows that are looked at
+    np.testing.assert_array_equal(wide, find_dominant_columns(X, np.zeros(1000, dtype=bool)))

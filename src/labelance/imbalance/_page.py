@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import labelance
-from labelance._arrays import stack_rows
+from labelance._arrays import stack_rows, take_rows
 from labelance._scratch import row_blocks
 from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
 from labelance.exceptions import ContainerError, InputError
@@ -310,7 +310,7 @@ def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[An
     if any(one is None for one in features):
         return [None] * len(profiles)
     chosen = [choose_rows(found.data.Y) for found in findings]
-    parts = [one.X[rows] for one, rows in zip(features, chosen) if one is not None]
+    parts = [take_rows(one.X, rows) for one, rows in zip(features, chosen) if one is not None]
     whole = parts[0] if len(parts) == 1 else stack_rows(parts[0], parts[1])
     assert features[0] is not None
     points = np.rint(999 * project(whole, features[0].categorical)).astype(int)

@@ -31,7 +31,7 @@ from labelance._arrays import (
     on_device,
     sparse_rows,
 )
-from labelance._scratch import relieve_memory, row_blocks, scattered_blocks
+from labelance._scratch import gather_rows, relieve_memory, row_blocks, scattered_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
@@ -354,7 +354,8 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return largest less smallest known value of the columns, over about a thousand rows."""
-    some = X[:: max(1, X.shape[0] // _ROWS_TO_LOOK_AT)][:, columns]
+    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT))
+    some = gather_rows(X, rows)[:, columns]
     with np.errstate(all="ignore"):
         return np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
 
