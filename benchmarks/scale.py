@@ -13,7 +13,7 @@ as a multiple of X, X itself included. An exponent is fitted to the times.
 Data larger than memory: make a file, and resample it from the command line under a limit.
 
     python benchmarks/scale.py make big.parquet --gigabytes 5
-    python benchmarks/scale.py disk big.parquet --memory 2GB --methods mlros mlrus mlsmote
+    python benchmarks/scale.py disk big.parquet --memory 2GB --methods mlros mlsmote split profile
     python benchmarks/scale.py disk small.parquet --memory 2GB --methods mlsol --set \
         neighbor_method=approx
 """
@@ -266,25 +266,36 @@ def make_file(path: Path, gigabytes: float) -> None:
 
 
 def disk(path: Path, memory: str, methods: list[str], settings: list[str]) -> None:
-    """Resample a file with each method in a process of its own; print time and peak memory."""
+    """Work on a file in a process of its own each time; print time and peak memory."""
     print(f"{'method':<8} {'GB':>6} {'GB out':>6} {'clock s':>8} {'CPU s':>8} {'peak GB':>8}")
-    out = path.with_name("resampled.parquet")
     for method in methods:
-        command = [sys.executable, "-m", "labelance", "resample", str(path), "-o", str(out)]
-        command += ["--method", method, "--memory", memory]
-        command += [word for setting in settings for word in ("--set", setting)]
+        words, outputs = on_disk_command(method, settings, path.parent)
+        command = [sys.executable, "-m", "labelance", words[0], str(path), *words[1:]]
         start = time.perf_counter()
-        process = subprocess.Popen(command)
+        process = subprocess.Popen([*command, "--memory", memory])
         _, status, used = os.wait4(process.pid, 0)  # the peak of this one alone
         if status:
             sys.exit(f"{method} failed")
-        seconds = used.ru_utime + used.ru_stime
+        seconds, size = used.ru_utime + used.ru_stime, sum(out.stat().st_size for out in outputs)
         print(
-            f"{method:<8} {path.stat().st_size / 1e9:>6.2f} {out.stat().st_size / 1e9:>6.2f} "
+            f"{method:<8} {path.stat().st_size / 1e9:>6.2f} {size / 1e9:>6.2f} "
             f"{time.perf_counter() - start:>8.1f} {seconds:>8.1f} {used.ru_maxrss / 1e6:>8.2f}",
             flush=True,
         )
-        out.unlink()
+        for out in outputs:
+            out.unlink()
+
+
+def on_disk_command(method: str, settings: list[str], folder: Path) -> tuple[list[str], list[Path]]:
+    """Return the words of a command, without its data, and what it writes."""
+    if method == "split":
+        outputs = [folder / "train.parquet", folder / "test.parquet"]
+        return ["split", "--sizes", "0.8,0.2", "-o", ",".join(map(str, outputs))], outputs
+    if method == "profile":
+        return ["profile", "-o", str(folder / "page.html")], [folder / "page.html"]
+    out = folder / "resampled.parquet"
+    words = [word for setting in settings for word in ("--set", setting)]
+    return ["resample", "--method", method, *words, "-o", str(out)], [out]
 
 
 def on_disk() -> None:

@@ -17,7 +17,7 @@ import labelance
 from labelance import __version__
 from labelance._progress import loop
 from labelance.cli import main
-from labelance.datasets import make_multilabel_imbalanced, read_multilabel
+from labelance.datasets import make_multilabel_imbalanced, read_multilabel, write_multilabel
 from labelance.ensemble import EMLSOL
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
@@ -478,6 +478,21 @@ def test_resample_under_a_limit_writes_the_same_table(call, large, tmp_path, met
     assert read_multilabel(out[1]).same_as(read_multilabel(out[0]))
 
 
+def test_a_folder_of_parquet_files_is_one_table_under_a_limit(call, large, tmp_path):
+    folder, rows = tmp_path / "parts", read_multilabel(large)
+    folder.mkdir()
+    half = rows.n_samples // 2
+    write_multilabel(rows.take(np.arange(half)), folder / "part.2.parquet")
+    write_multilabel(rows.take(np.arange(half, rows.n_samples)), folder / "part.10.parquet")
+    out = [tmp_path / "folder.parquet", tmp_path / "file.parquet"]
+    for source, path in zip((folder, large), out):
+        code, _, err = call("resample", source, "-o", path, "--memory", "64kB")
+        assert code == 0, err
+    assert read_multilabel(out[0]).same_as(read_multilabel(out[1]))
+    code, _, err = call("resample", folder, "-o", tmp_path / "more.parquet")
+    assert (code, "with --memory 2GB" in " ".join(err.split())) == (1, True)
+
+
 def test_split_under_a_limit_writes_the_same_parts(call, large, tmp_path):
     names = [[tmp_path / f"{name}{n}.parquet" for n in "12"] for name in ("memory", "disk")]
     for files, more in zip(names, ((), ("--memory", "64kB"))):
@@ -498,13 +513,20 @@ def test_describe_and_profile_under_a_limit_say_the_same(call, large, tmp_path):
 
 
 def test_what_a_limit_does_not_go_with_is_refused_in_flags(call, large, songs, tmp_path):
-    out = tmp_path / "out.parquet"
+    out, empty = tmp_path / "out.parquet", tmp_path / "empty"
+    empty.mkdir()
     refused = {
         ("resample", large, "-o", out, "--memory", "2GBB"): "--memory 2GBB was given",
         ("resample", large, "-o", out, "--memory", "1kB"): "--memory … holds the labels",
         ("resample", large, "-o", tmp_path / "o.csv", "--memory", "1MB"): "results are Parquet",
+        ("resample", large, "-o", "-", "--memory", "1MB"): "Name a file, such as -o more.parquet",
         ("resample", songs, "-o", out, "--memory", "1MB"): "are in a Parquet file",
-        ("resample", "flags", "-o", out, "--memory", "1MB"): "--memory is for a Parquet file",
+        ("resample", "flags", "-o", out, "--memory", "1MB"): "flags is of the catalogue",
+        ("resample", "no.parquet", "-o", out, "--memory", "1MB"): "there is no 'no.parquet' here",
+        ("resample", "X.npy", "-o", "o.npy", "--memory", "1MB"): "features without labels. Give",
+        ("resample", "-", "-o", out, "--memory", "1MB"): "it is standard input. Write it",
+        ("resample", empty, "-o", out, "--memory", "1MB"): "there is none in",
+        ("resample", tmp_path, "-o", out, "--memory", "1MB"): "outside of the folder that is read",
         ("resample", large, "-o", out, "--memory", "1MB", "--encoding", "utf-8"): "--encoding says",
         ("split", large, "-o", f"{out},{large}", "--memory", "1MB"): "exists already",
     }

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import tracemalloc
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.exceptions import InputError, LabelanceError, TooManyRowsError
+from labelance.exceptions import FileWriteError, InputError, LabelanceError, TooManyRowsError
 from labelance.model_selection import multilabel_train_test_split
 from labelance.outofcore import adapt_sampler, open_dataset, resample_file, split_file
 from labelance.sampling import (
@@ -117,6 +119,50 @@ def test_words_and_labels_of_words_are_coded_as_in_memory(tmp_path):
     parquet.write_table(pa.table(columns), file, row_group_size=7)
     with open_dataset(file, memory=LIMIT, labels=["sad", "calm"]) as data:
         assert data.same_as(read_multilabel(file, labels=["sad", "calm"]))
+
+
+def parts(folder, table, edges):
+    """Write some rows of a table to each file of a folder, as Dask names and Spark marks them."""
+    folder.mkdir()
+    (folder / "_SUCCESS").touch()
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        parquet.write_table(table[start:stop], folder / f"part.{number}.parquet")
+    return folder
+
+
+def test_a_folder_of_files_is_read_as_one_table(tmp_path):
+    rng = np.random.default_rng(0)
+    words = {"genre": rng.choice(["jazz", "blues", "rock"], 90), "calm": rng.random(90) < 0.1}
+    table = pa.table({"x": rng.random(90), **words})
+    parquet.write_table(table, tmp_path / "whole.parquet")
+    folder = parts(tmp_path / "parts", table, [0, 1, *range(7, 70, 7), 90])  # part.10 is the last
+    with open_dataset(folder, memory=LIMIT, labels=["calm"]) as data:
+        assert data.same_as(read_multilabel(tmp_path / "whole.parquet", labels=["calm"]))
+    n_rows = split_file(
+        folder, [tmp_path / "a.parquet", tmp_path / "b.parquet"], memory=LIMIT, labels=["calm"]
+    )
+    assert sum(n_rows) == 90
+
+
+def test_files_of_a_folder_that_do_not_fit_together_are_named(tmp_path):
+    table = pa.table({"x": [0.5, 1.5], "calm": [1, 0]})
+    folder = parts(tmp_path / "parts", table, [0, 1, 2])
+    other = {
+        "whole numbers": table.set_column(0, "x", pa.array([1, 2])),
+        "it has 'y' where that has 'x'": table.rename_columns(["y", "calm"]),
+        "it has no more where that has 'calm'": table.drop_columns(["calm"]),
+        "it has 'more' where that has no more": table.append_column("more", table["x"]),
+        r"it has 'x' \(string\) where that has 'x'": table.set_column(0, "x", pa.array(["a", "b"])),
+    }
+    for came, odd in other.items():
+        parquet.write_table(odd, folder / "part.1.parquet")
+        if came == "whole numbers":  # are numbers
+            with open_dataset(folder, memory=LIMIT, labels=["calm"]) as data:
+                np.testing.assert_array_equal(data.values, [[0.5], [1], [2]])
+            continue
+        match = rf"part\.1\.parquet: .* same columns, in the order of part\.0\.parquet, but {came}"
+        with pytest.raises(InputError, match=match), open_dataset(folder, memory=LIMIT, labels=1):
+            pass
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
@@ -318,6 +364,39 @@ def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change)
     assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
 
 
+def test_a_run_that_a_full_disk_ended_goes_on_when_there_is_room(tmp_path, monkeypatch):
+    file, out = write(songs(), tmp_path / "songs.parquet"), tmp_path / "more.parquet"
+    sampler = MLROS(random_state=0)
+
+    def fail(self, start, stop):
+        raise OSError("1500 requested and 0 written")  # as NumPy says it
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Recipe, "block", fail)
+        with pytest.raises(
+            FileWriteError, match=r"1500 requested .* free\. Free some space .* goes on"
+        ):
+            resample_file(file, out, sampler, memory=LIMIT)
+    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    done = resample_file(file, out, sampler, memory=LIMIT)
+    assert read_multilabel(done.path).n_samples == done.rows_after
+
+
+def refuse_to_read(*arguments, **options):
+    raise AssertionError("rows that were read are read again")
+
+
+def test_a_disk_without_room_for_the_features_is_refused_before_they_are_read(
+    tmp_path, monkeypatch
+):
+    file = write(songs(), tmp_path / "songs.parquet")
+    room = shutil.disk_usage(tmp_path)._replace(free=400 * 6 * 8 - 1)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: room)
+    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    with pytest.raises(FileWriteError, match=r"take 19\.2 KB more, and 19\.2 KB are free"):
+        resample_file(file, tmp_path / "more.parquet", MLROS(), memory=LIMIT)
+
+
 # --- errors, in three parts, before any work -----------------------------------------------------
 
 
@@ -340,7 +419,7 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
     refused(call(memory="1kB"), "memory=… holds the labels", "400 rows of", "Raise it")
     refused(call(output=file), "Files that exist", "exists already", "overwrite=True")
     refused(call(output=tmp_path / "o.csv"), "ends in .parquet", "does not", "convert")
-    refused(call(source=tmp_path / "no.parquet"), "come from a file", "no file", "Check the path")
+    refused(call(source=tmp_path / "no.parquet"), "come from a file", "there is no", "Check the")
     refused(call(source=[[1.0]]), "features alone", "y is None", "Pass y")
     refused(call(y=[[1]]), "are in the file", "y was given", "Leave it out")
     array = {"y": np.ones((1, 1)), "output": tmp_path / "X.npy"}
@@ -369,6 +448,20 @@ def test_files_of_other_formats_and_sparse_ones_are_refused(tmp_path):
                 pass
 
         refused(call, "Data larger than memory", came, "")
+
+
+def test_the_way_from_csv_to_parquet_that_an_error_names_is_a_way(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow.dataset", reason="this pyarrow has no datasets")
+    monkeypatch.chdir(tmp_path)
+    write_multilabel(songs(90), tmp_path / "songs.csv")
+    out, sampler = tmp_path / "more.parquet", MLSMOTE(random_state=0)
+    with pytest.raises(InputError, match="is of another format") as caught:
+        resample_file("songs.csv", out, sampler, labels=-3)
+    code = caught.value.fix.partition("as ds: ")[2]
+    exec(code, {"ds": pytest.importorskip("pyarrow.dataset")})
+    done = resample_file("songs", out, sampler, labels=-3, memory=LIMIT)
+    expected = in_memory(read_multilabel("songs.csv", labels=-3), sampler)
+    assert read_multilabel(done.path).same_as(expected)
 
 
 def test_labels_have_to_fit_into_memory(tmp_path):

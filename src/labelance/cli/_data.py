@@ -132,8 +132,8 @@ MemoryOption = Annotated[
     str | None,
     typer.Option(
         "--memory",
-        help="Work on a Parquet file larger than memory, with so much memory, such as 2GB. What "
-        "does not fit is kept on disk beside the result.",
+        help="Work on a Parquet file, or a folder of them, larger than memory, with so much "
+        "memory, such as 2GB. What does not fit is kept on disk beside the result.",
         show_default=False,
     ),
 ]
@@ -184,13 +184,23 @@ class Source:
             yield dataset
 
     def large_file(self) -> tuple[Path, dict[str, Any]]:
-        """Return the path and options of a file that is read in blocks."""
-        if not os.path.isfile(self.data):
+        """Return the path and options of Parquet that is read in blocks."""
+        asked = "With --memory, DATA is a Parquet file or a folder of them"
+        if self.data == STREAM:
+            raise InputError(asked, "it is standard input", "Write it to a file first")
+        if self.data.lower().endswith((".npy", ".zarr", ".h5", ".hdf5")):
             raise InputError(
-                "--memory is for a Parquet file",
-                "DATA is standard input" if self.data == STREAM else f"{self.data} is no file",
-                "Leave it out",
+                asked,
+                f"{self.data} has features without labels",
+                "Give both in Python: labelance.outofcore.resample_file(X, output, sampler, y=y)",
             )
+        if not os.path.exists(self.data):
+            known = [info.name.lower() for info in labelance.datasets.list_datasets()]
+            if self.data.lower() in known:
+                came, fix = f"{self.data} is of the catalogue", "Leave --memory out: it fits"
+            else:
+                came, fix = f"there is no {self.data!r} here", "Check the path"
+            raise InputError(asked, came, fix)
         self._refuse("format", "encoding", "categorical", "protocol", "max_memory", of="Parquet")
         return Path(self.data), self._options()
 
@@ -268,7 +278,10 @@ class Source:
         if os.path.isdir(self.data):
             inside = sorted(filter(_is_data_file, os.listdir(self.data)))
             path = os.path.join(self.data, inside[0] if inside else "FILE")
-            return InputError(asked, f"{self.data} is a folder", f"Name a file in it, as in {path}")
+            fix = f"Name a file in it, as in {path}"
+            if any(name.endswith(".parquet") for name in inside):
+                fix += "; resample, split and profile read all its Parquet files with --memory 2GB"
+            return InputError(asked, f"{self.data} is a folder", fix)
         return InputError(
             asked,
             f"there is no file {self.data!r} here and no dataset of that name",

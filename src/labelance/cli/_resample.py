@@ -75,11 +75,10 @@ def resample(
 ) -> None:
     """Resample a data file and write the result.
 
-    With --memory a Parquet file may be larger than memory. A run that was ended, even killed, goes
-    on where it was when the same command is given again.
+    With --memory a Parquet file, or a folder of them, may be larger than memory. A run that was
+    ended, even killed, goes on where it was when the same command is given again.
     """
     check_free(output, force)
-    format = choose_format(source, output, to)
     sampler = _make_sampler(method, set_ or [], seed)
     _check_device(device)
     if memory is not None:
@@ -89,8 +88,9 @@ def resample(
                 f"--device is {device}",
                 "Leave one of the two out",
             )
-        _resample_on_disk(sampler, source, output, format, memory, force=force, json=json)
+        _resample_on_disk(sampler, source, output, to, memory, force=force, json=json)
         return
+    format = choose_format(source, output, to)
     with telling_what_is_kept(output):
         with long_work("Reading", quiet=json) as tell:
             dataset = source.load()
@@ -107,15 +107,21 @@ def _resample_on_disk(
     sampler: Any,
     source: Source,
     output: Path,
-    format: Format,
+    to: Format | None,
     memory: str,
     *,
     force: bool,
     json: bool,
 ) -> None:
-    """Resample a Parquet file into another one, block by block."""
+    """Resample Parquet into another file, block by block."""
     path, options = source.large_file()
-    check_parquet(format)
+    if str(output) == STREAM:
+        raise InputError(
+            "With --memory the result goes to a Parquet file",
+            "-o is -, standard output",
+            "Name a file, such as -o more.parquet",
+        )
+    check_parquet(choose_format(source, output, to))
     folder = labelance.outofcore.job_folder(output)
     if folder.exists():
         say(f"going on in {folder}, where a run was ended before its end", to=errors)

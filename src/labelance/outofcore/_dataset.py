@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from labelance._scratch import Scratch, scratch
 from labelance._utils import replace_when_done
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats import DatasetBlocks, format_amount, parse_amount
-from labelance.exceptions import TooManyRowsError
+from labelance.exceptions import FileWriteError, TooManyRowsError
 
 _LABEL_BYTES = 64  # of memory for every row: its labels, and numbers of rows
 _ROWS = 32  # that fit into the limit at least, so that there are blocks at all
@@ -43,7 +44,7 @@ def open_dataset(
     Parameters
     ----------
     path : str or path-like
-        A Parquet file.
+        A Parquet file, or a folder of files with the same columns.
     memory : int or str, default="2GB"
         How much memory arrays may take, in bytes or as an amount such as "2GB" or "512MiB".
     folder : str or path-like, optional
@@ -131,6 +132,7 @@ def read_to_disk(
     """
     sizes = blocks.group_sizes
     cells, d = here.folder / "features.bin", header.n_features
+    _refuse_full_disk(cells, sum(sizes) * d * header.values.itemsize)
     labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
     with cells.open("ab") as file, loop("Reading rows", sum(sizes), "rows") as progress:
         for group, path in enumerate(labels):
@@ -150,12 +152,25 @@ def read_to_disk(
     return replace(header, values=here.open(cells, (sum(sizes), d), np.float64), Y=Y)
 
 
+def _refuse_full_disk(cells: Path, size: int) -> None:
+    """Raise where the disk has no room for the rest of the features, before they are read."""
+    missing = size - (cells.stat().st_size if cells.exists() else 0)
+    free = shutil.disk_usage(cells.parent).free
+    if missing > free:
+        raise FileWriteError(
+            f"Features are kept in {cells.parent} while they are worked on",
+            f"they take {format_amount(missing)} more, and {format_amount(free)} are free there",
+            "Free some space on the disk, or name an output on another one",
+        )
+
+
 def copy_to_disk(source: Any, here: Scratch) -> np.ndarray:
     """Copy a table with rows to slice, such as zarr's arrays, to a file of nothing but numbers."""
     (n, d), dtype = source.shape, np.dtype(source.dtype)
     cells = here.folder / "features.bin"
     size = max(1, d * dtype.itemsize)
     step = max(1, here.block_bytes // (2 * size))
+    _refuse_full_disk(cells, n * size)
     with cells.open("ab") as file, loop("Reading rows", n, "rows") as progress:
         done = file.tell() // (step * size) * step
         file.truncate(done * size)

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from joblib import hash as joblib_hash
+
 from labelance import __version__
 from labelance._utils import replace_when_done
+from labelance.datasets.formats import format_amount, list_parquet
 from labelance.exceptions import FileWriteError, InputError, LabelanceError
 
 _RECORD = "run.json"
@@ -89,19 +92,36 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
     except LabelanceError:  # it can never be done, so nobody will go on with it
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    except OSError as problem:
+        raise _cannot_write(folder, problem) from problem
     shutil.rmtree(folder, ignore_errors=os.name == "nt")  # which keeps files that are mapped
 
 
+def _cannot_write(folder: Path, problem: OSError) -> FileWriteError:
+    """Say what a disk said while blocks were written; what was written before stays."""
+    free = format_amount(shutil.disk_usage(folder).free)
+    return FileWriteError(
+        f"Data larger than memory are kept in {folder} while they are worked on",
+        f"writing there failed ({problem.strerror or problem}), and {free} are free",
+        "Free some space on the disk and repeat the call, which goes on where it was; or delete "
+        "the folder and name an output on another disk",
+    )
+
+
 def describe_file(path: Path) -> dict[str, Any]:
-    """Return what changes when a file does."""
-    if not path.is_file():
+    """Return what changes when a file, or one of a folder of Parquet files, does."""
+    if not path.exists():
         raise InputError(
-            "Data larger than memory come from a file",
-            f"there is no file {str(path)!r}",
-            "Check the path; arrays of zarr are opened first: zarr.open_array(path, mode='r')",
+            "Data larger than memory come from a file, or from a folder of Parquet files",
+            f"there is no {str(path)!r}",
+            "Check the path",
         )
-    about = path.stat()
-    return {"path": str(path.resolve()), "bytes": about.st_size, "changed": about.st_mtime_ns}
+    about = [(file.name, file.stat()) for file in list_parquet(path)]
+    return {
+        "path": str(path.resolve()),
+        "bytes": sum(stat.st_size for _, stat in about),
+        "changed": str(joblib_hash([(name, stat.st_mtime_ns) for name, stat in about])),
+    }
 
 
 def _read_record(folder: Path) -> dict[str, Any] | None:
@@ -116,6 +136,8 @@ def _asked_otherwise(folder: Path, before: dict[str, Any], now: dict[str, Any]) 
     old, new = _flatten(before), _flatten(now)
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     said = "; ".join(f"{name} was {old.get(name)} and is {new.get(name)}" for name in names)
+    if "data changed" in names and "data path" not in names:
+        said = f"data in {now['data']['path']} were changed after it began"
     return InputError(
         "A run that was ended before its end goes on with the same data and options",
         f"in {folder} is one that differs: {said}",

@@ -20,8 +20,14 @@ from labelance.exceptions import InputError
 Block = Callable[[int, int], tuple[Any, Any]]  # X and y of the rows from start to stop
 
 
-def check_output(output: Path, kinds: tuple[str, ...], *, overwrite: bool) -> None:
+def check_output(output: Path, kinds: tuple[str, ...], *, source: Any, overwrite: bool) -> None:
     """Refuse a name of another kind, and a file that exists, before any work is done."""
+    if isinstance(source, (str, os.PathLike)) and output.parent.resolve() == Path(source).resolve():
+        raise InputError(
+            "The result goes outside of the folder that is read",
+            f"{output} would be in it",
+            "Name a file in another folder",
+        )
     if output.suffix.lower() not in kinds:
         raise InputError(
             f"The result goes to a file that ends in {' or '.join(kinds)}",

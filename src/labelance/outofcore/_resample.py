@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import hash as joblib_hash
 from sklearn.base import clone
 
 from labelance._progress import speaking
@@ -76,13 +77,14 @@ def resample_file(
 
     The rows are the same, bit for bit, as those of ``sampler.fit_resample`` on the same numbers in
     memory. A process that was killed leaves a folder ``OUTPUT.partial``; the same call goes on
-    where it was: rows that were read, neighbors that were found and blocks that were written are
-    not read, searched and written again.
+    where it was: rows that were read, searches for neighbors that were finished and blocks that
+    were written are not done again.
 
     Parameters
     ----------
     source : str, path-like or array
-        A Parquet file with features and labels. Or, with ``y``, features alone: a NumPy file
+        A Parquet file with features and labels, or a folder of such files with the same columns,
+        which are read in the order of their names. Or, with ``y``, features alone: a NumPy file
         (``.npy``), an array mapped from one, or anything with ``shape``, ``dtype`` and rows to
         slice, such as the arrays of zarr and h5py.
     output : str or path-like
@@ -136,7 +138,8 @@ def resample_file(
     output, limit = Path(output), parse_amount(memory, "memory")
     check_recipe(sampler)
     _check_labels(source, y, options)
-    check_output(output, (".parquet", ".pq") if y is None else (".npy",), overwrite=overwrite)
+    kinds = (".parquet", ".pq") if y is None else (".npy",)
+    check_output(output, kinds, source=source, overwrite=overwrite)
     asked = {
         "data": _describe_source(source),
         "labels": None if y is None else _fingerprint(y),
@@ -226,8 +229,6 @@ def _describe_source(source: Any) -> Any:
 
 def _fingerprint(y: Any) -> str:
     """Return a number of the labels that changes when they do."""
-    from joblib import hash as joblib_hash
-
     return str(joblib_hash(validate_labels(y, who="resample_file").Y))
 
 

@@ -42,7 +42,7 @@ def split_file(
     Parameters
     ----------
     source : str or path-like
-        A Parquet file.
+        A Parquet file, or a folder of files with the same columns.
     outputs : sequence of str or path-like
         A Parquet file for every part.
     sizes : sequence of float or int, default=(0.75, 0.25)
@@ -95,7 +95,7 @@ def split_file(
     ):
         for file in files:
             if not job.is_done(str(file)):
-                check_output(file, (".parquet", ".pq"), overwrite=overwrite)
+                check_output(file, (".parquet", ".pq"), source=source, overwrite=overwrite)
         blocks = open_blocks(Path(source), here, options)
         data = read_to_disk(blocks, blocks.read_header(), here)
         parts = multilabel_train_test_split(

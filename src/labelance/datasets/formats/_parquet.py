@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,6 +27,7 @@ from labelance.datasets.formats._text_file import (
 from labelance.exceptions import DataFileError, InputError, LabelanceError
 
 METADATA_KEY = b"labelance"
+PARQUET_SUFFIXES = (".parquet", ".pq")
 
 # A sparse X becomes full columns; beyond this another format serves better.
 MOST_CELLS = 50_000_000
@@ -44,13 +49,38 @@ def read_parquet(file: TextFile) -> Table:
         return _to_table(file, table, _words_about(file, table.schema), set(texts))
 
 
+def list_parquet(path: Path) -> list[Path]:
+    """Return the Parquet files of a folder, part.2 before part.10; a file is the only one.
+
+    Hidden files, and those that begin with an underscore, are what other programs wrote about the
+    folder.
+    """
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.iterdir() if file.suffix.lower() in PARQUET_SUFFIXES)
+    found = sorted((file for file in files if file.name[0] not in "._"), key=_by_number)
+    if not found:
+        raise InputError(
+            "A folder of data larger than memory has Parquet files",
+            f"there is none in {path}",
+            "Name the folder that holds them; arrays of zarr are opened first in Python: "
+            "zarr.open_array(path, mode='r')",
+        )
+    return found
+
+
+def _by_number(path: Path) -> list[str | int]:
+    """Return a key that sorts numbers in names by their value."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", path.name)]
+
+
 class ParquetBlocks:
-    """A Parquet file read in blocks of rows, each as `read_parquet` would read it.
+    """A Parquet file, or a folder of them, read in blocks as `read_parquet` would read each.
 
     Parameters
     ----------
     file : TextFile
-        The file.
+        The file, or the folder.
     block_bytes : int
         How many bytes the numbers of a block may take.
     """
@@ -58,13 +88,15 @@ class ParquetBlocks:
     def __init__(self, file: TextFile, block_bytes: int) -> None:
         pa, self._parquet = _pyarrow()
         self.file = file
+        self.group_sizes: list[int] = []
+        self._groups: list[tuple[TextFile, int]] = []  # the file of each, and its number there
+        self._files = [replace(file, path=path) for path in list_parquet(file.path)]
+        schema = self._read_metadata(self._files[0])
+        for other in self._files[1:]:
+            _refuse_other_columns(other, self._read_metadata(other), self._files[0], schema)
         with _reading(file):
-            with self._parquet.ParquetFile(file.path) as source:
-                metadata, schema = source.metadata, source.schema_arrow
-                self._texts = _check_types(file, pa, schema)
+            self._texts = _check_types(file, pa, schema)
             refuse_repeated_names(file, schema.names)
-            groups = map(metadata.row_group, range(metadata.num_row_groups))
-            self.group_sizes = [group.num_rows for group in groups]
             self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
             self._block_rows = max(1, block_bytes // self.bytes_per_row)
             self._schema, self._words = schema, _words_about(file, schema)
@@ -81,26 +113,62 @@ class ParquetBlocks:
     def read_group(self, group: int) -> Iterator[Table]:
         """Yield the blocks of a row group."""
         pa, _ = _pyarrow()
-        with _reading(self.file), self._open() as source:
-            batches = source.iter_batches(self._block_rows, row_groups=[group], use_threads=False)
+        file, number = self._groups[group]
+        with _reading(file), self._open(file) as source:
+            batches = source.iter_batches(self._block_rows, row_groups=[number], use_threads=False)
             for batch in batches:
                 yield self._to_table(pa.Table.from_batches([batch]))
+
+    def _read_metadata(self, file: TextFile) -> Any:
+        """Add the row groups of a file; return its schema."""
+        with _reading(file), self._parquet.ParquetFile(file.path) as source:
+            metadata = source.metadata
+            numbers = range(metadata.num_row_groups)
+            self.group_sizes += [metadata.row_group(number).num_rows for number in numbers]
+            self._groups += [(file, number) for number in numbers]
+            return source.schema_arrow
 
     def _to_table(self, table: Any) -> Table:
         return _to_table(self.file, table, self._words, set(self._texts))
 
     def _find_words(self, name: str) -> tuple[str, ...] | None:
         """Return all words of a column, in the order of their codes in the whole file."""
-        with self._open() as source:
-            column = source.read([name], use_threads=False).column(0)
+        pa, _ = _pyarrow()
+        columns = []
+        for file in self._files:
+            with _reading(file), self._open(file) as source:
+                columns.append(source.read([name], use_threads=False))
+        column = pa.concat_tables(columns).column(0)
         known = self._words.get("categories", {}).get(name)
         return _from_arrow(self.file, name, column, known, is_text=name in self._texts)[1]
 
-    def _open(self) -> Any:
+    def _open(self, file: TextFile) -> Any:
         # A small buffer for each column; else a whole row group is read at once.
         return self._parquet.ParquetFile(
-            self.file.path, read_dictionary=self._texts, buffer_size=_BUFFER
+            file.path, read_dictionary=self._texts, buffer_size=_BUFFER
         )
+
+
+def _refuse_other_columns(file: TextFile, schema: Any, first: TextFile, expected: Any) -> None:
+    """Raise for a file of a folder that has other columns than the first one."""
+    for here, there in zip_longest(_describe_columns(schema), _describe_columns(expected)):
+        if here != there:
+            raise file.error(
+                None,
+                f"The files of a folder have the same columns, in the order of {first.path.name}",
+                f"it has {here or 'no more'} where that has {there or 'no more'}",
+                "Write it anew like the others, or move it to another folder",
+            )
+
+
+def _describe_columns(schema: Any) -> list[str]:
+    """Return the names and types of columns; all numbers are one type, as they are read."""
+    pa, _ = _pyarrow()
+    types = (field.type for field in schema)
+    kinds = (
+        f" ({kind})" if _is_text(pa, kind) or pa.types.is_dictionary(kind) else "" for kind in types
+    )
+    return [f"{name!r}{kind}" for name, kind in zip(schema.names, kinds)]
 
 
 @contextmanager

@@ -251,7 +251,7 @@ class DatasetBlocks:
     Parameters
     ----------
     path : path-like
-        The file.
+        The file, or a folder of files with the same columns.
     block_bytes : int
         How many bytes the numbers of a block may take.
     labels, present, missing_labels, multi_class
@@ -268,12 +268,7 @@ class DatasetBlocks:
         missing_labels: MissingLabels | None = None,
         multi_class: MultiClass | None = None,
     ) -> None:
-        if find_format(Path(path), None) != "parquet":
-            raise InputError(
-                "Data larger than memory are in a Parquet file",
-                f"{path} is of another format",
-                "Write them as Parquet first, where they still fit, or leave memory=… out",
-            )
+        _refuse_other_formats(Path(path))
         policies = {"missing_labels": missing_labels or "error", "multi_class": multi_class}
         _check_policies({name: policy for name, policy in policies.items() if policy})
         if missing_labels == "drop":
@@ -310,6 +305,26 @@ class DatasetBlocks:
         """Yield the rows of a row group in blocks."""
         for table in self._source.read_group(group):
             yield split_labels(table, *self._options)
+
+
+def _refuse_other_formats(path: Path) -> None:
+    """Raise for a file that is not Parquet, and tell how it becomes Parquet."""
+    if path.is_dir():
+        return
+    format = _SUFFIXES.get(path.suffix.lower())
+    if format == "parquet":
+        return
+    fix = "Write it as Parquet first, or leave memory=… out"
+    if format == "csv":
+        fix = (
+            "Make a folder of Parquet of it first, with pyarrow.dataset as ds: ds.write_dataset("
+            f"ds.dataset({str(path)!r}, format='csv'), {path.stem!r}, format='parquet')"
+        )
+    raise InputError(
+        "Data larger than memory are in a Parquet file, or a folder of them",
+        f"{path} is of another format",
+        fix,
+    )
 
 
 def _warn_of_plain_file(path: Path) -> None:
