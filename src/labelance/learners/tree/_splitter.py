@@ -337,9 +337,10 @@ def _best_cut(
             if here > bar:
                 apart = cells[t] & CLOSE == 0
                 if not apart:
-                    rank = usual if usual >= 0 and t == middle else cell_rank(cells[t - ONE_U64])
-                    value = levels[base + cell_rank(cells[t])]
-                    apart = levels[base + rank] + VALUE_GAP < value
+                    lower = usual if usual >= 0 and t == middle else cell_rank(cells[t - ONE_U64])
+                    rank = cell_rank(cells[t])
+                    if lower != rank:  # most close cells of counts are equal
+                        apart = levels[base + lower] + VALUE_GAP < levels[base + rank]
                 if apart:
                     best, place, bar = here, np.int64(t), here + margin
         left += last - first
@@ -362,11 +363,10 @@ def _count_cuts(
             left = n - (end - middle)
         a = max(first, first + least - left)
         for t in range(np.uint64(a), np.uint64(max(a, min(last, first + n - least + 1 - left)))):
-            if cells[t] & CLOSE == 0:
-                tries += 1
-            else:
-                rank = usual if usual >= 0 and t == middle else cell_rank(cells[t - ONE_U64])
-                tries += levels[base + rank] + VALUE_GAP < levels[base + cell_rank(cells[t])]
+            lower = usual if usual >= 0 and t == middle else cell_rank(cells[t - ONE_U64])
+            rank = cell_rank(cells[t])
+            if lower != rank:
+                tries += levels[base + lower] + VALUE_GAP < levels[base + rank]
         left += last - first
     return tries
 
