@@ -131,15 +131,23 @@ def evaluate_counted(
             continue
         column = Column(begin, end, usual, level_start[f], 0)
         middle = _first_above(cells, column)
+        tries = _most_cuts(column, middle, n, least)
+        ones, n_close = _count_cells(cells, column)
+        # What the number of cuts takes from the gain is at least this much.
+        fewest_tries = max(tries - n_close - 1, 1)
+        penalty = log_table[fewest_tries] / fewest_tries if options.mdl_correction else 0.0
         if C == 2:
-            n_close = _score_two_class_cuts(cells, start, sums, score, column, middle, least)
+            if usual >= 0:
+                most = before + _highest_score(ones, end - begin, least, start, sums)
+                if most - penalty < EPS / 2:  # half of what is asked for, so rounding is no matter
+                    continue
+            _score_two_class_cuts(cells, start, sums, score, column, middle, least)
         else:
-            n_close = _score_cuts(cells, y, C, uncut, start, place_of, sums, score, column, middle)
-        gained, tries, place = _best_cut(cells, levels, score, column, middle, n, least, before)
+            _score_cuts(cells, y, C, uncut, start, place_of, sums, score, column, middle)
+        gained, place = _best_cut(cells, levels, score, column, middle, n, least, before)
         if place >= 0 and options.mdl_correction:
             # Few columns gain enough for the number of their cuts to matter.
-            fewest_tries = max(tries - n_close - 1, 1)
-            if gained - log_table[fewest_tries] / fewest_tries < EPS:
+            if gained - penalty < EPS:
                 continue
             if n_close > 0:
                 tries = _count_cuts(cells, levels, column, middle, n, least)
@@ -217,6 +225,49 @@ def _first_above(cells: NDArray, column: Column) -> int:
 
 
 @inner_kernel
+def _most_cuts(column: Column, middle: int, n: int, least: int) -> int:
+    """Return how many cuts leave enough rows on both sides, if all cells are far apart."""
+    begin, end, usual = column.begin, column.end, column.implicit
+    below, above = middle - begin, end - middle
+    others = n - below - above
+    tries = max(0, min(below, n - least + 1) - least)
+    if usual >= 0:
+        tries += least <= below <= n - least
+        left = below + others
+        tries += max(0, min(above, n - least + 1 - left) - max(0, least - left))
+    return tries
+
+
+@inner_kernel
+def _count_cells(cells: NDArray, column: Column) -> tuple[int, int]:
+    """Return how many cells are of class 1, and how many may be too close to lower ones."""
+    ones, close = np.uint64(0), np.uint64(0)
+    for t in range(np.uint64(column.begin), np.uint64(column.end)):
+        ones += cells[t] >> CLASS
+        close += cells[t] & CLOSE
+    return np.int64(ones), np.int64(close // CLOSE)
+
+
+@inner_kernel
+def _highest_score(ones: int, n_cells: int, least: int, start: NDArray, sums: NDArray) -> float:
+    """Return what no cut of two classes can exceed, however its column is sorted.
+
+    One side of a cut has cells only, and at least ``least`` of them. The score is a convex
+    function of the rows of each class on that side, so it is the highest at a corner: all cells,
+    all of one class, or so many of the other class besides that there are enough.
+    """
+    zeros, highest = n_cells - ones, -np.inf
+    for k, k_ones in (
+        (n_cells, ones),
+        (max(ones, least), ones),
+        (max(zeros, least), max(least - zeros, 0)),
+    ):
+        here = sums[k - k_ones] + sums[start[1] + k_ones] + sums[start[2] + k]
+        highest = max(highest, here)
+    return highest
+
+
+@inner_kernel
 def _score_two_class_cuts(
     cells: NDArray,
     start: NDArray,
@@ -225,22 +276,21 @@ def _score_two_class_cuts(
     column: Column,
     middle: int,
     least: int,
-) -> int:
+) -> None:
     """Score the cut before each cell: minus the entropy that it leaves, times n.
 
     Rows without a cell have their place before cell ``middle``, and the score of the cut before
     them comes last. Cells before them are counted from the left, and cells behind them from the
     right, so their classes need not be known. Cuts that leave less than ``least`` rows on a side
-    need no score. Returns how many cells may be too close to lower ones.
+    need no score.
     """
     first, end, length = np.uint64(column.begin), column.end, column.end - column.begin
     of_ones, of_all = np.uint64(start[1]), np.uint64(start[2])
-    left, left_ones, close = np.uint64(0), np.uint64(0), np.uint64(0)
+    left, left_ones = np.uint64(0), np.uint64(0)
     for t in range(first, np.uint64(middle)):
         score[t - first] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
         left += ONE_U64
         left_ones += cells[t] >> CLASS
-        close += cells[t] & CLOSE
     score[length] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
     left, left_ones, t = of_all - ONE_U64 - ONE_U64, of_all - of_ones - ONE_U64, np.uint64(end)
     few = min(least - 1, end - middle)
@@ -252,9 +302,7 @@ def _score_two_class_cuts(
         t -= ONE_U64
         left -= ONE_U64
         left_ones -= cells[t] >> CLASS
-        close += cells[t] & CLOSE
         score[t - first] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
-    return np.int64(close // CLOSE)
 
 
 @inner_kernel
@@ -269,9 +317,9 @@ def _score_cuts(
     score: NDArray,
     column: Column,
     middle: int,
-) -> int:
+) -> None:
     """Do what :func:`_score_two_class_cuts` does for any number of classes."""
-    begin, end, close = column.begin, column.end, np.uint64(0)
+    begin, end = column.begin, column.end
     now, left, first, of_all = uncut, np.uint64(0), np.uint64(begin), np.uint64(start[C])
     for c in range(C):
         place[c] = start[c]
@@ -282,7 +330,6 @@ def _score_cuts(
         at = np.uint64(place[c])
         now += sums[at]
         place[c] = at + ONE_U64
-        close += cells[t] & CLOSE
     score[end - begin] = now + sums[of_all + left]
     for c in range(C):
         place[c] = start[c + 1] - 1
@@ -294,9 +341,7 @@ def _score_cuts(
         at = np.uint64(place[c]) - ONE_U64
         now -= sums[at]
         place[c] = at
-        close += cells[t] & CLOSE
         score[t - first] = now + sums[of_all + left]
-    return np.int64(close // CLOSE)
 
 
 @inner_kernel
@@ -309,21 +354,20 @@ def _best_cut(
     n: int,
     least: int,
     before: float,
-) -> tuple[float, int, int]:
-    """Return n times the gain of the best cut, the most cuts there are, and the cell behind it.
+) -> tuple[float, int]:
+    """Return n times the gain of the best cut, and the cell behind it.
 
     The end stands for rows without a cell; -1 for no cut at all. Only where a cut would be the
     best is it asked whether it lies between cells that are far enough apart.
     """
     begin, end, usual, base = column.begin, column.end, column.implicit, column.base
     margin, left = EPS * n, 0
-    best, tries, place = -before, 0, -1
+    best, place = -before, -1
     bar = best + margin
     for part in range(2):
         first, last = (begin, middle) if part == 0 else (middle, end)
         if part == 1 and usual >= 0:
             if least <= left <= n - least:
-                tries += 1
                 value = levels[base + cell_rank(cells[middle - 1])]
                 if score[end - begin] > bar and value + VALUE_GAP < levels[base + usual]:
                     best, place, bar = score[end - begin], end, score[end - begin] + margin
@@ -331,7 +375,6 @@ def _best_cut(
         # Cuts that leave too few rows on one side are not looked at.
         a = max(first, first + least - left)
         b = max(a, min(last, first + n - least + 1 - left))
-        tries += b - a
         for t in range(np.uint64(a), np.uint64(b)):
             here = score[t - np.uint64(begin)]
             if here > bar:
@@ -344,7 +387,7 @@ def _best_cut(
                 if apart:
                     best, place, bar = here, np.int64(t), here + margin
         left += last - first
-    return before + best, tries, place
+    return before + best, place
 
 
 @inner_kernel
