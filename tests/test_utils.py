@@ -105,6 +105,37 @@ def test_numba_compiles_its_own_functions_once_for_kernels_and_inner_kernels():
     assert sorted(set(names)) == sorted(names)
 
 
+INNER = """
+from labelance._utils import inner_kernel
+
+@inner_kernel
+def answer():
+    return {}
+"""
+OUTER = """
+from labelance._utils import kernel
+from inner import answer
+
+@kernel
+def outer():
+    return answer()
+
+print(outer(), sum(outer.stats.cache_hits.values()))
+"""
+
+
+def test_a_kernel_on_disk_does_not_outlive_what_it_calls(tmp_path):
+    inner, outer = tmp_path / "inner.py", tmp_path / "outer.py"
+    outer.write_text(OUTER)
+    said = []
+    for answer in (41, 41, 42):
+        inner.write_text(INNER.format(answer))
+        os.utime(inner, (answer, answer))
+        run = subprocess.run([sys.executable, outer], capture_output=True, text=True, check=True)
+        said.append(run.stdout.split())
+    assert said == [["41", "0"], ["41", "1"], ["42", "0"]]
+
+
 @pytest.mark.parametrize(("module", "collects"), [("labelance.kernels", False), ("others", True)])
 def test_garbage_waits_while_a_kernel_of_ours_is_compiled(module, collects):
     event = pytest.importorskip("numba.core.event")

@@ -7,8 +7,10 @@ not need it.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable
 from functools import cache, wraps
+from pathlib import Path
 from threading import Timer
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, cast
@@ -150,11 +152,33 @@ def _compile(function: Kernel) -> Kernel:
     options = {"pipeline_class": _compilers().kernel, **_OPTIONS}
     try:
         compiled: Kernel = njit(cache=True, **options)(function)
+        _keep_while_the_folder_stays(compiled)
     except RuntimeError:
         # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
         # one): compile anew in every process rather than not at all.
         compiled = njit(**options)(function)
     return compiled
+
+
+def _keep_while_the_folder_stays(compiled: Any) -> None:
+    """Let a kernel on disk serve only while no module changes where it and what it calls are.
+
+    numba looks at the kernel's own file only. The functions that it calls are compiled into it,
+    so after a change in theirs it would run the old ones, or crash where arguments changed.
+    """
+    known = vars(sys.modules[compiled.py_func.__module__]).values()
+    called = [name.py_func for name in known if hasattr(name, "py_func")]
+    files = {function.__code__.co_filename for function in [compiled.py_func, *called]}
+    index = compiled._cache._cache_file
+    stamps = map(_stamp, sorted({Path(file).parent for file in files}))
+    index._source_stamp = (index._source_stamp, *stamps)
+
+
+@cache
+def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Return when each module of a folder was changed, and its size."""
+    found = ((module.name, module.stat()) for module in sorted(folder.glob("*.py")))
+    return tuple((name, file.st_mtime_ns, file.st_size) for name, file in found)
 
 
 def _let_overflow(function: Kernel) -> Kernel:
