@@ -91,6 +91,23 @@ def test_trees_equal_the_oracle(options, missing, seed, n_classes, kinds, sparse
         np.testing.assert_allclose(found, [tree.proba(x) for x in X], atol=1e-9)
 
 
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), signed=st.booleans(), rare=st.integers(0, 1))
+def test_sparse_columns_that_gain_just_enough_for_a_rare_class(seed, signed, rare):
+    """Most columns cannot make up for the number of their cuts, and a few just can."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(40, 160)), 12
+    y = (rng.random(n) < 0.12).astype(int)
+    # Rows of the rare class have some of the features more often, and higher.
+    often = rng.choice([0.05, 0.15, 0.4], d) + np.outer(y, rng.choice([0.0, 0.1, 0.4], d))
+    X = rng.random((n, d)) + np.outer(y, rng.choice([0.0, 0.5], d))
+    X *= (rng.random((n, d)) < often) * np.where(signed & (rng.random(d) < 0.5), -1, 1)
+    y, options = y ^ (1 - rare), {"prune": False, "collapse": False}
+    forest = fit_many(csr_array(X), class_problems(y[:, None], 2), **options)
+    tree = oracle.OracleTree(X, y, n_classes=2, n_categories=np.zeros(d, int), **options)
+    assert_same_tree(forest, 0, tree)
+
+
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3), sparse=st.booleans())
 def test_values_too_close_to_be_separated_and_splits_of_few_rows(seed, n_classes, sparse):

@@ -252,19 +252,15 @@ def _count_cells(cells: NDArray, column: Column) -> tuple[int, int]:
 def _highest_score(ones: int, n_cells: int, least: int, start: NDArray, sums: NDArray) -> float:
     """Return what no cut of two classes can exceed, however its column is sorted.
 
-    One side of a cut has cells only, and at least ``least`` of them. The score is a convex
-    function of the rows of each class on that side, so it is the highest at a corner: all cells,
-    all of one class, or so many of the other class besides that there are enough.
+    One side of a cut has cells only, and at least ``least`` of them. The score grows the purer
+    that side is: all of one class, and of the other only what it takes for enough rows.
     """
-    zeros, highest = n_cells - ones, -np.inf
-    for k, k_ones in (
-        (n_cells, ones),
-        (max(ones, least), ones),
-        (max(zeros, least), max(least - zeros, 0)),
-    ):
-        here = sums[k - k_ones] + sums[start[1] + k_ones] + sums[start[2] + k]
-        highest = max(highest, here)
-    return highest
+    zeros = n_cells - ones
+    few_zeros, few_ones = max(least - ones, 0), max(least - zeros, 0)
+    return max(
+        sums[few_zeros] + sums[start[1] + ones] + sums[start[2] + few_zeros + ones],
+        sums[zeros] + sums[start[1] + few_ones] + sums[start[2] + zeros + few_ones],
+    )
 
 
 @inner_kernel
