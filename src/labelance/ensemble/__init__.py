@@ -1,15 +1,9 @@
 """Ensembles: any sampler times any learner, with a threshold for every label."""
 
-from labelance.ensemble._emls import (
-    EMLS,
-    EMLSMOTE,
-    EMLSOL,
-    ERHwRSMT,
-    score_members,
-    staged_scores,
-)
+from labelance.ensemble._emls import EMLS, score_members, staged_scores
 from labelance.ensemble._logistic import fit_logistic_regressions
-from labelance.ensemble._stacked_bagging import MLSOLBagging, StackedBagging
+from labelance.ensemble._named import EMLSMOTE, EMLSOL, ERHwRSMT, MLSOLBagging
+from labelance.ensemble._stacked_bagging import StackedBagging
 from labelance.ensemble._training_sets import (
     Source,
     TrainingSet,

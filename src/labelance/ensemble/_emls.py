@@ -22,6 +22,8 @@ from labelance.ensemble._training_sets import (
     BootstrapKind,
     TrainingSet,
     make_source,
+    refuse_sets_of_dropped_rows,
+    refuse_sets_of_other_data,
     with_features,
 )
 from labelance.exceptions import InputError
@@ -36,7 +38,6 @@ from labelance.learners import (
     fit_inner,
     inner_scores,
 )
-from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
 
 class EMLS(TunedClassifier):
@@ -211,7 +212,7 @@ class EMLS(TunedClassifier):
         self._refuse_fewer_members()
         if training_sets is not None:
             self._refuse_few_sets(training_sets)
-            _refuse_sets_of_dropped_rows(sample_weight)
+            refuse_sets_of_dropped_rows(sample_weight)
         self._learn(X, y, sample_weight, training_sets=training_sets)
         return self
 
@@ -243,7 +244,7 @@ class EMLS(TunedClassifier):
             draws = (partial(source.draw, stream) for stream in streams)
         else:
             ready = training_sets[: self.n_estimators]
-            _refuse_sets_of_other_data(ready, data)
+            refuse_sets_of_other_data(ready, data)
             self._refuse_related_sets(ready)
             draws = (partial(_ready, drawn) for drawn in ready)
         before = self._members_before()
@@ -469,43 +470,6 @@ def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
     estimator.set_params(**{name: schema.mask(value)[columns] for name, value in listed.items()})
 
 
-def _refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
-    """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
-    n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
-    for drawn in training_sets:
-        came = _misfit(drawn, n, d, q)
-        if came is not None:
-            raise InputError(
-                f"Training sets are drawn from these X and y: {n} rows, {d} features, {q} labels",
-                came,
-                "Draw them anew: draw_training_sets(sampler, X, y)",
-            )
-
-
-def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
-    """Return why a set cannot be drawn from so many rows, features and labels, or None."""
-    rows, features, labels = drawn.data.n_samples, drawn.data.X.shape[1], drawn.data.Y.shape[1]
-    left_out = np.asarray(drawn.left_out)
-    outside = left_out[(left_out < 0) | (left_out >= n)]
-    columns = np.arange(d) if drawn.features is None else np.asarray(drawn.features)
-    if (features, labels) != (len(columns), q) or (columns >= d).any():
-        return f"one has {features} features and {labels} labels"
-    if len(outside):
-        return f"one leaves out row {outside[0]}"
-    if drawn.weight is not None and len(drawn.weight) != rows:
-        return f"one has {rows} rows and {len(drawn.weight)} weights"
-    return None
-
-
-def _refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
-    if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
-        raise InputError(
-            "Training sets drawn before number the rows of X as they are, all of them",
-            "rows of weight 0 are left out",
-            "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
-        )
-
-
 def _rename(function: Any, name: str) -> Any:
     """Return a function that is the same but for its name."""
     copy = FunctionType(
@@ -518,114 +482,3 @@ def _rename(function: Any, name: str) -> Any:
 
 def _ready(drawn: TrainingSet) -> TrainingSet:
     return drawn
-
-
-class EMLSOL(EMLS):
-    """EMLS over MLSOL: the ensemble that the paper proposes.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any multi-label classifier that gives scores.
-    sampler : MLSOL, optional
-        One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
-        As in :class:`EMLS`.
-    variant, random_state, warm_start, n_jobs, verbose
-        As in :class:`EMLS`.
-
-    Attributes
-    ----------
-    estimators_, estimators_features_, thresholds_
-        As in :class:`EMLS`.
-
-    See Also
-    --------
-    EMLS : The same over any sampler.
-
-    Examples
-    --------
-    >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import EMLSOL
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
-    >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> EMLSOL(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
-    (200, 10)
-    """
-
-    _own_sampler = MLSOL
-
-
-class EMLSMOTE(EMLS):
-    """EMLS over MLSMOTE.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any multi-label classifier that gives scores.
-    sampler : MLSMOTE, optional
-        One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
-        As in :class:`EMLS`.
-    variant, random_state, warm_start, n_jobs, verbose
-        As in :class:`EMLS`.
-
-    Attributes
-    ----------
-    estimators_, estimators_features_, thresholds_
-        As in :class:`EMLS`.
-
-    See Also
-    --------
-    EMLS : The same over any sampler.
-
-    Examples
-    --------
-    >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import EMLSMOTE
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
-    >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> EMLSMOTE(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
-    (200, 10)
-    """
-
-    _own_sampler = MLSMOTE
-
-
-class ERHwRSMT(EMLS):
-    """EMLS over RHwRSMT, that is REMEDIAL and then MLSMOTE.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any multi-label classifier that gives scores.
-    sampler : RHwRSMT, optional
-        One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
-        As in :class:`EMLS`.
-    variant, random_state, warm_start, n_jobs, verbose
-        As in :class:`EMLS`.
-
-    Attributes
-    ----------
-    estimators_, estimators_features_, thresholds_
-        As in :class:`EMLS`.
-
-    See Also
-    --------
-    EMLS : The same over any sampler.
-
-    Examples
-    --------
-    >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import ERHwRSMT
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
-    >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> ERHwRSMT(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
-    (200, 10)
-    """
-
-    _own_sampler = RHwRSMT

@@ -66,15 +66,17 @@ def fit_logistic_regressions(
     point = np.zeros(every.unit.shape)
     point[:, -1] = logit(every.share @ present) / every.unit[:, -1]
     moving = np.arange(len(point))
+    regressions = every.take(moving)
     for _ in range(_MOST_STEPS):
-        regressions = every.take(moving)
         z = regressions.give(point[moving])
         slope = regressions.slopes(point[moving], z)
         moves = np.abs(slope).max(axis=1, initial=0) > _SMALL
         if not moves.any():
             break
         moving, z, slope = moving[moves], z[:, moves], slope[moves]
-        point[moving] += _newton_step(every.take(moving), point[moving], z, slope)
+        if not moves.all():
+            regressions = every.take(moving)
+        point[moving] += _newton_step(regressions, point[moving], z, slope)
     coef = point * every.unit
     return coef[:, :-1] @ axes.T, coef[:, -1]
 

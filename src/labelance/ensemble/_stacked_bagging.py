@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -29,7 +28,6 @@ from labelance.learners import (
     take_weights,
 )
 from labelance.model_selection import IterativeStratifiedKFold
-from labelance.sampling import MLSOL
 
 
 class StackedBagging(EMLS):
@@ -306,43 +304,3 @@ def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, 
     width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
     # The mean of equal scores may differ from them by rounding, which must not become a scale.
     return center, np.where(width > _EQUAL, width, 1.0)
-
-
-class MLSOLBagging(StackedBagging):
-    """Stacked bagging over MLSOL.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any multi-label classifier that gives scores.
-    sampler : MLSOL, optional
-        One with other parameters than the ratio 1, of which about two fifths are left in a bag.
-    n_estimators, max_features, C, min_positives, objective
-        As in :class:`StackedBagging`.
-    threshold_search, threshold_data, shrinkage, oob_score, variant, random_state, n_jobs, verbose
-        As in :class:`StackedBagging`.
-
-    Attributes
-    ----------
-    estimators_, estimators_features_, stacked_labels_, coef_, intercept_, thresholds_
-        As in :class:`StackedBagging`.
-    oob_decision_function_
-        As in :class:`StackedBagging`.
-
-    See Also
-    --------
-    StackedBagging : The same over any sampler.
-    EMLSOL : The paper's ensemble.
-
-    Examples
-    --------
-    >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import MLSOLBagging
-    >>> from labelance.learners import BinaryRelevance
-    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
-    >>> model = MLSOLBagging(BinaryRelevance(), random_state=0).fit(X, y)
-    >>> model.predict(X).shape
-    (200, 10)
-    """
-
-    _own_sampler = staticmethod(partial(MLSOL, sampling_ratio=1.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -352,3 +352,40 @@ def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampl
             "Use a sampler of labelance.sampling that does, or leave the weights out",
         )
     return weight[origin]
+
+
+def refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
+    """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
+    n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
+    for drawn in training_sets:
+        came = _misfit(drawn, n, d, q)
+        if came is not None:
+            raise InputError(
+                f"Training sets are drawn from these X and y: {n} rows, {d} features, {q} labels",
+                came,
+                "Draw them anew: draw_training_sets(sampler, X, y)",
+            )
+
+
+def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
+    """Return why a set cannot be drawn from so many rows, features and labels, or None."""
+    rows, features, labels = drawn.data.n_samples, drawn.data.X.shape[1], drawn.data.Y.shape[1]
+    left_out = np.asarray(drawn.left_out)
+    outside = left_out[(left_out < 0) | (left_out >= n)]
+    columns = np.arange(d) if drawn.features is None else np.asarray(drawn.features)
+    if (features, labels) != (len(columns), q) or (columns >= d).any():
+        return f"one has {features} features and {labels} labels"
+    if len(outside):
+        return f"one leaves out row {outside[0]}"
+    if drawn.weight is not None and len(drawn.weight) != rows:
+        return f"one has {rows} rows and {len(drawn.weight)} weights"
+    return None
+
+
+def refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
+    if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
+        raise InputError(
+            "Training sets drawn before number the rows of X as they are, all of them",
+            "rows of weight 0 are left out",
+            "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
+        )
