@@ -274,7 +274,14 @@ def test_the_clock_ends_it_between_folds_only(data, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"measure": "accuracy"}, "measure='accuracy'"), ({"budget": 0}, "budget=0")],
+    [
+        ({"measure": "accuracy"}, "measure='accuracy'"),
+        ({"budget": 0}, "budget=0"),
+        ({"budget": "60"}, "budget='60'"),
+        ({"estimator": "forest"}, "estimator='forest'"),
+        ({"estimator": RandomForestClassifier}, "Pass an unfitted one"),
+        ({"estimator": LogisticRegression()}, "advise needs a classifier that learns many"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(data, options, words):
     with pytest.raises(InputError, match=words):

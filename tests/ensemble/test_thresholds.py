@@ -1,5 +1,7 @@
 """Thresholds: on which scores, for which objective, how certain, and shrunk for rare labels."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -273,13 +275,49 @@ def test_any_function_of_the_counts_is_an_objective(data):
     assert_allclose(by_hand.thresholds_, by_name.thresholds_)
 
 
+@pytest.mark.parametrize("model", [LabelThresholds, LabelCalibration])
+def test_one_label_is_a_table_of_one_column_and_nothing_to_warn_of(data, model):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = model(KNeighborsClassifier(5), random_state=0).fit(X, y[:, :1])
+    assert fitted.predict(X).shape == fitted.predict_proba(X).shape == (len(X), 1)
+
+
+def test_a_function_that_is_undefined_somewhere_is_worst_there(data):
+    """Precision is 0/0 where a value of the grid predicts nothing."""
+    X, y = data
+
+    def precision(tp, fp, fn, tn):
+        return tp / (tp + fp)
+
+    model = LabelThresholds(FOREST, objective=precision, threshold_search="grid").fit(X, y)
+    known = LabelThresholds(FOREST, objective=PrecisionAtRecall(0), threshold_search="grid")
+    predicted = model.predict_proba(X).max(axis=0) >= model.thresholds_
+    assert_array_equal(predicted, True)
+    assert (model.thresholds_ <= known.fit(X, y).thresholds_).all()
+
+
+@pytest.mark.parametrize(
+    "objective", [PrecisionAtRecall, lambda tp, fp: tp - fp, lambda tp, fp, fn, tn: 1.0]
+)
+def test_what_is_no_function_of_the_counts_is_refused_before_anything_is_fitted(data, objective):
+    class NeverFitted(KNeighborsClassifier):
+        def fit(self, X, y):
+            raise AssertionError
+
+    with pytest.raises(InputError, match=r"function \(tp, fp, fn, tn\) -> value"):
+        LabelThresholds(NeverFitted(), objective=objective).fit(*data)
+
+
 def test_what_is_no_share_or_no_matrix_is_refused(data):
-    for wrong in (-0.1, 1.5):
+    for wrong in (-0.1, 1.5, np.nan, "0.9", None):
         with pytest.raises(InputError, match="a share in"):
             PrecisionAtRecall(wrong)
         with pytest.raises(InputError, match="a share in"):
             RecallAtPrecision(wrong)
-    for costs in ([1, 2], np.zeros((2, 3)), [[0, np.inf], [1, 0]], np.zeros((1, 1, 2, 2))):
+    shapes = ([1, 2], np.zeros((2, 3)), np.zeros((1, 1, 2, 2)), [[0, 1], [9]])
+    for costs in (*shapes, [[0, np.inf], [1, 0]], "costs", None):
         with pytest.raises(InputError, match=r"costs of shape \(2, 2\)"):
             CostMatrix(costs)
     with pytest.raises(InputError, match="each of 4 labels"):

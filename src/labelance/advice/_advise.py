@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from html import escape
+from numbers import Real
 from textwrap import fill
 from time import perf_counter
 from typing import Any, Literal
@@ -39,6 +41,7 @@ from labelance.advice._compare import (
 )
 from labelance.advice._facts import DataFacts, look_at
 from labelance.exceptions import InputError, TooFewRowsError
+from labelance.learners import refuse_single_label_estimator
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
 
@@ -232,7 +235,7 @@ def advise(
         For rows, folds, samplers and learners. The same seed gives the same advice if the same
         folds were run; ``design.n_run`` tells how many.
     n_jobs : int, optional
-        Trees (or labels) fitted at a time.
+        Trees (or labels) fitted at a time, of the learner made here; an ``estimator`` has its own.
     verbose : int, default=1
         1 shows on a terminal or in a notebook how far the comparison is; 0 does not.
 
@@ -273,6 +276,8 @@ def advise(
     """
     start = perf_counter()
     _refuse_unknown(measure, budget)
+    if estimator is not None:
+        _refuse_no_classifier(estimator)
     data = validate_data(X, y, who="advise", missing="keep")
     rng = as_generator(random_state)
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
@@ -311,10 +316,20 @@ def _refuse_unknown(measure: Any, budget: Any) -> None:
         raise InputError(
             "advise decides by a measure", f"measure={measure!r}", f"Choose from {MEASURES}"
         )
-    if budget is not None and not budget > 0:
+    if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
             "advise has a budget of seconds", f"budget={budget!r}", "Pass e.g. budget=120, or None"
         )
+
+
+def _refuse_no_classifier(estimator: Any) -> None:
+    if isinstance(estimator, type) or not all(map(partial(hasattr, estimator), ("fit", "predict"))):
+        raise InputError(
+            "advise compares under a classifier",
+            f"estimator={estimator!r}",
+            "Pass an unfitted one, such as RandomForestClassifier(), or None",
+        )
+    refuse_single_label_estimator(estimator, who="advise")
 
 
 def _judged_labels(seen: Data) -> NDArray[np.intp]:

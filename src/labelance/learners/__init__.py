@@ -37,6 +37,7 @@ from labelance.learners._out_of_sample import (
     ScoreSource,
     has_bags,
     out_of_bag_scores,
+    refuse_single_label_estimator,
 )
 from labelance.learners._per_label import PerLabel
 from labelance.learners._rakel import RAkEL, draw_subsets

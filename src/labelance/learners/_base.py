@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from abc import ABCMeta, abstractmethod
 from inspect import isabstract
 from itertools import compress
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -350,7 +352,10 @@ def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: 
         return estimator._fit_clean(data, **_given(known))
     known = {"sample_weight": weight, "neighborhood": neighborhood}
     X, y = data.features.container.native, data.labels.table
-    return estimator.fit(X, y, **_given(known))
+    with warnings.catch_warnings():
+        if data.Y.shape[1] == 1:  # our y is a table, which nobody can change as this advises
+            warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)
+        return estimator.fit(X, y, **_given(known))
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

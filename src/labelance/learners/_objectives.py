@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -18,9 +19,16 @@ Objective = Literal["f1", "gmean", "balanced_accuracy"] | Rule
 def objective_value(
     objective: Objective, hits: Any, false: Any, n_positive: Any, n: float
 ) -> np.ndarray:
-    """Return an objective from true positives and false positives; 0/0 counts as 1."""
+    """Return an objective from true positives and false positives; 0/0 counts as 1.
+
+    That of somebody's own function counts as the worst there is.
+    """
     if callable(objective):
-        return np.asarray(objective(hits, false, n_positive - hits, n - n_positive - false), float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.asarray(
+                objective(hits, false, n_positive - hits, n - n_positive - false), float
+            )
+        return np.where(np.isnan(value), -np.inf, value)
     if objective == "f1":
         return _ratio(2 * hits, hits + false + n_positive)
     recall = _ratio(hits, n_positive)
@@ -138,11 +146,11 @@ class CostMatrix:
     costs: ArrayLike
 
     def __post_init__(self) -> None:
-        table = np.asarray(self.costs)
+        table = _as_numbers(self.costs)
         if table.shape[-2:] != (2, 2) or table.ndim > 3 or not np.isfinite(table).all():
             raise InputError(
                 "CostMatrix takes finite costs of shape (2, 2), or (n_labels, 2, 2)",
-                f"the shape is {table.shape}, or some are not finite",
+                f"the costs are {self.costs!r}",
                 "Pass costs[true, predicted], such as [[0, 1], [9, 0]]",
             )
 
@@ -162,6 +170,34 @@ class CostMatrix:
             )
 
 
+def _as_numbers(values: Any) -> np.ndarray:
+    """Return an array of floats; an empty one for what has none, or rows of unequal length."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def _refuse_no_share(who: str, value: Any) -> None:
-    if not 0 <= value <= 1:
+    if not (isinstance(value, Real) and 0 <= float(value) <= 1):
         raise InputError(f"{who} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
+
+
+def refuse_no_rule(objective: Rule, n_labels: int) -> None:
+    """Raise unless a function takes four arrays of counts and returns a value for each count."""
+    counts = np.ones((1, n_labels))
+    try:
+        shape = np.shape(objective(counts, counts, counts, counts))
+    except TypeError as error:  # such as a class instead of one of its objects
+        raise _no_rule(f"{objective!r} raised: {error}") from error
+    if shape != counts.shape:
+        raise _no_rule(f"{objective!r} returned the shape {shape} for counts of {counts.shape}")
+
+
+def _no_rule(came: str) -> InputError:
+    return InputError(
+        "An objective is a function (tp, fp, fn, tn) -> value of arrays",
+        came,
+        "Compute with the arrays as they are, as in lambda tp, fp, fn, tn: tp - fp; or pass e.g. "
+        "PrecisionAtRecall(0.9)",
+    )

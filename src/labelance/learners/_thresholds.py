@@ -17,7 +17,12 @@ from labelance._utils import as_generator, warn_user
 from labelance._validation import Data
 from labelance.exceptions import UndefinedLabelWarning
 from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
-from labelance.learners._objectives import CostMatrix, Objective, objective_value
+from labelance.learners._objectives import (
+    CostMatrix,
+    Objective,
+    objective_value,
+    refuse_no_rule,
+)
 from labelance.learners._out_of_sample import (
     CV_FOLDS,
     KnownScores,
@@ -286,6 +291,8 @@ class TunedClassifier(ThresholdClassifier):
             )
         if isinstance(self.objective, CostMatrix):
             self.objective.refuse_other_labels(data.Y.shape[1])
+        elif callable(self.objective):
+            refuse_no_rule(self.objective, data.Y.shape[1])
 
     @abstractmethod
     def _threshold_source(self) -> ScoreSource:
