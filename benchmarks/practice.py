@@ -112,9 +112,13 @@ def weak_gains(folders: list[Path], measure: str) -> pd.DataFrame:
 
 
 def draw(parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path) -> None:
-    """Draw a panel for every learner: a dot a dataset, a bar their mean."""
+    """Draw a panel for every learner: a dot a dataset, a bar their mean.
+
+    Losses far larger than any gain would leave no room for the others: they are told as numbers.
+    """
     from matplotlib.figure import Figure
 
+    furthest = max(max(table.max(axis=None) for table in parts.values()), 12.0)
     figure = Figure(figsize=(2.5 * len(parts) + 1, 3.0), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(parts), sharey=True, sharex=True))
     names = [WORDS.get(method, method) for method in METHODS[1:]]
@@ -125,12 +129,17 @@ def draw(parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path) -> N
             values = table[method].to_numpy()
             color = "#1b6ca8" if values.mean() > 0 else "#b3412f"
             panel.barh(place, values.mean(), color=color, height=0.62, alpha=0.85)
-            panel.plot(values, np.full(len(values), place), "o", color="#222222", ms=3.2, alpha=0.7)
+            shown = values[values >= -furthest]
+            panel.plot(shown, np.full(len(shown), place), "o", color="#222222", ms=3.2, alpha=0.7)
+            if beyond := [f"{value:.0f}" for value in np.sort(values[values < -furthest])]:
+                words = f"\N{BLACK LEFT-POINTING SMALL TRIANGLE} {', '.join(beyond)}"
+                panel.text(-1.05 * furthest, place - 0.42, words, fontsize=7, va="bottom")
         panel.axvline(0, color="#222222", lw=0.8)
         panel.set_title(f"{learner}\n{len(table)} dataset{'s' * (len(table) > 1)}", fontsize=9)
         panel.set_yticks(range(len(names)), names)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=9)
+    panels[0].set_xlim(-1.1 * furthest, 1.1 * furthest)
     panels[0].invert_yaxis()
     figure.suptitle(title, fontsize=11)
     figure.supxlabel(axis, fontsize=9)
