@@ -1,7 +1,7 @@
 """Arrays in files are arrays: whatever is computed with them is the same, bit for bit."""
 
 import sys
-from threading import Event
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -10,13 +10,15 @@ import scipy.sparse as sp
 from labelance._scratch import (
     Scratch,
     copy_rows,
+    current_scratch,
     gather_rows,
+    keep_scratch,
     new_zeros,
     row_blocks,
     scratch,
 )
 from labelance.exceptions import FileWriteError, TooManyRowsError
-from labelance.neighbors import find_dominant_columns, find_neighbors
+from labelance.neighbors import Neighborhood, find_dominant_columns, find_neighbors
 from labelance.sampling import MLSOL, all_samplers
 from labelance.testing import sampler_data
 
@@ -145,17 +147,64 @@ def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
     np.testing.assert_array_equal(same.distances, near.distances)
 
 
+@pytest.mark.parametrize("limit", [1 << 14, 1 << 18, 1 << 22], ids="{} bytes".format)
 @pytest.mark.parametrize("method", ["exact", "approx"])
-def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method):
+def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, limit):
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 1000)
+    monkeypatch.setattr("labelance.neighbors._approx._CELLS", 2)  # so that rounds follow
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 16))[rng.integers(30, size=3000)] + 0.1 * rng.normal(size=(3000, 16))
     near = find_neighbors(X, 4, method=method)
-    with scratch(tmp_path, LIMIT):
+    with scratch(tmp_path, limit) as here:
         same = find_neighbors(X, 4, method=method)
+    for array in (same.indices, same.distances):
+        assert is_mapped(array) == (array.nbytes > here.block_bytes)
     assert (near.recall_ is None) == (method == "exact")
+    assert near.recall_ == same.recall_
     np.testing.assert_array_equal(same.indices, near.indices)
     np.testing.assert_array_equal(same.distances, near.distances)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+def test_candidates_anywhere_are_measured_in_steps_that_map_no_more_than_a_block(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 1000)
+    gathered = []
+
+    def gather(X, rows):
+        gathered.append(len(rows) * X.strides[0])
+        return X[rows]
+
+    monkeypatch.setattr("labelance.neighbors._brute.gather_rows", gather)
+    X = np.random.default_rng(0).normal(size=(2000, 16))
+    with scratch(tmp_path, 1 << 20) as here:
+        find_neighbors(X, 4, method="approx", n_jobs=2)
+    assert sum(gathered) > X.nbytes
+    assert max(gathered) <= 2 * here.block_bytes
+
+
+def test_a_thread_that_works_for_somebody_knows_the_scratch(tmp_path):
+    found = []
+
+    def work():
+        found.append(current_scratch())
+
+    with scratch(tmp_path, LIMIT) as here:
+        for task in (work, keep_scratch(work)):
+            thread = Thread(target=task)
+            thread.start()
+            thread.join()
+    assert found == [None, here]
+
+
+def test_a_neighborhood_of_mapped_arrays_takes_them_as_they_are(tmp_path):
+    around = find_neighbors(np.random.default_rng(0).random((50, 3)), 2)
+    np.save(tmp_path / "indices.npy", around.indices)
+    mapped = np.load(tmp_path / "indices.npy", mmap_mode="r")
+    same = Neighborhood(mapped, around.distances)
+    assert np.shares_memory(same.indices, mapped)
+    assert same.distances is around.distances
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")

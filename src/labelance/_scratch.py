@@ -12,14 +12,16 @@ after by a thread.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from itertools import count
 from math import prod
 from pathlib import Path
@@ -36,6 +38,7 @@ _BLOCKS = 32  # blocks of rows that the limit holds; an array of more than one b
 _NEAR = 0.6  # of the limit, from which on mapped pages are let go
 _PERIOD = 0.01  # seconds between two looks at how much the process holds
 _MAPPED_AT_ONCE = 1 << 21  # bytes that Linux may map around one that is read
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 20  # an option of the C library, and bytes of an array
 _LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
 
 
@@ -96,7 +99,7 @@ class Scratch:
 
     def next_result(self, kind: str) -> Path | None:
         """Return the file of the next result of a kind, the same in every run; None keeps none."""
-        return None if self._kept is None else self.folder / f"{kind}-{next(self._kept):05d}.npz"
+        return None if self._kept is None else self.folder / f"{kind}-{next(self._kept):05d}.json"
 
     def release(self) -> None:
         """Let all mapped pages go; who uses one reads it again."""
@@ -151,6 +154,7 @@ def scratch(
     here, stop = Scratch(folder, memory, keeps=keeps), Event()
     watcher = Thread(target=here.look_after, args=(stop,), daemon=True)
     if _LINUX:
+        _return_freed_arrays()
         watcher.start()
         _active.append(here)
     token = _current.set(here)
@@ -167,6 +171,22 @@ def scratch(
 def current_scratch() -> Scratch | None:
     """Return the innermost scratch folder that is in use; None where all is in memory."""
     return _current.get()
+
+
+def keep_scratch(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that knows the scratch in use here, whatever thread calls it."""
+    here = _current.get()
+    if here is None:
+        return work
+
+    def inside(*arguments: Any) -> Any:
+        token = _current.set(here)
+        try:
+            return work(*arguments)
+        finally:
+            _current.reset(token)
+
+    return inside
 
 
 def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
@@ -226,6 +246,17 @@ def relieve_memory() -> None:
     """Let mapped pages go if the process comes near the limit of a scratch in use."""
     for here in tuple(_active):
         here.relieve()
+
+
+@cache
+def _return_freed_arrays() -> None:
+    """Give memory of large arrays back to the system when they are freed.
+
+    The C library would keep up to 32 MB of each for those to come, in every thread.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not every C library has it
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def _resident() -> tuple[int, int]:

@@ -436,6 +436,36 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
+class Unread:
+    """A table of a million rows that nobody may read."""
+
+    shape, dtype = (1_000_000, 4), np.dtype(np.float64)
+
+    def __getitem__(self, rows):
+        raise AssertionError("rows were read")
+
+
+def test_a_limit_too_small_for_a_neighbor_search_is_refused_before_rows_are_read(tmp_path):
+    y = sp.csr_array(([1], ([0], [0])), shape=(1_000_000, 1), dtype=np.int8)
+
+    def call(sampler, memory):
+        return resample_file(Unread(), tmp_path / "more.npy", sampler, y=y, memory=memory)
+
+    for sampler in (MLSOL(neighbor_method="approx"), MLSOL()):
+        refused(
+            partial(call, sampler, "100MB"),
+            "a neighbor search keeps",
+            "1,000,000 rows of 32 B need 160 MB",
+            "Raise it",
+        )
+        assert not list(tmp_path.iterdir())
+        with pytest.raises(AssertionError, match="rows were read"):
+            call(sampler, "200MB")
+        shutil.rmtree(tmp_path / "more.npy.partial")
+    with pytest.raises(AssertionError, match="rows were read"):
+        call(MLROS(), "100MB")
+
+
 def test_files_of_other_formats_and_sparse_ones_are_refused(tmp_path):
     data = songs(20)
     write_multilabel(data, tmp_path / "songs.csv")

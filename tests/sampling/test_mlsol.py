@@ -1,5 +1,6 @@
 """MLSOL against the paper's pseudo-code, by example, by oracle and by distribution."""
 
+import tracemalloc
 from contextlib import nullcontext
 
 import numpy as np
@@ -230,3 +231,35 @@ def test_a_budget_of_no_rows_leaves_both_indices_as_they_were():
     X_same, y_same = MLSOL(sampling_ratio=0).fit_resample(X, y)
     pd.testing.assert_frame_equal(X_same, X)
     pd.testing.assert_frame_equal(y_same, y)
+
+
+class NextRows:
+    """Take the rows that follow for neighbors; no distance is measured."""
+
+    def kneighbors(self, X):
+        n = len(X)
+        return np.ones((n, 4)), (np.arange(n)[:, np.newaxis] + np.arange(4)) % n
+
+
+def test_new_rows_are_made_where_the_result_has_them():
+    rng = np.random.default_rng(0)
+    X = rng.random((5000, 400))
+    Y = sp.csr_array(rng.random((5000, 3)) < 0.2).astype(np.int8)
+    sampler = MLSOL(k_neighbors=NextRows(), random_state=0)
+    sampler.fit_resample(X[:500], Y[:500])  # compiles, which takes memory of its own
+    tracemalloc.start()
+    X_more, _ = sampler.fit_resample(X, Y)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert X_more.flags.owndata
+    assert_array_equal(X_more[:5000], X)
+    assert held < 1.2 * X_more.nbytes  # the result, and new rows apart from it, are 1.23 of it
+
+
+def test_two_draws_of_a_plan_share_no_rows():
+    X, Y = sampler_data()
+    plan = MLSOL().plan(X, Y)
+    first, second = plan.draw(0).X, plan.draw(0).X
+    assert_array_equal(first, second)
+    assert not np.shares_memory(first, second)
+    assert not np.shares_memory(first, X)

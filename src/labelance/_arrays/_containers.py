@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._scratch import copy_rows, gather_rows, row_blocks
+from labelance._scratch import copy_rows, current_scratch, gather_rows, new_zeros, row_blocks
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
@@ -59,6 +59,33 @@ def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return values.astype(dtype, copy=False)
 
 
+def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
+    """Return an array for new rows that has room for the rows of X above them.
+
+    `join_rows` then needs no third array. Memory that nobody writes to takes none.
+    """
+    if current_scratch() is not None:
+        return new_zeros((n_new, X.shape[1]), X.dtype)
+    return np.empty((len(X) + n_new, X.shape[1]), X.dtype)[len(X) :]
+
+
+def join_rows(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """Return ``bottom`` under ``top``: in the array that has room for both, if there is one.
+
+    Whoever joins the same rows twice has one result twice.
+    """
+    whole = bottom.base
+    if (
+        not isinstance(whole, np.ndarray)
+        or whole.shape != (len(top) + len(bottom), top.shape[1])
+        or not (top.dtype == bottom.dtype == whole.dtype and top.flags.c_contiguous)
+        or whole[len(top) :].__array_interface__ != bottom.__array_interface__
+    ):
+        return np.concatenate([top, bottom])
+    whole[: len(top)] = top
+    return whole
+
+
 class DenseContainer:
     """A two-dimensional array; ``as_list`` for nested lists, which come back as lists."""
 
@@ -86,11 +113,11 @@ class DenseContainer:
 
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
-        kept = self.native if rows is None else gather_rows(self.native, rows)
+        if rows is None and new is not None:
+            return self._close(join_rows(self.native, cast_like(new, self.native.dtype)))
+        kept = self.native.copy() if rows is None else gather_rows(self.native, rows)
         if new is not None:
             kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
-        elif rows is None:
-            kept = kept.copy()
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import SparseRows, is_tensor, sparse_rows, squeeze_runs
+from labelance._arrays._containers import (
+    SparseRows,
+    is_tensor,
+    rows_below,
+    sparse_rows,
+    squeeze_runs,
+)
 from labelance._arrays._dask import DaskRows, even_edges, is_blocks
 from labelance._arrays._torch import interpolate_tensor
 from labelance._scratch import gather_rows, new_zeros
@@ -52,6 +58,7 @@ def interpolate_rows(
     rng: np.random.Generator,
     *,
     line: bool = False,
+    room: bool = False,
 ) -> Any:
     """Return one row per pair, each value between the pair's two values.
 
@@ -68,13 +75,19 @@ def interpolate_rows(
         Where the random numbers come from.
     line : bool
         One random number for all numeric features of a row, instead of one each.
+    room : bool
+        Leave room above new dense rows for those of X: whoever joins them, once, copies X alone.
     """
     if is_tensor(X):  # without nominal features and missing values: validation saw to that
         return interpolate_tensor(X, seeds, references, rng, line=line)
     pairs = Pairs(seeds.astype(np.int64), references.astype(np.int64), categorical, line)
     if is_blocks(X):
         return _interpolate_blocks(X, pairs, rng)
-    return (_interpolate_sparse if sp.issparse(X) else _interpolate_dense)(X, pairs, rng)
+    if sp.issparse(X):
+        return _interpolate_sparse(X, pairs, rng)
+    out = rows_below(X, len(seeds)) if room else new_zeros((len(seeds), X.shape[1]), X.dtype)
+    _interpolate_dense(X, pairs, rng, out)
+    return out
 
 
 def interpolate_pairs(
@@ -159,15 +172,15 @@ def _interpolate_block(
     return interpolate_pairs(A, B, categorical, skip_numbers(stream, 0), line=line)
 
 
-def _interpolate_dense(X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
+def _interpolate_dense(
+    X: np.ndarray, pairs: Pairs, rng: np.random.Generator, out: np.ndarray
+) -> None:
     seeds, references, nominal, line = pairs
-    out = new_zeros((len(seeds), X.shape[1]), X.dtype)
     step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
         block = slice(start, start + step)
         A, B = gather_rows(X, seeds[block]), gather_rows(X, references[block])
         out[block] = _between_dense(A, B, nominal, line, rng)
-    return out
 
 
 @np.errstate(over="ignore", invalid="ignore")

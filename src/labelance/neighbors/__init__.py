@@ -20,6 +20,7 @@ from labelance.neighbors._metric import column_widths as column_widths
 from labelance.neighbors._metric import find_dominant_columns as find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._neighborhood import remember_neighbors as remember_neighbors
+from labelance.neighbors._partition import bytes_beside_files as bytes_beside_files
 
 # What is not listed here is for the other packages of this library: they have validated their
 # data, and search without another check.

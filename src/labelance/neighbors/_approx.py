@@ -22,18 +22,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, sparse_rows
-from labelance._scratch import current_scratch, gather_rows, new_zeros
+from labelance._scratch import gather_rows, new_zeros, row_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import (
     Search,
     block_cells,
+    even_block,
     for_each_block,
     single_threaded_blas,
     tell_engine,
 )
 from labelance.neighbors._candidates import Scan, is_ordinary
 from labelance.neighbors._gemm import Embedding
-from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
+from labelance.neighbors._metric import Candidates, TopK, insert, new_results, new_top_k
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -48,6 +49,7 @@ _MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes
 _ROWS_PER_CELL = 64
 _COARSER = 4  # times fewer large cells than small ones in each: rows part at their borders
 _CELLS = 64  # the nearest cells, at whose rows every row looks
+_CELLS_AT_ONCE = 32  # whose distances to all others are in memory
 _VALUES_PER_FEATURE = (128, 256, 512, 1024, 2048, 4096, 8192)  # the next if it is too few
 _PRIOR = 0.05  # of a row's squared length that counts as kept and shared in part, against chance
 _LIKELY = 32  # sparse rows that share most with a query, which are measured
@@ -56,7 +58,6 @@ _ENOUGH_LISTED = 0.99  # of recall, since longer lists of features take little m
 _ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
 _BACK = 1  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
-_BLOCK_ON_DISK = 64  # ... where each row that they look at makes pages of its file be mapped
 _GOLDEN = 2654435769  # 2^32 over the golden ratio, which scatters row numbers
 _LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
@@ -108,31 +109,36 @@ def search_approx(
     """
     with single_threaded_blas():
         if embedding is None:
-            found = _search_sparse(search, sample)
+            first = _search_sparse(search, sample)
         else:
-            found = _search_dense(search, embedding)
-        if found is None:
+            first = _search_dense(search, embedding)
+        if first is None:
             return None
+        found, order = first
+        del first  # so that nobody keeps what is found when there is better
         recall, rounds = sample.recall(found), 0
         while recall < _ENOUGH and rounds < _ROUNDS and search.Q is search.X:
-            found, rounds = _refine(search, found), rounds + 1
+            graph = _both_ways(found.rows, _BACK * search.k)
+            del found
+            found, rounds = _look_further(search, graph, order), rounds + 1
             recall = sample.recall(found)
-    first = "an index of heavy features" if embedding is None else "the nearest cells"
-    reason = f"{first} and {rounds} rounds of neighbors' neighbors, as asked for"
+    source = "an index of heavy features" if embedding is None else "the nearest cells"
+    reason = f"{source} and {rounds} rounds of neighbors' neighbors, as asked for"
     tell_engine(search, f"{reason}, with a recall of {recall:.3f}")
     return Approximation(found, recall)
 
 
-def _search_dense(search: Search, embedding: Embedding) -> TopK | None:
+def _search_dense(search: Search, embedding: Embedding) -> tuple[TopK, np.ndarray] | None:
+    """Scan the nearest cells; return also an order of the rows in which near ones are together."""
     points = embed_points(search, embedding)
     if points is None:
         return None
     cells = _divide_twice(points.corpus, _ROWS_PER_CELL, search.threads)
     nearest = _nearest_cells(cells, _CELLS, search)
-    return ApproxEngine(search, *arrange(search, points, cells), nearest).run()
+    return ApproxEngine(search, *arrange(search, points, cells), nearest).run(), cells.order
 
 
-def _search_sparse(search: Search, sample: Sample) -> TopK | None:
+def _search_sparse(search: Search, sample: Sample) -> tuple[TopK, np.ndarray] | None:
     """Measure the rows that share heavy features with a query, by an index that is large enough."""
     placed = _place_both(search)
     if placed is None:
@@ -147,7 +153,8 @@ def _search_sparse(search: Search, sample: Sample) -> TopK | None:
         found = _search_index(trial, sparse_rows(queries[some]), index, short)
         if sample.share(found.values) >= _ENOUGH_LISTED or len(index.rows) == len(lists.rows):
             break
-    return _search_index(search, sparse_rows(queries), index, short)
+    found = _search_index(search, sparse_rows(queries), index, short)
+    return found, np.arange(search.Q.shape[0])
 
 
 def _search_index(
@@ -306,23 +313,25 @@ def _nearest_cells(cells: Cells, at_least: int, search: Search) -> np.ndarray:
     least = int(np.diff(cells.edges).min())
     wanted = min(n_cells, max(at_least, -(-2 * (search.k + 1) // least)))
 
-    def work(start: int, stop: int) -> np.ndarray:
+    nearest = new_zeros((n_cells, wanted), np.int64)
+
+    def work(start: int, stop: int) -> None:
         gaps = centers[start:stop] @ turned
         gaps += lengths
         gaps[np.arange(stop - start), np.arange(start, stop)] = -np.inf
-        nearest = np.argpartition(gaps, wanted - 1, axis=1)[:, :wanted]
-        order = np.take_along_axis(gaps, nearest, axis=1).argsort(axis=1, kind="stable")
-        return np.take_along_axis(nearest, order, axis=1)
+        some = np.argpartition(gaps, wanted - 1, axis=1)[:, :wanted]
+        order = np.take_along_axis(gaps, some, axis=1).argsort(axis=1, kind="stable")
+        nearest[start:stop] = np.take_along_axis(some, order, axis=1)
 
-    parts = for_each_block(
+    for_each_block(
         work,
         n_cells,
-        block=256,
+        block=_CELLS_AT_ONCE,
         threads=search.threads,
         what="Finding cells near cells",
         unit="cells",
     )
-    return np.concatenate(parts)
+    return nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,19 +347,31 @@ class ApproxEngine(CellEngine):
         return scan
 
 
-def _refine(search: Search, found: TopK) -> TopK:
-    """Let every row look at its neighbors' neighbors, and at those that it is a neighbor of."""
-    graph = _both_ways(found.rows, _BACK * search.k)
-    n, width = len(found.rows), graph.shape[1] * (graph.shape[1] + 1)
+def _look_further(search: Search, graph: np.ndarray, order: np.ndarray) -> TopK:
+    """Let every row look at its neighbors' neighbors, and at those that it is a neighbor of.
 
-    def work(start: int, stop: int) -> TopK:
-        near = graph[start:stop]
+    Rows that come together in ``order`` look at the same ones, which are then read once.
+    """
+    n, width = len(order), graph.shape[1] * (graph.shape[1] + 1)
+    found = new_results(n, search.k)
+
+    def work(start: int, stop: int) -> None:
+        queries = order[start:stop]
+        near = graph[queries]
         rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1, dtype=np.int64)
-        return search.rank(np.arange(start, stop), _list_once(rows, n))
+        found.rows[queries], found.values[queries] = search.rank(queries, _list_once(rows, n))
 
-    block = _BLOCK if current_scratch() is None else _BLOCK_ON_DISK
-    most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, block))
-    return search.run_blocks(work, most)
+    most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))
+    for_each_block(
+        work,
+        n,
+        block=even_block(n, most, search.threads),
+        threads=search.threads,
+        what="Searching neighbors",
+        unit="rows",
+        advice=search.advice,
+    )
+    return found
 
 
 def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
@@ -359,16 +380,25 @@ def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
     n stands for nobody, and has a line of its own, of nobody.
     """
     n, k = rows.shape
-    whole = np.int32 if n * k < 2**31 else np.int64
-    graph = new_zeros((n + 1, k + most), whole)
-    graph[:n, :k], graph[:n, k:], graph[n] = rows, n, n
-    ones, ends = np.ones(n * k, dtype=np.int8), np.arange(0, n * k + 1, k, dtype=whole)
-    back = sp.csr_array((ones, graph[:n, :k].ravel(), ends), shape=(n, n)).tocsc()
-    counts = np.minimum(np.diff(back.indptr), most)
-    for place in range(most):
-        has = np.flatnonzero(counts > place)
-        graph[has, k + place] = back.indices[back.indptr[has] + place]
+    graph = new_zeros((n + 1, k + most), np.int32 if n < 2**31 else np.int64)
+    for part in row_blocks(rows):
+        graph[:n, :k][part] = rows[part]
+        graph[:n, k:][part] = n
+    graph[n] = n
+    _list_backward(graph, k, np.zeros(n, dtype=np.int32))
     return graph
+
+
+@kernel
+def _list_backward(graph: np.ndarray, k: int, counts: np.ndarray) -> None:
+    """Put every row behind the first k numbers of its neighbors' lines, where there is room."""
+    most = graph.shape[1] - k
+    for row in range(counts.size):
+        for place in range(k):
+            near = graph[row, place]
+            if counts[near] < most:
+                graph[near, k + counts[near]] = row
+                counts[near] += 1
 
 
 def _list_once(rows: np.ndarray, n: int) -> Candidates:

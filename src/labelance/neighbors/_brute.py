@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -20,7 +21,7 @@ from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 from labelance._progress import loop, note
-from labelance._scratch import relieve_memory
+from labelance._scratch import current_scratch, gather_rows, keep_scratch, relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._metric import (
     Candidates,
@@ -28,6 +29,7 @@ from labelance.neighbors._metric import (
     TopK,
     all_distances,
     insert,
+    new_results,
     new_top_k,
 )
 
@@ -36,11 +38,15 @@ _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so t
 
 _WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
 
-# The way out of a search that takes over a minute.
+# The ways out of a search that takes over a minute: of an exact one, and of an approximate one.
 SOONER = (
     "Fewer rows take less: half of them a quarter of the time. method='approx' (neighbor_method "
     "of a sampler) finds nearly all neighbors much sooner, and a torch tensor on a GPU is searched "
     "there."
+)
+FEWER = (
+    "Fewer rows take less: half of them about half of the time. A torch tensor on a GPU is "
+    "searched there."
 )
 
 
@@ -54,26 +60,64 @@ class Search:
     k: int
     metric: FeatureMetric
     threads: int
+    advice: str = SOONER
 
     def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
         """Return the k nearest among the candidates of each query, measured exactly."""
-        return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
+        here = current_scratch()
+        # One line serves all queries, and is read from its first row to its last.
+        if here is None or not isinstance(self.X, np.ndarray) or len(candidates.rows) == 1:
+            return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
+        found = new_top_k(len(queries), self.k)
+        most = max(1, here.block_bytes // (self.X.itemsize * self.X.shape[1]))
+        for part in _cut_lists(candidates.counts, most):
+            lists = Candidates(candidates.rows[part], candidates.counts[part])
+            found.rows[part], found.values[part] = self._rank_gathered(queries[part], lists)
+        return found
+
+    def _rank_gathered(self, queries: np.ndarray, candidates: Candidates) -> TopK:
+        """Do so for rows of a file: those that are measured together are copied to memory first.
+
+        Each of them, read where it lies, would make megabytes around it be mapped.
+        """
+        counts = candidates.counts
+        lists = candidates.rows[:, : counts.max()]
+        rows = np.unique(lists[np.arange(lists.shape[1]) < counts[:, np.newaxis]])
+        Q, X = gather_rows(self.Q, queries), gather_rows(self.X, rows)
+        own, near = _places(rows, self.own[queries]), Candidates(_places(rows, lists), counts)
+        found = self.metric.rank(Q, np.arange(len(queries)), X, own, near, self.k)
+        return TopK(np.where(found.rows < 0, -1, rows[found.rows]), found.values)
 
     def run_blocks(self, work: Callable[[int, int], TopK], most: int) -> TopK:
         """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries."""
         m = self.Q.shape[0]
-        block = even_block(m, most, self.threads)
-        parts = for_each_block(
-            work,
+        found = new_results(m, self.k)
+
+        def fill(start: int, stop: int) -> None:
+            found.rows[start:stop], found.values[start:stop] = work(start, stop)
+
+        for_each_block(
+            fill,
             m,
-            block=block,
+            block=even_block(m, most, self.threads),
             threads=self.threads,
             what="Searching neighbors",
             unit="rows",
-            advice=SOONER,
+            advice=self.advice,
         )
-        rows, values = zip(*parts)
-        return TopK(np.concatenate(rows), np.concatenate(values))
+        return found
+
+
+def _cut_lists(counts: np.ndarray, most: int) -> list[slice]:
+    """Return slices of lists that have about ``most`` entries together, or one list each."""
+    edges = np.flatnonzero(np.diff(np.cumsum(counts) // most)) + 1
+    return [slice(*pair) for pair in pairwise([0, *edges.tolist(), len(counts)])]
+
+
+def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return where wanted numbers are among ascending ones, -1 where they are not."""
+    places = np.searchsorted(rows, wanted)
+    return np.where(rows[np.minimum(places, len(rows) - 1)] == wanted, places, -1)
 
 
 def tell_engine(search: Search, engine: str) -> None:
@@ -146,6 +190,7 @@ def for_each_block(
 ) -> list[Any]:
     """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
     edges = [(start, min(start + block, n)) for start in range(0, n, block)]
+    work = keep_scratch(work)
     if len(edges) == 1:
         return [work(*edges[0])]
     with loop(what, n, unit, advice=advice, warm_up=threads) as progress:

@@ -28,6 +28,7 @@ from labelance.exceptions import (
 )
 from labelance.neighbors._approx import Approximation, Sample, search_approx, suits_pruning
 from labelance.neighbors._brute import (
+    FEWER,
     Search,
     search_brute,
     search_pairwise,
@@ -250,7 +251,7 @@ def search_neighbors(
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
-    found = _run_approx(search) if method == "approx" else None
+    found = _run_approx(replace(search, advice=FEWER)) if method == "approx" else None
     nearest = _run(search, warn=method == "auto") if found is None else found.nearest
     return _finite_neighborhood(nearest, metric, None if found is None else found.recall)
 
@@ -258,12 +259,14 @@ def search_neighbors(
 def _finite_neighborhood(
     nearest: TopK, metric: FeatureMetric, recall: float | None = None
 ) -> Neighborhood:
-    if not np.isfinite(nearest.values).all():
+    if not all(np.isfinite(nearest.values[part]).all() for part in row_blocks(nearest.values)):
         raise InputError(
             "Neighbors are ordered by finite distances",
             f"the metric {metric.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
+    for array in nearest:
+        array.flags.writeable = False  # nobody else has it: it needs no copy to stay as it is
     return Neighborhood(nearest.rows, nearest.values, recall)
 
 

@@ -31,7 +31,13 @@ from labelance._arrays import (
     on_device,
     sparse_rows,
 )
-from labelance._scratch import gather_rows, relieve_memory, row_blocks, scattered_blocks
+from labelance._scratch import (
+    gather_rows,
+    new_zeros,
+    relieve_memory,
+    row_blocks,
+    scattered_blocks,
+)
 from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
@@ -83,6 +89,11 @@ def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
     """Return the top-k of queries that have seen no row."""
     shape = (queries, k)
     return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
+
+
+def new_results(queries: int, k: int) -> TopK:
+    """Return a place for the top-k of all queries of a search, which may be large."""
+    return TopK(new_zeros((queries, k), np.int64), new_zeros((queries, k), np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -139,24 +140,27 @@ def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
     """
     here = current_scratch()
     path = None if here is None else here.next_result("neighbors")
-    if path is None:
+    if here is None or path is None:
         return search()
-    if path.exists():
-        with np.load(path) as kept:
-            recall = float(kept["recall"])
-            return Neighborhood(
-                kept["indices"], kept["distances"], None if np.isnan(recall) else recall
-            )
+    arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
+    if path.exists():  # written last
+        indices, distances = (np.load(file, mmap_mode="r") for file in arrays)
+        here.watch(indices)
+        here.watch(distances)
+        return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
     found = search()
-    recall = np.nan if found.recall_ is None else found.recall_
+    for file, array in zip(arrays, (found.indices, found.distances)):
+        with replace_when_done(file) as temporary:
+            np.save(temporary, array)
     with replace_when_done(path) as temporary:
-        np.savez(temporary, indices=found.indices, distances=found.distances, recall=recall)
+        temporary.write_text(json.dumps({"recall": found.recall_}))
     return found
 
 
 def _locked(array: np.ndarray) -> np.ndarray:
     """Return the array so that nobody can write to it: a copy, unless it is locked already."""
-    if array.flags.writeable or (array.base is not None and array.base.flags.writeable):
+    base = array.base
+    if array.flags.writeable or (isinstance(base, np.ndarray) and base.flags.writeable):
         array = array.copy()
         array.flags.writeable = False
     return array

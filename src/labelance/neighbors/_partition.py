@@ -32,7 +32,6 @@ import numpy as np
 from labelance._scratch import current_scratch, gather_rows, relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._brute import (
-    SOONER,
     Search,
     for_each_block,
     single_threaded_blas,
@@ -47,9 +46,10 @@ from labelance.neighbors._candidates import (
     scan_row,
 )
 from labelance.neighbors._gemm import Embedding, Points, embed_all
-from labelance.neighbors._metric import Candidates, TopK
+from labelance.neighbors._metric import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
+_BYTES_PER_ROW = 96  # of numbers, lengths and bounds while rows are divided and scanned
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it is moved
 _DRAWS = 8  # in which centers are drawn that lie far from those before
@@ -84,6 +84,11 @@ class Error(NamedTuple):
 
     share: float
     tiny: float
+
+
+def bytes_beside_files(n_rows: int) -> int:
+    """Return what a search among dense rows of a file keeps in memory, if they are many."""
+    return _BYTES_PER_ROW * n_rows if n_rows >= _MANY_ROWS else 0
 
 
 def suits_cells(search: Search, embedding: Embedding) -> bool:
@@ -142,9 +147,11 @@ def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells
     groups = cells
     if search.Q is not search.X:
         groups = divide(points.queries, cells.centers, search.threads, keep_empty=True)[0]
-    lengths = points.corpus_lengths[cells.order], points.query_lengths[groups.order]
-    corpus = _reorder(points.corpus, cells.order)
-    queries = corpus if search.Q is search.X else _reorder(points.queries, groups.order)
+    lengths = (points.corpus_lengths[cells.order],) * 2
+    corpus = queries = _reorder(points.corpus, cells.order)
+    if search.Q is not search.X:
+        lengths = lengths[0], points.query_lengths[groups.order]
+        queries = _reorder(points.queries, groups.order)
     bounds = bounds_of(*lengths, corpus.shape[1], corpus.dtype, cosine=points.embedding.unit)
     return Points(points.embedding, corpus, lengths[0], queries, lengths[1]), cells, groups, bounds
 
@@ -209,13 +216,15 @@ def divide(
     lengths = np.einsum("ij,ij->i", centers, centers, dtype=np.float64).astype(centers.dtype)
     turned = np.ascontiguousarray(-2 * centers.T)
 
-    def work(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    cell, squares = np.empty(len(points), np.int32), np.empty(len(points), centers.dtype)
+
+    def work(start: int, stop: int) -> None:
         scores = points[start:stop] @ turned
         scores += lengths
-        nearest = scores.argmin(axis=1)
-        return nearest, np.take_along_axis(scores, nearest[:, np.newaxis], axis=1)[:, 0]
+        cell[start:stop] = scores.argmin(axis=1)
+        squares[start:stop] = scores[np.arange(stop - start), cell[start:stop]]
 
-    parts = for_each_block(
+    for_each_block(
         work,
         len(points),
         block=_ROWS,
@@ -223,7 +232,6 @@ def divide(
         what="Dividing rows among cells",
         unit="rows",
     )
-    cell, squares = map(np.concatenate, zip(*parts))
     counts = np.bincount(cell, minlength=len(centers))
     order = np.argsort(cell, kind="stable")
     if keep_empty:
@@ -294,14 +302,13 @@ class CellEngine(ABC):
     def run(self) -> TopK:
         """Return the nearest rows of all queries."""
         edges = self.blocks()
-        m, k = len(self.groups.order), self.search.k
-        rows, values = np.empty((m, k), dtype=np.int64), np.empty((m, k))
+        results = new_results(len(self.groups.order), self.search.k)
 
         def work(first: int, last: int) -> None:
             for group, start, stop in edges[first:last]:
                 found = self._rank(self.scan(group, start, stop).candidates, np.arange(start, stop))
                 queries = self.groups.order[start:stop]
-                rows[queries], values[queries] = found
+                results.rows[queries], results.values[queries] = found
 
         for_each_block(
             work,
@@ -310,9 +317,9 @@ class CellEngine(ABC):
             threads=self.search.threads,
             what="Searching neighbors",
             unit="cells",
-            advice=SOONER,
+            advice=self.search.advice,
         )
-        return TopK(rows, values)
+        return results
 
     def blocks(self) -> list[tuple[int, int, int]]:
         """Return (group, start, stop) for blocks of queries of one group."""

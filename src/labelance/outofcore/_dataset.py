@@ -21,6 +21,7 @@ from labelance._utils import replace_when_done
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats import DatasetBlocks, format_amount, parse_amount
 from labelance.exceptions import FileWriteError, TooManyRowsError
+from labelance.neighbors import bytes_beside_files
 
 _LABEL_BYTES = 64  # of memory for every row: its labels, and numbers of rows
 _ROWS = 32  # that fit into the limit at least, so that there are blocks at all
@@ -102,20 +103,35 @@ def working_on_disk(folder: Path, memory: int, *, keeps: bool = False) -> Iterat
         yield here
 
 
-def open_blocks(path: Path, here: Scratch, options: dict[str, Any]) -> DatasetBlocks:
+def open_blocks(
+    path: Path, here: Scratch, options: dict[str, Any], *, searches: bool = False
+) -> DatasetBlocks:
     """Open a Parquet file to be read in blocks, if these and its labels fit into memory."""
     # A block is in memory as the file has it, as numbers, and as features and labels.
     blocks = DatasetBlocks(path, block_bytes=here.block_bytes // 2, **options)
-    check_limit(sum(blocks.group_sizes), blocks.bytes_per_row, here.memory)
+    n_rows = sum(blocks.group_sizes)
+    check_limit(n_rows, blocks.bytes_per_row, here.memory, searches=searches)
     return blocks
 
 
-def check_limit(n_rows: int, bytes_per_row: int, memory: int) -> None:
-    """Raise unless the labels of all rows and some blocks of rows fit into memory."""
-    needed = n_rows * _LABEL_BYTES + _ROWS * bytes_per_row
+def check_limit(n_rows: int, bytes_per_row: int, memory: int, *, searches: bool = False) -> None:
+    """Raise unless what is kept of every row, and some blocks of rows, fit into memory.
+
+    Parameters
+    ----------
+    n_rows, bytes_per_row : int
+        How many rows, and how large each is in a file.
+    memory : int
+        The limit.
+    searches : bool
+        Whether neighbors are searched among all rows, which keeps more of each.
+    """
+    found = bytes_beside_files(n_rows) if searches else 0
+    needed = n_rows * _LABEL_BYTES + found + _ROWS * bytes_per_row
     if needed > memory:
+        also = ", what a neighbor search keeps of each" if found else ""
         raise TooManyRowsError(
-            "memory=… holds the labels of all rows, and some blocks of rows",
+            f"memory=… holds the labels of all rows{also}, and some blocks of rows",
             f"{n_rows:,} rows of {format_amount(bytes_per_row)} need {format_amount(needed)} at "
             f"least, and it is {format_amount(memory)}",
             f"Raise it, for example to {format_amount(2 * needed).replace(' ', '')}",

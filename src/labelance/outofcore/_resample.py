@@ -169,7 +169,7 @@ def _resample_table(
     options: dict[str, Any],
 ) -> ResampledFile:
     """Resample a Parquet file into another one."""
-    blocks = open_blocks(source, here, options)
+    blocks = open_blocks(source, here, options, searches=sampler.traits.finds_neighbors)
     header = blocks.read_header()
     sampler = adapt_sampler(sampler, header)
     dataset = read_to_disk(blocks, header, here)
@@ -183,8 +183,13 @@ def _resample_array(
     source: Any, y: Any, output: Path, sampler: BaseMultiLabelSampler, job: Job, here: Scratch
 ) -> ResampledFile:
     """Resample the rows of an array into a NumPy file."""
+    if isinstance(source, (str, os.PathLike)):
+        # Private pages can be written to, so that code compiled for other arrays serves.
+        source = np.load(source, mmap_mode="c")
+    row_bytes = source.shape[1] * np.dtype(source.dtype).itemsize
+    searches = sampler.traits.finds_neighbors
+    check_limit(source.shape[0], row_bytes, here.memory, searches=searches)
     X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
-    check_limit(X.shape[0], X.shape[1] * X.dtype.itemsize, here.memory)
     recipe = sampler.plan(X, Y).recipe(sampler.random_state)
     step = _block_rows(X, Y.shape[1], job, here)
     write_npy_blocks(recipe.block, recipe.n_rows, step, X, output, job.folder)
@@ -234,9 +239,6 @@ def _fingerprint(y: Any) -> str:
 
 def _open_features(source: Any, here: Scratch) -> np.ndarray:
     """Return features as an array: mapped from their file, or from a copy of them."""
-    if isinstance(source, (str, os.PathLike)):
-        # Private pages can be written to, so that code compiled for other arrays serves.
-        source = np.load(source, mmap_mode="c")
     if not isinstance(source, np.ndarray):
         return copy_to_disk(source, here)
     if isinstance(source, np.memmap):

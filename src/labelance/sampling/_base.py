@@ -135,7 +135,9 @@ class Draw:
         n_new = 0 if self.Y_new is None else self.Y_new.shape[0]
         source_rows = np.concatenate([rows, np.full(n_new, -1)])
         is_original = np.zeros(len(source_rows), dtype=bool)
-        is_original[np.unique(rows, return_index=True)[1]] = True  # one that comes again is a clone
+        # A row that comes again is a clone.
+        first = slice(n) if self.rows is None else np.unique(rows, return_index=True)[1]
+        is_original[first] = True
         return source_rows, is_original
 
 

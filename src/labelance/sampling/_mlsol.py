@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import interpolate_rows, on_device, places_in, squeeze_runs
+from labelance._scratch import scattered_blocks
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
@@ -334,9 +335,14 @@ class MLSOL(NeighborSampler):
         budget = self._budget(data)
         seeds = choose_seeds(plan.weights, budget, rng, near=data.X)
         around = plan.neighborhood.indices
-        references = around[seeds, rng.integers(around.shape[1], size=budget)]
+        places = rng.integers(around.shape[1], size=budget)
+        references = np.empty(budget, dtype=around.dtype)
+        for part in scattered_blocks(budget):
+            references[part] = around[seeds[part], places[part]]
         line = self.interpolation == "line"
-        X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng, line=line)
+        X_new = interpolate_rows(
+            data.X, seeds, references, data.categorical, rng, line=line, room=True
+        )
         cd = positions(plan.metric, data.X, X_new, seeds, references)
         return Draw(
             X_new=X_new,
