@@ -3,6 +3,7 @@
     python benchmarks/practice.py results/practice --labels STORE        # labels.csv, from a store
     python benchmarks/practice.py results/practice                       # print the tables
     python benchmarks/practice.py results/practice --write docs/user_guide/should_i_resample.md
+    python benchmarks/practice.py results/practice-sparse --part sparse- --write …
     python benchmarks/practice.py results/practice --draw docs/_static --weak \\
         results/fair results/beyond
 
@@ -30,6 +31,7 @@ LEARNERS = {
     "ExtraTrees": "extra trees",
     "Boosting": "gradient boosting",
     "Logistic": "logistic regression",
+    "LinearSVM": "linear SVM",
 }
 FIGURES = {
     "f1": "F",
@@ -78,8 +80,8 @@ def by_band(labels: pd.DataFrame, learner: str) -> str:
     return markdown(table.rename(index=WORDS), "", "{:.1f}")
 
 
-def figures(labels: pd.DataFrame) -> dict[str, str]:
-    """Return all parts of the page by name."""
+def figures(labels: pd.DataFrame, part: str = "") -> dict[str, str]:
+    """Return all parts of the page by name, which begins with that of the study's part."""
     means = complete(labels)
     here = [name for name in LEARNERS if name in means.index.get_level_values("learner")]
     datasets = list(dict.fromkeys(means.index.get_level_values("dataset")))
@@ -87,7 +89,8 @@ def figures(labels: pd.DataFrame) -> dict[str, str]:
         "datasets": f"{len(datasets)} dataset{'s' * (len(datasets) > 1)}: {', '.join(datasets)}"
     }
     found |= {f"table-{name}": table_of(means, name) for name in here}
-    return found | {f"bands-{name}": by_band(labels, name) for name in here}
+    found |= {f"bands-{name}": by_band(labels, name) for name in here}
+    return {f"{part}{name}": text for name, text in found.items()}
 
 
 def gains(means: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
@@ -164,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--labels", type=Path)
+    parser.add_argument("--part", default="")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--draw", type=Path)
     parser.add_argument("--weak", type=Path, nargs="*", default=[])
@@ -176,7 +180,7 @@ def main() -> None:
     if options.draw:
         draw_all(labels, options.weak, options.draw)
         return
-    parts = figures(labels)
+    parts = figures(labels, options.part)
     if options.write:
         options.write.write_text(fill(options.write.read_text(), parts))
         return

@@ -9,8 +9,9 @@ import pytest
 from labelance.study import cell_of, import_results, load_study, verify_results
 
 ROOT = Path(__file__).parents[2]
-PAPER, FAIR, RIVALS, BEYOND, PRACTICE = (
-    ROOT / "results" / name for name in ("paper", "fair", "rivals", "beyond", "practice")
+PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE = (
+    ROOT / "results" / name
+    for name in ("paper", "fair", "rivals", "beyond", "practice", "practice-sparse")
 )
 GUIDE = ROOT / "docs" / "user_guide"
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(not PAPER.is_dir(), reason="results/ is not in t
 
 
 @pytest.mark.parametrize(
-    "folder", [PAPER, FAIR, RIVALS, BEYOND, PRACTICE], ids=lambda folder: folder.name
+    "folder", [PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE], ids=lambda folder: folder.name
 )
 def test_they_belong_to_the_preset_of_today(folder):
     found = import_results(folder)
@@ -56,8 +57,9 @@ def test_cells_of_an_ensemble_come_out_the_same():
     assert len(checked.cells) == 6
 
 
-def test_figures_of_labels_have_the_means_of_the_cells():
-    cells, labels = import_results(PRACTICE).frame(), pd.read_csv(PRACTICE / "labels.csv")
+@pytest.mark.parametrize("folder", [PRACTICE, SPARSE], ids=lambda folder: folder.name)
+def test_figures_of_labels_have_the_means_of_the_cells(folder):
+    cells, labels = import_results(folder).frame(), pd.read_csv(folder / "labels.csv")
     keys = ["dataset", "learner", "method"]
     expected = cells.groupby(keys)["macro_f1"].mean()
     found = labels.groupby(keys)["f1"].mean()
@@ -81,9 +83,10 @@ def test_pages_show_what_the_results_say(script, make, folders, page, monkeypatc
     assert import_module("claims").fill(text, parts) == text
 
 
-def test_the_page_of_practice_shows_what_its_labels_say(monkeypatch):
+@pytest.mark.parametrize(("folder", "part"), [(PRACTICE, ""), (SPARSE, "sparse-")])
+def test_the_page_of_practice_shows_what_its_labels_say(folder, part, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    parts = import_module("practice").figures(pd.read_csv(PRACTICE / "labels.csv"))
+    parts = import_module("practice").figures(pd.read_csv(folder / "labels.csv"), part)
     text = (GUIDE / "should_i_resample.md").read_text()
     assert all(f"<!-- begin: {name} -->" in text for name in parts)
     assert import_module("claims").fill(text, parts) == text
