@@ -89,6 +89,8 @@ def test_the_interval_is_students_but_wider_since_folds_share_rows():
     assert_allclose(found.high - found.mean, wider * (plain.high - found.mean))
     assert_allclose(found.mean - found.low, found.high - found.mean)
     assert paired_interval(difference[:1]).error == np.inf
+    two = paired_interval(np.array([-0.4, 0.2]))
+    assert (two.low, two.high) == (-1, 1)  # no difference of two shares is larger
 
 
 def outcome(name, values):
@@ -242,6 +244,15 @@ def test_labels_that_cannot_be_judged_are_counted(data):
     assert "2 of 6 labels" in found.verdict
     with pytest.raises(TooFewRowsError, match="at least 5 rows"):
         advise(X, y[:, 4:], estimator=KNN)
+
+
+def test_one_label_is_advised_of_in_the_singular(data):
+    X, y = data
+    rare = (np.arange(240) < 3).astype(int)
+    alone = advise(X, y[:, :1], estimator=KNN, budget=0.01)
+    assert f"1 label in {y[:, 0].sum()} rows." in str(alone).replace("\n", " ")
+    beside = advise(X, np.column_stack([y[:, 0], rare]), estimator=KNN, budget=0.01)
+    assert "1 of 2 labels is in" in beside.verdict
 
 
 class Refusing(BaseEstimator):

@@ -318,7 +318,7 @@ def _refuse_unknown(measure: Any, budget: Any) -> None:
         )
     if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
-            "advise has a budget of seconds", f"budget={budget!r}", "Pass e.g. budget=120, or None"
+            "advise has a budget of seconds", f"budget={budget!r}", "Pass e.g. budget=120"
         )
 
 
@@ -412,9 +412,10 @@ def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
 def _sentence_of_data(facts: DataFacts) -> str:
     words = []
     if facts.n_unjudged:
+        be, was = ("is", "was") if facts.n_unjudged == 1 else ("are", "were")
         words.append(
-            f"{facts.n_unjudged} of {facts.n_labels} labels are in (or lacking in) fewer than "
-            f"{FOLDS} rows and were not judged."
+            f"{facts.n_unjudged} of {facts.n_labels} labels {be} in (or lacking in) fewer than "
+            f"{FOLDS} rows and {was} not judged."
         )
     outliers = facts.type_shares.get("outlier", 0)
     if facts.neighbor_auc < 0.6:

@@ -287,14 +287,14 @@ def paired_interval(difference: NDArray[np.float64]) -> Interval:
 
     Folds share training rows, so their differences vary less than those of new data would; the
     variance has the correction of Nadeau and Bengio (2003) for that, with a test part of a
-    quarter of the training part.
+    quarter of the training part. All measures have a width of 1, beyond which no difference lies.
     """
     J, mean = len(difference), float(difference.mean())
     if J < 2:
         return Interval(mean, math.inf, -math.inf, math.inf)
     error = math.sqrt((1 / J + 1 / (FOLDS - 1)) * float(difference.var(ddof=1)))
     reach = error * float(student.ppf(0.975, J - 1))
-    return Interval(mean, error, mean - reach, mean + reach)
+    return Interval(mean, error, max(mean - reach, -1.0), min(mean + reach, 1.0))
 
 
 def simplest(outcomes: tuple[Outcome, ...], measure: str) -> Outcome:

@@ -57,11 +57,13 @@ class DataFacts:
     def __str__(self) -> str:
         """Return the facts in sentences."""
         seen = "" if self.n_rows_seen == self.n_samples else f", {self.n_rows_seen:,} of them seen"
-        words = [
-            f"{self.n_samples:,} rows{seen}, {self.n_features:,} features, {self.n_labels} labels "
-            f"in {self.median:g} rows each (median; the rarest that is judged in {self.rarest}), "
-            f"MeanIR {self.mean_ir:.1f}."
-        ]
+        labels = f"1 label in {self.rarest} rows"
+        if self.n_labels > 1:
+            labels = (
+                f"{self.n_labels} labels in {self.median:g} rows each (median; the rarest that is "
+                f"judged in {self.rarest}), MeanIR {self.mean_ir:.1f}"
+            )
+        words = [f"{self.n_samples:,} rows{seen}, {self.n_features:,} features, {labels}."]
         if self.type_shares:
             types = ", ".join(f"{share:.0%} {name}" for name, share in self.type_shares.items())
             words.append(f"Minority cells: {types}.")

@@ -23,7 +23,7 @@ class EMLSOL(EMLS):
 
     Attributes
     ----------
-    estimators_, estimators_features_, thresholds_
+    estimators_, estimators_features_, thresholds_, threshold_spread_
         As in :class:`EMLS`.
 
     See Also
@@ -60,7 +60,7 @@ class EMLSMOTE(EMLS):
 
     Attributes
     ----------
-    estimators_, estimators_features_, thresholds_
+    estimators_, estimators_features_, thresholds_, threshold_spread_
         As in :class:`EMLS`.
 
     See Also
@@ -97,7 +97,7 @@ class ERHwRSMT(EMLS):
 
     Attributes
     ----------
-    estimators_, estimators_features_, thresholds_
+    estimators_, estimators_features_, thresholds_, threshold_spread_
         As in :class:`EMLS`.
 
     See Also
@@ -136,7 +136,7 @@ class MLSOLBagging(StackedBagging):
     ----------
     estimators_, estimators_features_, stacked_labels_, coef_, intercept_, thresholds_
         As in :class:`StackedBagging`.
-    oob_decision_function_
+    threshold_spread_, oob_decision_function_
         As in :class:`StackedBagging`.
 
     See Also

@@ -97,6 +97,8 @@ class StackedBagging(EMLS):
         The same, of no label in particular.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this.
+    threshold_spread_ : ndarray of shape (n_labels,)
+        How much a label's threshold depends on the rows, as in :class:`LabelThresholds`.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         With ``oob_score=True``: scores of the training rows by the members that left them out,
         and by a second level that learned from the other four of five stratified folds, so that
