@@ -29,7 +29,10 @@ from labelance.learners import (
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 
-DATA = ("flags", "emotions", "genbase", "medical", "birds", "cal500", "scene", "yeast", "enron")
+DATA = (
+    *("flags", "emotions", "genbase", "medical", "birds", "cal500", "scene", "yeast", "enron"),
+    "verbframes",
+)
 
 
 def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray]:
