@@ -157,6 +157,19 @@ def test_every_verdict_has_code_that_runs(data, monkeypatch):
         assert name in found.verdict or name in ("nothing", "class weights")
 
 
+@pytest.mark.parametrize("name", ["nothing", "thresholds", "MLROS"])
+def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(
+        "labelance.advice._advise.simplest",
+        lambda outcomes, measure: {one.name: one for one in outcomes}[name],
+    )
+    for labels in (sp.csr_array(y), [list(np.flatnonzero(row).astype(str)) for row in y]):
+        names = {"X": X, "y": labels}
+        exec(advise(X, labels, estimator=KNN, budget=0.01).code, names)
+        assert names["model"].n_features_in_ == X.shape[1]
+
+
 def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     """One that may never predict a label finds none, whatever its scores are."""
     never = LabelThresholds(KNN, objective=CostMatrix([[0, 1], [0, 0]]), random_state=0)

@@ -284,6 +284,18 @@ def test_one_label_is_a_table_of_one_column_and_nothing_to_warn_of(data, model):
     assert fitted.predict(X).shape == fitted.predict_proba(X).shape == (len(X), 1)
 
 
+@pytest.mark.parametrize("learner", [FOREST, KNeighborsClassifier(5)], ids=["forest", "neighbors"])
+def test_learners_that_take_no_sparse_labels_learn_from_them_all_the_same(data, learner):
+    X, y = data
+    dense, sparse = (
+        LabelThresholds(learner, random_state=0).fit(X, t) for t in (y, sp.csr_array(y))
+    )
+    assert_array_equal(sparse.predict(X).toarray(), dense.predict(X))
+    names = [[f"label {j}" for j in np.flatnonzero(row)] for row in y]
+    named = LabelThresholds(learner, random_state=0).fit(X, names)
+    assert_array_equal(named.predict_proba(X), dense.predict_proba(X))
+
+
 def test_a_function_that_is_undefined_somewhere_is_worst_there(data):
     """Precision is 0/0 where a value of the grid predicts nothing."""
     X, y = data

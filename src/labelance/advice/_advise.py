@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from labelance._arrays import column_counts
+from labelance._arrays import LabelSets, column_counts
 from labelance._progress import loop, somebody_watches, speaking
 from labelance._utils import as_generator, set_random_states
 from labelance._validation import Data, validate_data
@@ -41,7 +41,11 @@ from labelance.advice._compare import (
 )
 from labelance.advice._facts import DataFacts, look_at
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.learners import refuse_single_label_estimator
+from labelance.learners import (
+    BaseMultiLabelClassifier,
+    BinaryRelevance,
+    refuse_single_label_estimator,
+)
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
 
@@ -79,9 +83,9 @@ class Advice:
     verdict : str
         The same in sentences, with figures.
     estimator : estimator
-        What is advised, ready to fit.
+        What is advised, ready to fit; a classifier of scikit-learn to a dense table of labels.
     code : str
-        Python that makes it.
+        Python that makes it, and a dense table of labels if it needs one.
     measure : str
         What decided.
     facts : DataFacts
@@ -433,7 +437,8 @@ def _sentence_of_data(facts: DataFacts) -> str:
 def _code(name: str, data: Data, estimator: Any) -> str:
     """Return Python that makes the advised estimator and fits it."""
     imports, learner = _learner_code(name, data, estimator)
-    more = ""
+    more_imports, labels = _labels_code(name, data, estimator)
+    imports, more = imports + more_imports, ""
     if name == "thresholds":
         imports = f"from labelance.ensemble import LabelThresholds\n{imports}"
         learner = f"LabelThresholds({learner}, random_state=0)"
@@ -451,7 +456,18 @@ def _code(name: str, data: Data, estimator: Any) -> str:
         imports = f"from labelance.sampling import {name}\n{imports}"
         imports = f"from imblearn.pipeline import make_pipeline\n{imports}"
         learner = f"make_pipeline({make_sampler(name, data, 0)!r}, {learner})"
-    return f"{imports}\nmodel = {learner}\n{more}model.fit(X, y)\n"
+    return f"{imports}\nmodel = {learner}\n{more}{labels}model.fit(X, y)\n"
+
+
+def _labels_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
+    """Return an import and a line that make y a dense table, for learners that take no other."""
+    own = BinaryRelevance if sp.issparse(data.X) and estimator is None else type(estimator)
+    if issubclass(own, BaseMultiLabelClassifier) or name in ("thresholds", "MLSOLBagging"):
+        return "", ""
+    if isinstance(data.labels.container, LabelSets):
+        what = "MultiLabelBinarizer"
+        return f"from sklearn.preprocessing import {what}\n", f"y = {what}().fit_transform(y)\n"
+    return "", "y = y.toarray()\n" if sp.issparse(data.labels.table) else ""
 
 
 def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:

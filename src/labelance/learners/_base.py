@@ -342,7 +342,8 @@ class LearnerWithEstimator(WeightedClassifier):
 def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: Any = None) -> Any:
     """Fit an estimator inside one of ours to data that are validated already.
 
-    One of ours takes them as they are; others get X and y as they came.
+    One of ours takes them as they are; others get X as it came, and y as a dense table, since few
+    of them take a sparse one; it is smaller than the scores that they will give.
     """
     if _takes_clean(estimator):
         # Weights of some rows may all be 1, which is as if none had been given.
@@ -352,6 +353,7 @@ def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: 
         return estimator._fit_clean(data, **_given(known))
     known = {"sample_weight": weight, "neighborhood": neighborhood}
     X, y = data.features.container.native, data.labels.table
+    y = y.toarray() if sp.issparse(y) else y
     with warnings.catch_warnings():
         if data.Y.shape[1] == 1:  # our y is a table, which nobody can change as this advises
             warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)

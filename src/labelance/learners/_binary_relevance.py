@@ -54,9 +54,11 @@ class BinaryRelevance(LearnerWithEstimator):
     Notes
     -----
     The score of a label is the probability of its presence, and the label is predicted from
-    0.5 on. A label that all training rows agree on is predicted like that. scikit-learn's
-    ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse y and such
-    labels, and returns probabilities as a list.
+    0.5 on. An estimator without ``predict_proba``, such as ``LinearSVC``, decides: its scores are 0
+    or 1, which rank nothing and leave thresholds nothing to move; ``CalibratedClassifierCV`` around
+    it gives probabilities. A label that all training rows agree on is predicted like that.
+    scikit-learn's ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse y
+    and such labels, and returns probabilities as a list.
 
     References
     ----------
