@@ -364,6 +364,18 @@ def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change)
     assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
 
 
+def test_one_process_at_a_time_works_on_a_result(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl", reason="files are locked on POSIX systems alone")
+    file, out, folder = begun(tmp_path, monkeypatch, MLROS(random_state=0), steps=2)
+    before = sorted(folder.iterdir())
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for seed in (0, 1):  # the same run, and another that is to begin anew
+            with pytest.raises(InputError, match="another one does now"):
+                resample_file(file, out, MLROS(random_state=seed), memory=LIMIT, overwrite=True)
+    assert sorted(folder.iterdir()) == before
+
+
 def test_a_run_that_a_full_disk_ended_goes_on_when_there_is_room(tmp_path, monkeypatch):
     file, out = write(songs(), tmp_path / "songs.parquet"), tmp_path / "more.parquet"
     sampler = MLROS(random_state=0)

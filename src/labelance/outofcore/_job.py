@@ -17,11 +17,7 @@ from labelance._utils import replace_when_done
 from labelance.datasets.formats import format_amount, list_parquet
 from labelance.exceptions import FileWriteError, InputError, LabelanceError
 
-_RECORD = "run.json"
-
-
-class _Busy(InputError):
-    """Another process works in the folder."""
+_RECORD, _LOCK = "run.json", "lock"
 
 
 class Job:
@@ -75,26 +71,51 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
         Begin anew where the folder is of a run that was asked something else.
     """
     folder, asked = job_folder(output), {"version": __version__, **asked}
-    record = _read_record(folder)
-    if record is not None and record["asked"] != asked:
-        if not overwrite:
-            raise _asked_otherwise(folder, record["asked"], asked)
-        shutil.rmtree(folder)
-        record = None
     folder.mkdir(parents=True, exist_ok=True)
-    job = Job(folder, record or {"asked": asked, "decided": {}})
     try:
         with _alone(folder):
-            job._write()
-            yield job
-    except (FileWriteError, _Busy):
-        raise
-    except LabelanceError:  # it can never be done, so nobody will go on with it
-        shutil.rmtree(folder, ignore_errors=True)
+            job = _begin(folder, asked, overwrite=overwrite)
+            with _removed_if_refused(folder):
+                yield job
+    except FileWriteError:
         raise
     except OSError as problem:
         raise _cannot_write(folder, problem) from problem
     shutil.rmtree(folder, ignore_errors=os.name == "nt")  # which keeps files that are mapped
+
+
+def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
+    """Return the run of a folder that nobody else works in."""
+    record = _read_record(folder)
+    if record is not None and record["asked"] != asked:
+        if not overwrite:
+            raise _asked_otherwise(folder, record["asked"], asked)
+        _empty(folder)
+        record = None
+    job = Job(folder, record or {"asked": asked, "decided": {}})
+    job._write()
+    return job
+
+
+@contextmanager
+def _removed_if_refused(folder: Path) -> Iterator[None]:
+    """Remove the folder of a run that can never be done, so that nobody goes on with it."""
+    try:
+        yield
+    except FileWriteError:
+        raise
+    except LabelanceError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _empty(folder: Path) -> None:
+    """Remove what another run left, but for the lock that is held."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()
 
 
 def _cannot_write(folder: Path, problem: OSError) -> FileWriteError:
@@ -164,11 +185,11 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     import fcntl
 
-    with (folder / "lock").open("w") as lock:
+    with (folder / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            raise _Busy(
+            raise InputError(
                 f"One process at a time works in {folder}",
                 "another one does now",
                 "Wait for it, or name another output",
