@@ -9,9 +9,11 @@ import scipy.sparse as sp
 from dask_tables import as_dask
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.neighbors import NearestNeighbors
 
 from labelance.exceptions import ContainerError, InputError, TooFewRowsError
 from labelance.neighbors import find_neighbors
+from labelance.sampling import MLSOL
 
 pytest.importorskip("dask", reason="dask is not installed: pip install 'labelance[dask]'")
 
@@ -93,6 +95,19 @@ def test_the_shuffle_searches_only_cells_within_reach(monkeypatch):
     assert sum(searched) < 0.3 * len(X) ** 2
 
 
+@pytest.mark.parametrize(
+    ("metric", "strange"), [("euclidean", 1e70), ("euclidean", 1e-200), ("cosine", 0.0)]
+)
+@pytest.mark.usefixtures("by_cell")
+def test_rows_unlike_the_sample_that_places_cells(monkeypatch, metric, strange):
+    monkeypatch.setattr("labelance.neighbors._dask._ROWS_PER_CENTER", 2)
+    X = rows(n=400, d=3, digits=2)
+    X[np.abs(X).sum(axis=1) == 0] = 1.0
+    X[::7] *= strange
+    dX = as_dask(X, [100, 1, 150, 149])
+    assert_same(find_neighbors(dX, 4, metric=metric), find_neighbors(X, 4, metric=metric))
+
+
 @pytest.mark.parametrize("lengths", [[90], [1, 88, 1], [30, 30, 30]], ids=str)
 def test_sparse_rows(lengths):
     X = sp.random_array((N, 30), density=0.15, rng=np.random.default_rng(0), format="csr")
@@ -140,20 +155,55 @@ def test_rows_whose_number_dask_does_not_know_are_counted():
     assert_same(find_neighbors(chosen, 3), find_neighbors(X[X[:, 0] > 0], 3))
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"method": "approx"}, InputError, "searched exactly"),
-        ({"metric": "mahalanobis"}, ContainerError, 'scale="standard"'),
-        ({"k": N}, TooFewRowsError, "only 90 rows"),
-    ],
-    ids=str,
-)
-def test_what_blocks_cannot_do_is_refused(options, error, words):
-    with pytest.raises(error, match=words) as refused:
-        find_neighbors(as_dask(rows(), [45, 45]), **{"k": 3, **options})
-    assert refused.value.came
-    assert refused.value.fix
+def no_rows():
+    """Return a Dask array of which no block can be read."""
+    import dask
+    import dask.array as da
+
+    def fail():
+        raise AssertionError("a block is read")
+
+    return da.from_delayed(dask.delayed(fail)(), (N, 4), dtype=float)
+
+
+REFUSED = [
+    ({"method": "approx"}, InputError, r"searched exactly, but .* X\.compute\(\)"),
+    ({"metric": "mahalanobis"}, ContainerError, "Whiten its features"),
+    ({"metric": "seuclidean"}, ContainerError, 'scale="standard"'),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "words"), REFUSED, ids=str)
+def test_what_blocks_cannot_do_is_refused_before_one_is_read(options, error, words):
+    with pytest.raises(error, match=words):
+        find_neighbors(no_rows(), 3, **options)
+    if "method" in options:
+        options = {"neighbor_method": "approx"}
+    with pytest.raises(error, match=words):
+        MLSOL(**options).fit_resample(no_rows(), np.ones((N, 2)))
+
+
+def test_a_search_of_their_own_is_refused_before_a_block_is_read():
+    sampler = MLSOL(k_neighbors=NearestNeighbors(n_neighbors=4))
+    with pytest.raises(ContainerError, match=r"takes rows in memory.*X\.compute"):
+        sampler.fit_resample(no_rows(), np.ones((N, 2)))
+
+
+@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
+def test_the_way_out_of_metrics_that_learn_has_their_neighbors(metric):
+    import dask.array as da
+
+    X = np.random.default_rng(0).normal(size=(N, 4)) @ np.random.default_rng(1).normal(size=(4, 4))
+    dX, options = as_dask(X, [45, 45]), {"scale": "standard"}
+    if metric == "mahalanobis":
+        options, dX = {}, dX @ np.linalg.cholesky(np.linalg.inv(da.cov(dX.T).compute()))
+    found = find_neighbors(dX, 3, **options)
+    np.testing.assert_array_equal(found.indices, find_neighbors(X, 3, metric=metric).indices)
+
+
+def test_more_neighbors_than_rows_are_refused():
+    with pytest.raises(TooFewRowsError, match="only 90 rows"):
+        find_neighbors(as_dask(rows(), [45, 45]), N)
 
 
 def test_strange_numbers_are_refused_by_column():

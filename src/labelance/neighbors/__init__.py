@@ -9,6 +9,7 @@ from labelance.neighbors._find import check_n_neighbors as check_n_neighbors
 from labelance.neighbors._find import check_neighborhood as check_neighborhood
 from labelance.neighbors._find import find_neighbors
 from labelance.neighbors._find import find_neighbors_for as find_neighbors_for
+from labelance.neighbors._find import refuse_what_needs_memory as refuse_what_needs_memory
 from labelance.neighbors._find import resolve_neighbors as resolve_neighbors
 from labelance.neighbors._find import search_neighbors as search_neighbors
 from labelance.neighbors._metric import FAR_WIDER as FAR_WIDER

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import is_blocks, on_device
+from labelance._arrays import is_blocks, is_dask, on_device
 from labelance._progress import speaking
 from labelance._scratch import row_blocks
 from labelance._utils import warn_user
@@ -21,6 +21,7 @@ from labelance._validation import (
     validate_like,
 )
 from labelance.exceptions import (
+    ContainerError,
     InputError,
     LongSearchWarning,
     MissingValuesError,
@@ -38,7 +39,7 @@ from labelance.neighbors._brute import (
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
-from labelance.neighbors._metric import FeatureMetric, Metric, Scale, TopK
+from labelance.neighbors._metric import INSTEAD, FeatureMetric, Metric, Scale, TopK
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._partition import search_partition, suits_cells
 from labelance.neighbors._sparse import search_sparse
@@ -178,6 +179,7 @@ def find_neighbors_for(
     """
     _check_options(missing, method, among, queries)
     refuse_other_places(X, queries, "queries", who=who)
+    refuse_what_needs_memory(X, metric=metric, method=method)
     features = validate_features(
         X, who=who, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
@@ -239,7 +241,6 @@ def search_neighbors(
         return _search_bag(X, k, metric, np.asarray(among), method, n_jobs)
     X = metric.rescale_rows(X)
     if is_blocks(X):
-        _refuse_approx_in_blocks(method)
         Q = None if queries is None else metric.rescale_rows(queries)
         assert rows is None  # whoever searches for some rows works in memory
         nearest = search_blocks(X, k, metric, _run, Q)
@@ -270,12 +271,40 @@ def _finite_neighborhood(
     return Neighborhood(nearest.rows, nearest.values, recall)
 
 
-def _refuse_approx_in_blocks(method: Method) -> None:
+def refuse_what_needs_memory(
+    X: Any, *, metric: Metric, method: Method, k_neighbors: Any = None
+) -> None:
+    """Raise for a search that blocks of a Dask collection cannot do, before one of them is read.
+
+    Parameters
+    ----------
+    X : Any
+        Rows as they came; all but a Dask collection are welcome.
+    metric, method
+        As in :func:`find_neighbors`.
+    k_neighbors : int or object with ``kneighbors``, optional
+        As in :func:`resolve_neighbors`.
+    """
+    if not is_dask(X):
+        return
+    if hasattr(k_neighbors, "kneighbors"):
+        raise ContainerError(
+            "A search of your own takes rows in memory",
+            "X is a Dask collection",
+            "Pass a number as k_neighbors, or bring the rows to memory: X.compute()",
+        )
     if method == "approx":
         raise InputError(
-            "Rows of a Dask collection are searched exactly, cell by cell",
+            "Rows of a Dask collection are searched exactly",
             "method (neighbor_method of a sampler) is 'approx'",
-            "Leave it out, or bring the rows to memory: X.compute()",
+            "Leave it out, or search rows in memory, X.compute(), or in a file, "
+            "labelance.outofcore.resample_file(…)",
+        )
+    if isinstance(metric, str) and metric in INSTEAD:
+        raise ContainerError(
+            f"The metric {metric!r} learns from all rows in memory",
+            "X is a Dask collection",
+            INSTEAD[metric],
         )
 
 

@@ -48,7 +48,13 @@ Scale = Literal["range", "standard"] | None
 
 # Without missing values, which only our own distance takes, these two are the plain distance.
 _OWN = ("euclidean", "cosine")
-_LEARNED = ("seuclidean", "mahalanobis")
+# Metrics that learn from all rows, and what has the same neighbors where these are never together.
+INSTEAD = {
+    "seuclidean": 'Scale its features instead: metric="euclidean" with scale="standard"',
+    "mahalanobis": "Whiten its features first, X @ np.linalg.cholesky(np.linalg.inv("
+    'da.cov(X.T).compute())), and pass metric="euclidean"',
+}
+_LEARNED = tuple(INSTEAD)
 _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
@@ -155,12 +161,6 @@ class FeatureMetric:
                 f"The metric {metric!r} is scikit-learn's and works in the computer's own memory",
                 f"X is on {X.device}",
                 'Copy it there, X.cpu(), or use metric="euclidean" or "cosine"',
-            )
-        if is_blocks(X) and metric in _LEARNED:
-            raise ContainerError(
-                f"The metric {metric!r} learns from all rows in memory",
-                "X is a Dask collection",
-                'Scale its features instead, metric="euclidean" with scale="standard"',
             )
         searched = X if rows is None else X[rows]
         takes_missing = missing == "distance"

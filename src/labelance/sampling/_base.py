@@ -48,6 +48,7 @@ from labelance.neighbors import (
     Scale,
     check_neighborhood,
     find_dominant_columns,
+    refuse_what_needs_memory,
     remember_neighbors,
     resolve_neighbors,
 )
@@ -520,6 +521,9 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         return {"categorical_features": self.categorical_features, "missing": self.missing}
 
     def _open(self, X: Any, y: Any) -> Data:
+        refuse_what_needs_memory(
+            X, metric=self.metric, method=self.neighbor_method, k_neighbors=self.k_neighbors
+        )
         data = super()._open(X, y)
         self._warn_of_wide_columns(data)
         return data
