@@ -184,6 +184,21 @@ def test_candidates_anywhere_are_measured_in_steps_that_map_no_more_than_a_block
     assert max(gathered) <= 2 * here.block_bytes
 
 
+def test_the_middle_of_the_rows_is_found_without_mapping_them_all(tmp_path, monkeypatch):
+    gathered = []
+
+    def gather(X, rows):
+        gathered.append(rows)
+        return gather_rows(X, rows)
+
+    monkeypatch.setattr("labelance.neighbors._gemm.gather_rows", gather)
+    X = np.random.default_rng(0).normal(size=(5000, 8))
+    with scratch(tmp_path, LIMIT):
+        find_neighbors(X, 3, queries=X[:50])
+    (rows,) = gathered
+    np.testing.assert_array_equal(rows, np.arange(0, 5000, 4))
+
+
 def test_a_thread_that_works_for_somebody_knows_the_scratch(tmp_path):
     found = []
 

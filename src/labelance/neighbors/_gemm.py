@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._scratch import new_zeros, relieve_memory
+from labelance._scratch import gather_rows, new_zeros, relieve_memory
 from labelance.neighbors._brute import Search, block_cells, search_brute, single_threaded_blas
 from labelance.neighbors._candidates import (
     CandidateEngine,
@@ -177,7 +177,7 @@ def choose_embedding(Q: np.ndarray, X: np.ndarray, metric: CompiledMetric) -> Em
         return plain
     if _all_whole(X, plain) and (Q is X or _all_whole(Q, plain)):
         return replace(plain, whole=True)
-    sample = X[:: max(1, len(X) // _SAMPLE)]
+    sample = gather_rows(X, np.arange(0, len(X), max(1, len(X) // _SAMPLE)))
     return replace(plain, center=sample.mean(axis=0, dtype=np.float64))
 
 
