@@ -36,6 +36,12 @@ def test_data_larger_than_memory_give_the_same_rows(sampler):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
+def test_rows_that_workers_keep_are_found_again():
+    kept = made_on_workers().persist()
+    found, _ = MLSOL(random_state=0).fit_resample(kept, Y)
+    assert_same_table(found, MLSOL(random_state=0).fit_resample(X, Y)[0])
+
+
 def test_a_part_of_a_result_can_be_asked_for_at_once_after_the_whole():
     found, _ = MLSOL(random_state=0).fit_resample(made_on_workers(), Y)
     expected = found.compute()

@@ -376,12 +376,16 @@ class DaskArray(DaskContainer):
 
     def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
         import dask.array as da
+        from dask._task_spec import Task, TaskRef
         from dask.highlevelgraph import HighLevelGraph
 
         name, kept = f"rows-{uuid4().hex}", share(_as_it_is)
         # Tasks become one layer: of layers with a single task Dask would run those nobody needs.
         graph = HighLevelGraph.merge(kept.dask, *(block.dask for block in blocks)).to_dict()
-        graph |= {(name, b, 0): (_call, kept.key, block.key) for b, block in enumerate(blocks)}
+        # References, and not keys: that of a block which was persisted is in no graph any more.
+        for b, block in enumerate(blocks):
+            key = (name, b, 0)
+            graph[key] = Task(key, _call, TaskRef(kept.key), TaskRef(block.key))
         chunks = tuple(np.diff(edges).tolist()), (self.shape[1],)
         return da.Array(graph, name, chunks, meta=self.prototype)
 
