@@ -27,14 +27,13 @@ from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import (
     Search,
     block_cells,
-    even_block,
     for_each_block,
     single_threaded_blas,
     tell_engine,
 )
 from labelance.neighbors._candidates import Scan, is_ordinary
 from labelance.neighbors._gemm import Embedding
-from labelance.neighbors._metric import Candidates, TopK, insert, new_results, new_top_k
+from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -353,25 +352,15 @@ def _look_further(search: Search, graph: np.ndarray, order: np.ndarray) -> TopK:
     Rows that come together in ``order`` look at the same ones, which are then read once.
     """
     n, width = len(order), graph.shape[1] * (graph.shape[1] + 1)
-    found = new_results(n, search.k)
 
-    def work(start: int, stop: int) -> None:
+    def work(start: int, stop: int) -> TopK:
         queries = order[start:stop]
         near = graph[queries]
         rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1, dtype=np.int64)
-        found.rows[queries], found.values[queries] = search.rank(queries, _list_once(rows, n))
+        return search.rank(queries, _list_once(rows, n))
 
     most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))
-    for_each_block(
-        work,
-        n,
-        block=even_block(n, most, search.threads),
-        threads=search.threads,
-        what="Searching neighbors",
-        unit="rows",
-        advice=search.advice,
-    )
-    return found
+    return search.run_blocks(work, most, order)
 
 
 def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:

@@ -88,13 +88,19 @@ class Search:
         found = self.metric.rank(Q, np.arange(len(queries)), X, own, near, self.k)
         return TopK(np.where(found.rows < 0, -1, rows[found.rows]), found.values)
 
-    def run_blocks(self, work: Callable[[int, int], TopK], most: int) -> TopK:
-        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries."""
+    def run_blocks(
+        self, work: Callable[[int, int], TopK], most: int, order: np.ndarray | None = None
+    ) -> TopK:
+        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries.
+
+        It counts queries in an ``order``, if there is one; what is joined is in their own.
+        """
         m = self.Q.shape[0]
         found = new_results(m, self.k)
 
         def fill(start: int, stop: int) -> None:
-            found.rows[start:stop], found.values[start:stop] = work(start, stop)
+            block = slice(start, stop) if order is None else order[start:stop]
+            found.rows[block], found.values[block] = work(start, stop)
 
         for_each_block(
             fill,
