@@ -22,9 +22,9 @@ def in_this_thread():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster():
-    with two_processes():
-        yield
+def client():
+    with two_processes() as client:
+        yield client
 
 
 @pytest.mark.parametrize("sampler", [MLSOL(), MLSMOTE(), MLROS(), MLRUS()], ids=str)
@@ -36,10 +36,19 @@ def test_data_larger_than_memory_give_the_same_rows(sampler):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-def test_rows_that_workers_keep_are_found_again():
+def test_rows_that_are_kept_and_do_not_fit_go_to_disk(client):
+    from distributed import wait
+
     kept = made_on_workers().persist()
+    wait(kept)
+    assert sum(client.run(bytes_on_disk).values()) >= X.nbytes - 2 * LIMIT
     found, _ = MLSOL(random_state=0).fit_resample(kept, Y)
     assert_same_table(found, MLSOL(random_state=0).fit_resample(X, Y)[0])
+
+
+def bytes_on_disk(dask_worker):
+    """Return how much of a worker's data is not in its memory."""
+    return dask_worker.data.spilled_total.memory
 
 
 def test_a_part_of_a_result_can_be_asked_for_at_once_after_the_whole():

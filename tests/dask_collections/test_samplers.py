@@ -233,6 +233,21 @@ def test_parquet_files_that_dask_reads(tmp_path):
     assert_same_table(y, expected[1])
 
 
+def test_arrays_of_zarr_that_dask_reads(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed: pip install zarr")
+    import dask.array as da
+
+    stored = zarr.open_array(
+        str(tmp_path / "rows.zarr"), mode="w", shape=NUMBERS.shape, chunks=(30, 4), dtype="float64"
+    )
+    stored[:] = NUMBERS
+    dX = da.from_zarr(str(tmp_path / "rows.zarr"))
+    X, y = MLSOL(random_state=0).fit_resample(dX, Y)
+    expected = MLSOL(random_state=0).fit_resample(NUMBERS, Y)
+    assert_same_table(X, expected[0])
+    np.testing.assert_array_equal(y, expected[1])
+
+
 def test_samplers_that_work_in_memory_alone_say_so():
     samplers = [kind() for kind in all_samplers().values()]
     refusing = [sampler for sampler in samplers if not sampler.traits.in_blocks]

@@ -84,9 +84,11 @@ class DaskRows:
 
     def fold(self, function: Callable[..., Any], state: Any) -> Any:
         """Hand ``state = function(block, state)`` on from block to block, in order."""
+        layer = TaskLayer()
+        call = layer.share(function)
         for block in self.blocks:
-            (state,) = map_blocks(function, (block,), (state,))
-        return compute((state,))[0]
+            state = layer.add(call, block, state)
+        return compute(layer.delayed([state]))[0]
 
     def take(self, rows: np.ndarray, edges: np.ndarray | None = None) -> DaskRows:
         """Return some rows, in order, in blocks of the given edges, or as large as these."""
@@ -95,8 +97,8 @@ class DaskRows:
 
     def gather(self, rows: np.ndarray) -> Any:
         """Return some rows, in order, in the memory of the client."""
-        chosen = self.take(rows, np.array([0, len(rows)]))
-        return compute(chosen.blocks)[0]
+        used, inside, places = _divide_rows(rows, self.edges)
+        return _join(compute(map_blocks(_take, [self.blocks[b] for b in used], inside)), places)
 
     def __getitem__(self, rows: np.ndarray | slice) -> Any:
         """Return some rows: in the memory of the client if they are few, else in blocks."""
@@ -125,20 +127,63 @@ class DaskRows:
 def map_blocks(
     function: Callable[..., Any], blocks: Sequence[Any], *each: Iterable[Any]
 ) -> tuple[Any, ...]:
-    """Return a task for every block that calls ``function(block, …)``, with one of ``each``.
+    """Return a task for every block that calls ``function(block, …)``, with one of ``each``."""
+    layer = TaskLayer()
+    call = layer.share(function)
+    return layer.delayed([layer.add(call, *arguments) for arguments in zip(blocks, *each)])
 
-    The function is a dependency beside the block, for a task of two dependencies is never fused.
-    Fused in one part of a result and not in another, a task would be two under one name, and a
-    scheduler that has not yet forgotten the one takes it for the other.
+
+class TaskLayer:
+    """Tasks that become one layer of a graph.
+
+    ``dask.delayed`` would make a graph of every task, and merge it with those of its arguments:
+    milliseconds for each.
+
+    The function of a task is a dependency beside its arguments, for a task of two dependencies is
+    never fused. Fused in one part of a result and not in another, a task would be two under one
+    name, and a scheduler that has not yet forgotten the one takes it for the other.
     """
-    from dask import delayed
-    from dask.utils import funcname
 
-    call, shared, name = delayed(_call), share(function), funcname(function)
-    return tuple(
-        call(shared, *arguments, dask_key_name=f"{name}-{uuid4().hex}")
-        for arguments in zip(blocks, *each)
-    )
+    def __init__(self) -> None:
+        self.name = uuid4().hex
+        self.tasks: dict[Any, Any] = {}
+        self.sources: dict[Any, Any] = {}  # a collection of every layer that tasks depend on
+
+    def share(self, function: Callable[..., Any]) -> Any:
+        """Return the key of a function that tasks are to call."""
+        from dask.utils import funcname
+
+        key = f"{funcname(function)}-{self.name}"
+        self.tasks[key] = function
+        return key
+
+    def add(self, call: Any, *arguments: Any) -> Any:
+        """Return the key of a task that calls a shared function.
+
+        Arguments may be Delayed, keys of this layer, and lists of these.
+        """
+        key = f"{call}-{len(self.tasks)}"
+        self.tasks[key] = (_call, call, *(self._refer(argument) for argument in arguments))
+        return key
+
+    def _refer(self, argument: Any) -> Any:
+        from dask.delayed import Delayed
+
+        if isinstance(argument, list):
+            return [self._refer(each) for each in argument]
+        if not isinstance(argument, Delayed):
+            return argument
+        self.sources[argument.__dask_layers__()] = argument
+        return argument.key
+
+    def delayed(self, keys: Sequence[Any]) -> tuple[Any, ...]:
+        """Return tasks of this layer, with all that they depend on."""
+        from dask.delayed import Delayed
+        from dask.highlevelgraph import HighLevelGraph
+
+        sources = list(self.sources.values())
+        graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=sources)
+        return tuple(Delayed(key, graph, layer=self.name) for key in keys)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -182,24 +227,30 @@ def gather(
     blocks: Sequence[Any], edges: np.ndarray, rows: np.ndarray, new_edges: np.ndarray
 ) -> tuple[Any, ...]:
     """Return blocks of the given rows, in their order: a shuffle by row number."""
-    return tuple(
-        _gather_block(blocks, edges, rows[start:stop]) for start, stop in pairwise(new_edges)
-    )
+    layer = TaskLayer()
+    take, join = layer.share(_take), layer.share(_join)
+    keys = []
+    for start, stop in pairwise(new_edges):
+        used, inside, places = _divide_rows(rows[start:stop], edges)
+        parts = [layer.add(take, blocks[b], some) for b, some in zip(used, inside)]
+        # A stable order of one block is the order that was asked for.
+        keys.append(parts[0] if len(parts) == 1 else layer.add(join, parts, places))
+    return layer.delayed(keys)
 
 
-def _gather_block(blocks: Sequence[Any], edges: np.ndarray, rows: np.ndarray) -> Any:
+def _divide_rows(
+    rows: np.ndarray, edges: np.ndarray
+) -> tuple[list[int], list[np.ndarray], np.ndarray]:
+    """Return the blocks that rows are in, their places there, and where they go when joined."""
     if not len(rows):
-        return map_blocks(_take, blocks[:1], [rows])[0]
+        return [0], [rows], rows
     block_of = np.searchsorted(edges, rows, side="right") - 1
     order = np.argsort(block_of, kind="stable")
     used, first = np.unique(block_of[order], return_index=True)
     inside = [rows[places] - edges[b] for b, places in zip(used, np.split(order, first[1:]))]
-    parts = map_blocks(_take, [blocks[b] for b in used], inside)
-    if len(parts) == 1:
-        return parts[0]  # a stable order of one block is the order that was asked for
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return map_blocks(_join, [list(parts)], [back])[0]
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return used.tolist(), inside, places
 
 
 def _take(block: Any, rows: np.ndarray) -> Any:

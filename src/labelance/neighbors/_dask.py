@@ -57,6 +57,7 @@ _ROWS_PER_CENTER = 24  # sampled to place a center
 _SAFE = 1 - 2.0**-18  # keeps a bound below what rounding may make of it
 _NOBODY = np.iinfo(np.int64).max  # comes after every row that is as far
 _DOUBLE = np.dtype(np.float64)
+_LONGEST = 2.0**200  # squared length of a point whose bounds, of float32, do not overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,9 +176,9 @@ def search_blocks(
         edges = even_edges(queries.shape[0], X.largest)
         return _search_all_pairs(X, search, cut_rows(queries, edges))
     if _suits_cells(X, metric):
-        place = _place_cells(X, metric)
-        if place is not None:
-            return _search_by_cell(X, search, place)
+        found = _search_by_cell(X, search)
+        if found is not None:
+            return found
     return _search_all_pairs(X, search, X.blocks)
 
 
@@ -209,8 +210,18 @@ class Placement(NamedTuple):
 
     def points(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of rows, and their squared lengths."""
-        points, lengths = self.embedding.embed(X)
-        return points, np.ones(len(points)) if self.embedding.unit else lengths
+        points, squared = self.embedding.embed(X)
+        return points, self.lengths(squared)
+
+    def lengths(self, squared: np.ndarray) -> np.ndarray:
+        """Return the squared lengths of points from those of their rows."""
+        return np.ones(len(squared)) if self.embedding.unit else squared
+
+    def holds(self, squared: np.ndarray) -> bool:
+        """Tell whether bounds hold for rows of these squared lengths, though it knew a sample."""
+        if self.embedding.unit:  # a row of zeros is at distance 1 from all, which no point is
+            return bool(squared.all()) and is_ordinary(squared, each=True)
+        return is_ordinary(squared, each=False) and bool(squared.max() < _LONGEST)
 
 
 class CellBounds(NamedTuple):
@@ -227,34 +238,18 @@ def _suits_cells(X: DaskRows, metric: FeatureMetric) -> bool:
     return plain and X.shape[0] >= _MANY_ROWS and not len(X.columns_where("isnan"))
 
 
-def _place_cells(X: DaskRows, metric: FeatureMetric) -> Placement | None:
-    """Place centers by a sample of the rows; None where the bounds would not hold."""
-    n, d = X.shape
-    n_centers = int(_CELLS_PER_ROOT * np.sqrt(n))
-    size = min(n, _ROWS_PER_CENTER * n_centers)
-    sample = X.gather(np.sort(np.random.default_rng(0).choice(n, size, replace=False)))
-    embedding = replace(choose_embedding(sample, sample, metric.compiled), dtype=_DOUBLE)
-    lengths = np.concatenate(X.compute(_extreme_lengths, repeat(embedding)))
-    rows_of_zeros = embedding.unit and not lengths.all()  # at distance 1 from all: no point is
-    if embedding.whole or rows_of_zeros or not is_ordinary(lengths, each=embedding.unit):
+def _search_by_cell(X: DaskRows, search: BlockSearch) -> TopK | None:
+    """Shuffle rows so that near cells are one block, and search a row only where it must look.
+
+    None where the bounds would not hold.
+    """
+    place = _place_cells(X, search.metric)
+    if place is None:
         return None
-    if not embedding.unit:
-        embedding = replace(embedding, factor=safe_factor(lengths))
-    with single_threaded_blas():
-        centers = spread_centers(embedding.embed(sample)[0], n_centers, thread_count(None))
-    return Placement(embedding, centers, Error(*error_of(d, _DOUBLE)))
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _extreme_lengths(X: np.ndarray, embedding: Embedding) -> np.ndarray:
-    lengths = embedding.embed(X)[1]
-    return np.array([lengths.min(), lengths.max()])
-
-
-def _search_by_cell(X: DaskRows, search: BlockSearch, place: Placement) -> TopK:
-    """Shuffle rows so that near cells are one block, and search a row only where it must look."""
     divided = X.compute(_divide_block, repeat(share(place)))
-    cell_of = np.concatenate([cells for cells, *_ in divided])
+    if not place.holds(np.concatenate([part.lengths for part in divided])):
+        return None
+    cell_of = np.concatenate([part.cell_of for part in divided])
     counts = np.bincount(cell_of, minlength=len(place.centers))
     block_of = _group_cells(place.centers, counts, X.largest)
     order = np.argsort(block_of[cell_of], kind="stable")
@@ -267,9 +262,41 @@ def _search_by_cell(X: DaskRows, search: BlockSearch, place: Placement) -> TopK:
     return TopK(rows, values)
 
 
-def _divide_block(X: np.ndarray, place: Placement) -> tuple[np.ndarray, np.ndarray, Extents]:
-    """Return the cell of every row of a block, the cells with rows in it, and their extents."""
-    points, lengths = place.points(X)
+def _place_cells(X: DaskRows, metric: FeatureMetric) -> Placement | None:
+    """Place centers by a sample of the rows; None where these are small whole numbers."""
+    n, d = X.shape
+    n_centers = int(_CELLS_PER_ROOT * np.sqrt(n))
+    size = min(n, _ROWS_PER_CENTER * n_centers)
+    sample = X.gather(np.sort(np.random.default_rng(0).choice(n, size, replace=False)))
+    embedding = replace(choose_embedding(sample, sample, metric.compiled), dtype=_DOUBLE)
+    if embedding.whole:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        points, lengths = embedding.embed(sample)
+    if not is_ordinary(lengths, each=embedding.unit):
+        return None
+    if not embedding.unit and (factor := safe_factor(lengths)) != 1:
+        embedding = replace(embedding, factor=factor)
+        points = embedding.embed(sample)[0]
+    with single_threaded_blas():
+        centers = spread_centers(points, n_centers, thread_count(None))
+    return Placement(embedding, centers, Error(*error_of(d, _DOUBLE)))
+
+
+class DividedBlock(NamedTuple):
+    """The cell of every row of a block, the cells with rows in it, and what bounds need."""
+
+    cell_of: np.ndarray
+    cells: np.ndarray
+    extents: Extents
+    lengths: np.ndarray  # squared, of its shortest and its longest row
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _divide_block(X: np.ndarray, place: Placement) -> DividedBlock:
+    """Give every row of a block to its nearest center."""
+    points, squared = place.embedding.embed(X)
+    lengths = place.lengths(squared)
     with single_threaded_blas():
         (centers, order, edges), squares = divide(points, place.centers, 1, keep_empty=True)
     counts = np.diff(edges)
@@ -277,14 +304,15 @@ def _divide_block(X: np.ndarray, place: Placement) -> tuple[np.ndarray, np.ndarr
     cell_of = np.empty(len(points), dtype=np.int32)
     cell_of[order] = np.repeat(np.arange(len(centers)), counts)
     cells = Cells(centers[filled], order, np.append(edges[filled], len(points)))
-    return cell_of, filled, measure_cells(cells, squares + lengths, lengths, place.error)
+    extents = measure_cells(cells, squares + lengths, lengths, place.error)
+    return DividedBlock(cell_of, filled, extents, np.array([squared.min(), squared.max()]))
 
 
-def _join_extents(place: Placement, divided: Sequence[tuple[Any, np.ndarray, Extents]]) -> Extents:
+def _join_extents(place: Placement, divided: Sequence[DividedBlock]) -> Extents:
     """Return the extents of all cells from those of their parts in every block."""
     n_cells = len(place.centers)
     nearest, farthest, longest = np.full(n_cells, np.inf), np.zeros(n_cells), np.zeros(n_cells)
-    for _, cells, part in divided:
+    for _, cells, part, _ in divided:
         nearest[cells] = np.minimum(nearest[cells], part.nearest)
         farthest[cells] = np.maximum(farthest[cells], part.farthest)
         longest[cells] = np.maximum(longest[cells], part.longest)
@@ -340,9 +368,11 @@ def _search_shuffled(
     asking: list[tuple[int, np.ndarray]] = []
     tasks: list[Any] = []
     for b, (own, queries, wanted) in enumerate(found):
-        places = runs.places(wanted)
-        places = places[np.argsort(order[places])]  # a tie goes to the lower number
+        places = np.sort(runs.places(wanted))  # so that a part has rows of few blocks
         parts = even_edges(len(places), X.largest) if len(places) else np.zeros(1, np.int64)
+        for start, stop in pairwise(parts):
+            part = places[start:stop]
+            places[start:stop] = part[np.argsort(order[part])]  # a tie goes to the lower number
         near = X.take(places, parts)
         for (start, stop), block in zip(pairwise(parts), near.blocks):
             rows = places[start:stop]
