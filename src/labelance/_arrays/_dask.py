@@ -150,40 +150,45 @@ class TaskLayer:
         self.sources: dict[Any, Any] = {}  # a collection of every layer that tasks depend on
 
     def share(self, function: Callable[..., Any]) -> Any:
-        """Return the key of a function that tasks are to call."""
+        """Return a reference to a function that tasks are to call."""
+        from dask._task_spec import DataNode, TaskRef
         from dask.utils import funcname
 
         key = f"{funcname(function)}-{self.name}"
-        self.tasks[key] = function
-        return key
+        self.tasks[key] = DataNode(key, function)
+        return TaskRef(key)
 
     def add(self, call: Any, *arguments: Any) -> Any:
-        """Return the key of a task that calls a shared function.
+        """Return a reference to a task that calls a shared function.
 
-        Arguments may be Delayed, keys of this layer, and lists of these.
+        Arguments may be Delayed, references to tasks of this layer, and lists of these.
         """
-        key = f"{call}-{len(self.tasks)}"
-        self.tasks[key] = (_call, call, *(self._refer(argument) for argument in arguments))
-        return key
+        from dask._task_spec import Task, TaskRef
+
+        key = f"{call.key}-{len(self.tasks)}"
+        self.tasks[key] = Task(key, _call, call, *map(self._refer, arguments))
+        return TaskRef(key)
 
     def _refer(self, argument: Any) -> Any:
+        # References, and not keys: that of a block which was persisted is in no graph any more.
+        from dask._task_spec import List, TaskRef
         from dask.delayed import Delayed
 
         if isinstance(argument, list):
-            return [self._refer(each) for each in argument]
+            return List(*map(self._refer, argument))
         if not isinstance(argument, Delayed):
             return argument
         self.sources[argument.__dask_layers__()] = argument
-        return argument.key
+        return TaskRef(argument.key)
 
-    def delayed(self, keys: Sequence[Any]) -> tuple[Any, ...]:
+    def delayed(self, references: Sequence[Any]) -> tuple[Any, ...]:
         """Return tasks of this layer, with all that they depend on."""
         from dask.delayed import Delayed
         from dask.highlevelgraph import HighLevelGraph
 
         sources = list(self.sources.values())
         graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=sources)
-        return tuple(Delayed(key, graph, layer=self.name) for key in keys)
+        return tuple(Delayed(each.key, graph, layer=self.name) for each in references)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -229,13 +234,13 @@ def gather(
     """Return blocks of the given rows, in their order: a shuffle by row number."""
     layer = TaskLayer()
     take, join = layer.share(_take), layer.share(_join)
-    keys = []
+    made = []
     for start, stop in pairwise(new_edges):
         used, inside, places = _divide_rows(rows[start:stop], edges)
         parts = [layer.add(take, blocks[b], some) for b, some in zip(used, inside)]
         # A stable order of one block is the order that was asked for.
-        keys.append(parts[0] if len(parts) == 1 else layer.add(join, parts, places))
-    return layer.delayed(keys)
+        made.append(parts[0] if len(parts) == 1 else layer.add(join, parts, places))
+    return layer.delayed(made)
 
 
 def _divide_rows(
