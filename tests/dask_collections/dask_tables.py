@@ -68,6 +68,11 @@ def two_processes():
         yield client
 
 
+def bytes_on_disk(dask_worker):
+    """Return how much of a worker's data is not in its memory."""
+    return dask_worker.data.spilled_total.memory
+
+
 def make_block(number):
     """Return a block of rows around a few centers."""
     rng = np.random.default_rng(number)

@@ -3,7 +3,14 @@
 import joblib
 import numpy as np
 import pytest
-from dask_tables import LIMIT, assert_same_table, made_on_workers, make_data, two_processes
+from dask_tables import (
+    LIMIT,
+    assert_same_table,
+    bytes_on_disk,
+    made_on_workers,
+    make_data,
+    two_processes,
+)
 
 from labelance import EMLS
 from labelance.learners import BinaryRelevance
@@ -44,11 +51,6 @@ def test_rows_that_are_kept_and_do_not_fit_go_to_disk(client):
     assert sum(client.run(bytes_on_disk).values()) >= X.nbytes - 2 * LIMIT
     found, _ = MLSOL(random_state=0).fit_resample(kept, Y)
     assert_same_table(found, MLSOL(random_state=0).fit_resample(X, Y)[0])
-
-
-def bytes_on_disk(dask_worker):
-    """Return how much of a worker's data is not in its memory."""
-    return dask_worker.data.spilled_total.memory
 
 
 def test_a_part_of_a_result_can_be_asked_for_at_once_after_the_whole():
