@@ -102,6 +102,9 @@ def two_processes(limit: int | None = None, **config: Any) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
+    # A machine with much else to do may be slow to answer.
+    config |= {f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")}
+    config["distributed.scheduler.worker-ttl"] = None
     with (
         dask.config.set(config),
         LocalCluster(
