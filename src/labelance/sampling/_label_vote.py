@@ -135,6 +135,7 @@ def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
     """Replace the nominal features of mixed rows by the values that were voted for."""
     if is_blocks(mixed):
         return mixed.transform(_overlay, cut_rows(voted, mixed.edges), repeat(categorical))
+    mixed = mixed.copy()  # a task of Dask may not change what it was given
     if not sp.issparse(mixed):
         mixed[:, categorical] = voted
         return mixed
