@@ -168,6 +168,27 @@ def test_sparse_rows_with_nominal_columns():
         assert_same(sampler, X, Y, [33, 47])
 
 
+def _freeze(key, result, *_):
+    """Make what a task returned read-only."""
+    for name in ("data", "indices", "indptr") if sp.issparse(result) else ():
+        getattr(result, name).flags.writeable = False
+    if isinstance(result, np.ndarray):
+        result.flags.writeable = False
+
+
+@pytest.mark.parametrize("kind", ["float64", "csr_array"])
+@pytest.mark.parametrize(
+    "sampler", [MLSOL(), MLSMOTE(), MLUL(), SamplerSequence([MLRUS(), MLSMOTE()])], ids=str
+)
+def test_a_task_leaves_what_it_is_given_as_it_is(sampler, kind):
+    from dask.callbacks import Callback
+
+    if "categorical_features" in sampler.get_params():
+        sampler = clone(sampler).set_params(categorical_features=[1, 2])
+    with Callback(posttask=_freeze):
+        assert_same(sampler, TABLES[kind], LABELS[kind], [30, 1, 20, 29])
+
+
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState, None])
 @pytest.mark.parametrize("sampler", [MLSOL(), MLSMOTE(), MLROS()], ids=str)
 def test_a_generator_is_left_where_it_would_be_in_memory(sampler, make):
