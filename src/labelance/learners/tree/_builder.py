@@ -61,6 +61,7 @@ from labelance.learners.tree._splitter import (
     choose_split,
     cut_between,
     evaluate_counted,
+    prices,
 )
 from labelance.learners.tree._weighted_splitter import (
     WeightBuffers,
@@ -113,7 +114,8 @@ def grow_trees(
 ) -> UnprunedTrees:
     """Grow a tree for every problem, see :func:`grow_sorted`."""
     trees = new_trees(problems, data.n_rows, weighted=weight is not None)
-    stack, buffers = _new_stack(data, problems, len(log_table)), _new_buffers(data, problems)
+    stack = _new_stack(data, problems, len(log_table))
+    buffers = _new_buffers(data, problems, prices(log_table, options))
     done = 0
     while True:
         done = grow_sorted(
@@ -138,7 +140,7 @@ def _new_stack(data: TreeData, problems: Problems, n: int) -> Stack:
     )
 
 
-def _new_buffers(data: TreeData, problems: Problems) -> Buffers:
+def _new_buffers(data: TreeData, problems: Problems, price: NDArray[np.float64]) -> Buffers:
     """Return the buffers for the largest problem."""
     n, C = int(problems.sizes(data.n_rows).max()), int(problems.n_classes.max())
     d, widest = data.n_features, max(3, int(data.n_categories.max()))
@@ -166,6 +168,7 @@ def _new_buffers(data: TreeData, problems: Problems) -> Buffers:
             start=np.empty(C + 1, np.int64),
             sums=np.empty(n + C + n + 1),
             score=np.empty(n + 1),
+            price=price,
         ),
         weights=WeightBuffers(
             row=np.ones(n),

@@ -83,6 +83,13 @@ class CutBuffers(NamedTuple):
     start: NDArray[np.int64]  # see _tabulate_sums
     sums: NDArray[np.float64]
     score: NDArray[np.float64]  # of the cut before each cell
+    price: NDArray[np.float64]  # what so many cuts take from n times the gain
+
+
+def prices(log_table: NDArray[np.float64], options: C45Options) -> NDArray[np.float64]:
+    """Return what a choice of 0, 1, 2, ... cuts takes from n times the gain: its log2."""
+    numbers = np.arange(len(log_table))
+    return log_table / np.maximum(numbers, 1) if options.mdl_correction else np.zeros(len(numbers))
 
 
 @inner_kernel
@@ -106,7 +113,7 @@ def evaluate_counted(
     The node has ``n`` rows; ``classes`` are its class weights.
     """
     status, gain, ratio, low, high = candidates
-    place_of, start, sums, score = cuts
+    place_of, start, sums, score, price = cuts
     C = len(classes)
     before, uncut = _tabulate_sums(classes, n, log_table, start, sums)
     least = least_rows(n, C, options.min_samples_leaf)
@@ -133,25 +140,24 @@ def evaluate_counted(
         middle = _first_above(cells, column)
         tries = _most_cuts(column, middle, n, least)
         ones, n_close = _count_cells(cells, column)
-        # What the number of cuts takes from the gain is at least this much.
-        fewest_tries = max(tries - n_close - 1, 1)
-        penalty = log_table[fewest_tries] / fewest_tries if options.mdl_correction else 0.0
+        penalty = price[max(tries - n_close - 1, 1)]  # of as many cuts as there are at least
         if C == 2:
             if usual >= 0:
                 most = before + _highest_score(ones, end - begin, least, start, sums)
                 if most - penalty < EPS / 2:  # half of what is asked for, so rounding is no matter
                     continue
-            _score_two_class_cuts(cells, start, sums, score, column, middle, least)
+            most = _score_two_class_cuts(cells, start, sums, score, column, middle, least)
         else:
-            _score_cuts(cells, y, C, uncut, start, place_of, sums, score, column, middle)
+            most = _score_cuts(cells, y, C, uncut, start, place_of, sums, score, column, middle)
+        if before + most - penalty < EPS / 2:  # which few columns exceed
+            continue
         gained, place = _best_cut(cells, levels, score, column, middle, n, least, before)
-        if place >= 0 and options.mdl_correction:
-            # Few columns gain enough for the number of their cuts to matter.
+        if place >= 0:
             if gained - penalty < EPS:
                 continue
-            if n_close > 0:
+            if options.mdl_correction and n_close > 0:
                 tries = _count_cuts(cells, levels, column, middle, n, least)
-            gained -= log_table[tries] / tries
+            gained -= price[tries]
         if place >= 0 and gained / n >= EPS:
             n_left = place - begin if place < middle else n - end + place
             n_left = middle - begin if place == end else n_left
@@ -272,22 +278,30 @@ def _score_two_class_cuts(
     column: Column,
     middle: int,
     least: int,
-) -> None:
+) -> float:
     """Score the cut before each cell: minus the entropy that it leaves, times n.
 
     Rows without a cell have their place before cell ``middle``, and the score of the cut before
     them comes last. Cells before them are counted from the left, and cells behind them from the
-    right, so their classes need not be known. Cuts that leave less than ``least`` rows on a side
-    need no score.
+    right, so their classes need not be known. Cuts that leave less than ``least`` rows on the side
+    that is counted need no score. Returns what no score exceeds.
     """
     first, end, length = np.uint64(column.begin), column.end, column.end - column.begin
     of_ones, of_all = np.uint64(start[1]), np.uint64(start[2])
-    left, left_ones = np.uint64(0), np.uint64(0)
-    for t in range(first, np.uint64(middle)):
-        score[t - first] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+    few = min(least, middle - column.begin)
+    left, left_ones, t, most = np.uint64(few), np.uint64(0), first, -np.inf
+    for _ in range(few):
+        left_ones += cells[t] >> CLASS
+        t += ONE_U64
+    for t in range(first + np.uint64(few), np.uint64(middle)):
+        here = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+        score[t - first] = here
+        most = max(most, here)
         left += ONE_U64
         left_ones += cells[t] >> CLASS
-    score[length] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+    here = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+    score[length] = here
+    most = max(most, here)
     left, left_ones, t = of_all - ONE_U64 - ONE_U64, of_all - of_ones - ONE_U64, np.uint64(end)
     few = min(least - 1, end - middle)
     for _ in range(few):
@@ -298,7 +312,10 @@ def _score_two_class_cuts(
         t -= ONE_U64
         left -= ONE_U64
         left_ones -= cells[t] >> CLASS
-        score[t - first] = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+        here = sums[left - left_ones] + sums[of_ones + left_ones] + sums[of_all + left]
+        score[t - first] = here
+        most = max(most, here)
+    return most
 
 
 @inner_kernel
@@ -313,20 +330,25 @@ def _score_cuts(
     score: NDArray,
     column: Column,
     middle: int,
-) -> None:
+) -> float:
     """Do what :func:`_score_two_class_cuts` does for any number of classes."""
     begin, end = column.begin, column.end
     now, left, first, of_all = uncut, np.uint64(0), np.uint64(begin), np.uint64(start[C])
+    most = -np.inf
     for c in range(C):
         place[c] = start[c]
     for t in range(first, np.uint64(middle)):
-        score[t - first] = now + sums[of_all + left]
+        here = now + sums[of_all + left]
+        score[t - first] = here
+        most = max(most, here)
         left += ONE_U64
         c = np.uint64(y[cells[t] & ROW])
         at = np.uint64(place[c])
         now += sums[at]
         place[c] = at + ONE_U64
-    score[end - begin] = now + sums[of_all + left]
+    here = now + sums[of_all + left]
+    score[end - begin] = here
+    most = max(most, here)
     for c in range(C):
         place[c] = start[c + 1] - 1
     now, left, t = uncut, of_all - np.uint64(C), np.uint64(end)
@@ -337,7 +359,10 @@ def _score_cuts(
         at = np.uint64(place[c]) - ONE_U64
         now -= sums[at]
         place[c] = at
-        score[t - first] = now + sums[of_all + left]
+        here = now + sums[of_all + left]
+        score[t - first] = here
+        most = max(most, here)
+    return most
 
 
 @inner_kernel
