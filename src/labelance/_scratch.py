@@ -38,6 +38,8 @@ _BLOCKS = 32  # blocks of rows that the limit holds; an array of more than one b
 _NEAR = 0.6  # of the limit, from which on mapped pages are let go
 _PERIOD = 0.01  # seconds between two looks at how much the process holds
 _MAPPED_AT_ONCE = 1 << 21  # bytes that Linux may map around one that is read
+_NUMBERS_AT_ONCE = 1 << 16  # of rows in memory, so that what is computed of them stays small
+_MANY_ROWS = 30_000  # work on fewer frees less than is worth the time
 _MMAP_THRESHOLD, _LARGE = -3, 1 << 20  # an option of the C library, and bytes of an array
 _LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
 
@@ -233,10 +235,13 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
 
 
 def scattered_blocks(n: int, bytes_per_row: int = 0) -> Iterator[slice]:
-    """Yield slices of n row numbers that lie anywhere, so that each makes some pages be mapped."""
+    """Yield slices of n row numbers that lie anywhere: of many of them, where all is in memory.
+
+    In a file each of them makes some pages be mapped.
+    """
     here = _current.get()
     size = max(_MAPPED_AT_ONCE, bytes_per_row)
-    step = max(1, n if here is None else here.block_bytes // size)
+    step = _NUMBERS_AT_ONCE if here is None else max(1, here.block_bytes // size)
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
         relieve_memory()
@@ -248,15 +253,28 @@ def relieve_memory() -> None:
         here.relieve()
 
 
+def return_freed_memory(n_rows: int) -> None:
+    """Give memory that work on many rows has freed back to the system.
+
+    The C library keeps arrays of up to 32 MB for those to come, of every thread apart; after a
+    search in threads they would count beside all that follows.
+    """
+    trim = _c_function("malloc_trim") if n_rows >= _MANY_ROWS else None
+    if trim is not None:
+        trim(0)
+
+
 @cache
 def _return_freed_arrays() -> None:
-    """Give memory of large arrays back to the system when they are freed.
-
-    The C library would keep up to 32 MB of each for those to come, in every thread.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not every C library has it
+    """Let the C library keep no large array from now on, for work below a limit."""
+    mallopt = _c_function("mallopt")
     if mallopt is not None:
         mallopt(_MMAP_THRESHOLD, _LARGE)
+
+
+def _c_function(name: str) -> Callable[..., int] | None:
+    """Return a function of the C library; None where it has none of that name."""
+    return getattr(ctypes.CDLL(None), name, None) if _LINUX else None
 
 
 def _resident() -> tuple[int, int]:

@@ -237,7 +237,7 @@ class NextRows:
     """Take the rows that follow for neighbors; no distance is measured."""
 
     def kneighbors(self, X):
-        n = len(X)
+        n = X.shape[0]
         return np.ones((n, 4)), (np.arange(n)[:, np.newaxis] + np.arange(4)) % n
 
 
@@ -256,10 +256,30 @@ def test_new_rows_are_made_where_the_result_has_them():
     assert held < 1.2 * X_more.nbytes  # the result, and new rows apart from it, are 1.23 of it
 
 
+def test_new_sparse_rows_are_made_where_the_result_has_them():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.random((5000, 2000)) * (rng.random((5000, 2000)) < 0.05))
+    Y = sp.csr_array(rng.random((5000, 3)) < 0.2).astype(np.int8)
+    sampler = MLSOL(k_neighbors=NextRows(), random_state=0)
+    sampler.fit_resample(X[:500], Y[:500])  # compiles, which takes memory of its own
+    tracemalloc.start()
+    X_more, _ = sampler.fit_resample(X, Y)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (X_more[:5000] != X).nnz == 0
+    # New rows have nearly twice as many cells; apart from the result they would be 0.38 of it.
+    assert held < 1.25 * (X_more.data.nbytes + X_more.indices.nbytes)
+
+
 def test_two_draws_of_a_plan_share_no_rows():
     X, Y = sampler_data()
-    plan = MLSOL().plan(X, Y)
-    first, second = plan.draw(0).X, plan.draw(0).X
-    assert_array_equal(first, second)
-    assert not np.shares_memory(first, second)
-    assert not np.shares_memory(first, X)
+    for container in (np.asarray, sp.csr_array):
+        plan = MLSOL().plan(container(X), Y)
+        # A sparse table shares no cells where it shares no values.
+        first, second, before = (
+            rows.data if sp.issparse(rows) else rows
+            for rows in (plan.draw(0).X, plan.draw(0).X, plan.data.X)
+        )
+        assert_array_equal(first, second)
+        assert not np.shares_memory(first, second)
+        assert not np.shares_memory(first, before)

@@ -65,8 +65,8 @@ def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
     `join_rows` then needs no third array. Memory that nobody writes to takes none.
     """
     if current_scratch() is not None:
-        return new_zeros((n_new, X.shape[1]), X.dtype)
-    return np.empty((len(X) + n_new, X.shape[1]), X.dtype)[len(X) :]
+        return new_zeros((n_new, *X.shape[1:]), X.dtype)
+    return np.empty((len(X) + n_new, *X.shape[1:]), X.dtype)[len(X) :]
 
 
 def join_rows(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
@@ -77,13 +77,23 @@ def join_rows(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     whole = bottom.base
     if (
         not isinstance(whole, np.ndarray)
-        or whole.shape != (len(top) + len(bottom), top.shape[1])
+        or whole.shape != (len(top) + len(bottom), *top.shape[1:])
         or not (top.dtype == bottom.dtype == whole.dtype and top.flags.c_contiguous)
         or whole[len(top) :].__array_interface__ != bottom.__array_interface__
     ):
         return np.concatenate([top, bottom])
     whole[: len(top)] = top
     return whole
+
+
+def join_sparse_rows(top: sp.csr_array, bottom: SparseRows) -> sp.csr_array:
+    """Do so with CSR rows, whose arrays may have room for both."""
+    data, indices = join_rows(top.data, bottom.data), join_rows(top.indices, bottom.indices)
+    short = len(data) < 2**31
+    whole = np.result_type(top.indptr, bottom.indptr, indices) if short else np.dtype(np.int64)
+    indptr = np.append(top.indptr, bottom.indptr[1:].astype(whole) + top.indptr[-1])
+    cells = data, indices.astype(whole, copy=False), indptr
+    return sp.csr_array(cells, shape=(len(indptr) - 1, top.shape[1]))
 
 
 class DenseContainer:
@@ -161,15 +171,14 @@ class SparseContainer:
         elif new is None:
             kept = kept.copy()
         if new is not None:
-            new = sp.csr_array(
-                (cast_like(new.data, self.native.dtype), new.indices, new.indptr), shape=new.shape
-            )
-            kept = sp.vstack([kept, new], format="csr")
+            data = cast_like(new.data, self.native.dtype)
+            kept = join_sparse_rows(kept, SparseRows(data, new.indices, new.indptr))
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this container's kind."""
-        return self._close(Y.astype(self.native.dtype))
+        # Rows that were added made a new Y; without them it may be one that others have.
+        return self._close(Y.astype(self.native.dtype, copy=not added))
 
     def _close(self, out: sp.csr_array) -> Any:
         if isinstance(self.native, sp.spmatrix):

@@ -7,8 +7,10 @@ gives the same values whatever the container.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,6 @@ from labelance._arrays._containers import (
     is_tensor,
     rows_below,
     sparse_rows,
-    squeeze_runs,
 )
 from labelance._arrays._dask import DaskRows, even_edges, is_blocks
 from labelance._arrays._torch import interpolate_tensor
@@ -29,7 +30,7 @@ from labelance._utils import inlined_kernel, kernel
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
 # stream of a Generator does not depend on how it is cut, so neither does the result.
 _CELLS_PER_BLOCK = 1 << 14
-_NUMBERS_PER_BLOCK = 1 << 20  # drawn only to be skipped
+_NUMBERS_PER_BLOCK = 1 << 17  # drawn for sparse rows, or only to be skipped
 _NO_COLUMN = np.int64(2**62)
 
 
@@ -40,14 +41,6 @@ class Pairs(NamedTuple):
     references: np.ndarray
     categorical: np.ndarray  # which features are nominal
     line: bool  # one random number for all numeric features of a row
-
-
-class Buffer(NamedTuple):
-    """New sparse rows while they are made, each with the capacity that it may need."""
-
-    data: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray  # of each row; one more at the end
 
 
 def interpolate_rows(
@@ -76,7 +69,7 @@ def interpolate_rows(
     line : bool
         One random number for all numeric features of a row, instead of one each.
     room : bool
-        Leave room above new dense rows for those of X: whoever joins them, once, copies X alone.
+        Leave room above new rows for those of X: whoever joins them, once, copies X alone.
     """
     if is_tensor(X):  # without nominal features and missing values: validation saw to that
         return interpolate_tensor(X, seeds, references, rng, line=line)
@@ -84,7 +77,7 @@ def interpolate_rows(
     if is_blocks(X):
         return _interpolate_blocks(X, pairs, rng)
     if sp.issparse(X):
-        return _interpolate_sparse(X, pairs, rng)
+        return _interpolate_sparse(X, pairs, rng, room=room)
     out = rows_below(X, len(seeds)) if room else new_zeros((len(seeds), X.shape[1]), X.dtype)
     _interpolate_dense(X, pairs, rng, out)
     return out
@@ -225,20 +218,33 @@ def _draw_positions(wants: np.ndarray, line: bool, rng: np.random.Generator) -> 
     return positions
 
 
-def _interpolate_sparse(X: sp.csr_array, pairs: Pairs, rng: np.random.Generator) -> sp.csr_array:
-    rows = sparse_rows(X)
-    offsets, starts = _count_sparse(rows, pairs)
-    capacity = starts[-1]
-    data = np.empty(capacity, dtype=X.dtype)
-    buffer = Buffer(data, np.empty(capacity, dtype=X.indices.dtype), starts)
-    ends = _fill_sparse(rows, pairs, rng.random(offsets[-1]), offsets, buffer)
-    kept, indptr = squeeze_runs(starts[:-1], ends)
-    out = sp.csr_array(
-        (buffer.data[kept], buffer.columns[kept], indptr.astype(X.indptr.dtype)),
-        shape=(len(pairs.seeds), X.shape[1]),
-    )
+def _interpolate_sparse(
+    X: sp.csr_array, pairs: Pairs, rng: np.random.Generator, *, room: bool
+) -> sp.csr_array:
+    rows, g = sparse_rows(X), len(pairs.seeds)
+    offsets, capacity = _count_sparse(rows, pairs)
+    above = X.nnz if room else 0
+    data = np.empty(above + capacity, dtype=X.dtype)
+    columns = np.empty(above + capacity, dtype=X.indices.dtype)
+    ends = np.zeros(g + 1, dtype=np.int64)
+    new = SparseRows(data[above:], columns[above:], ends)
+    for start, stop in _cut_numbers(offsets):
+        _fill_sparse(rows, pairs, rng.random(offsets[stop] - offsets[start]), start, stop, new)
+    del new
+    for array in (data, columns):
+        array.resize(above + ends[-1], refcheck=False)  # nobody else has seen it
+    out = sp.csr_array((g, X.shape[1]), dtype=X.dtype)
+    # Not by its constructor: that copies what is less than half of an array, such as new rows
+    # below those of X.
+    out.data, out.indices, out.indptr = data[above:], columns[above:], ends.astype(X.indptr.dtype)
     out.has_sorted_indices = True
     return out
+
+
+def _cut_numbers(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield blocks of rows that take about so many random numbers together, or one row each."""
+    edges = np.flatnonzero(np.diff(offsets[:-1] // _NUMBERS_PER_BLOCK)) + 1
+    return pairwise([0, *edges.tolist(), len(offsets) - 1])
 
 
 @inlined_kernel
@@ -265,17 +271,16 @@ def _between(a: float, b: float, u: float, nominal: bool) -> float:
 
 
 @kernel
-def _count_sparse(X: SparseRows, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each row's random numbers begin, and where its stored values may begin."""
+def _count_sparse(X: SparseRows, pairs: Pairs) -> tuple[np.ndarray, int]:
+    """Return where each row's random numbers begin, and the most values that all rows may have."""
     data, indices, indptr = X
     seeds, references, categorical, line = pairs
     offsets = np.zeros(len(seeds) + 1, dtype=np.int64)
-    starts = np.zeros(len(seeds) + 1, dtype=np.int64)
+    union = 0
     for t in range(len(seeds)):
         p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
         needed = 1 if line else 0
-        union = 0
         while p < p_end or r < r_end:
             f = min(
                 indices[p] if p < p_end else _NO_COLUMN,
@@ -292,22 +297,20 @@ def _count_sparse(X: SparseRows, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
             if _wants_number(a, b, categorical[f], line):
                 needed += 1
         offsets[t + 1] = offsets[t] + needed
-        starts[t + 1] = starts[t] + union
-    return offsets, starts
+    return offsets, union
 
 
 @kernel
 def _fill_sparse(
-    X: SparseRows, pairs: Pairs, numbers: np.ndarray, offsets: np.ndarray, buffer: Buffer
-) -> np.ndarray:
-    """Fill every row of the buffer from its start on; return where each row ends."""
+    X: SparseRows, pairs: Pairs, numbers: np.ndarray, start: int, stop: int, new: SparseRows
+) -> None:
+    """Fill the new rows ``start`` to ``stop``, each from the end of the one before."""
     data, indices, indptr = X
     seeds, references, categorical, line = pairs
-    ends = np.empty(len(seeds), dtype=np.int64)
-    for t in range(len(seeds)):
+    position, end = 0, new.indptr[start]
+    for t in range(start, stop):
         p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
         r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        position, end = offsets[t], buffer.starts[t]
         along = 0.0
         if line:
             along = numbers[position]
@@ -330,8 +333,7 @@ def _fill_sparse(
                 position += 1
             value = _between(a, b, u, categorical[f])
             if value != 0:
-                buffer.data[end] = value
-                buffer.columns[end] = f
+                new.data[end] = value
+                new.indices[end] = f
                 end += 1
-        ends[t] = end
-    return ends
+        new.indptr[t + 1] = end

@@ -29,6 +29,7 @@ from labelance._arrays import (
     stack_rows,
 )
 from labelance._progress import speaking
+from labelance._scratch import return_freed_memory
 from labelance._utils import RandomStateLike, as_generator, warn_user
 from labelance._validation import (
     CategoricalFeatures,
@@ -132,12 +133,13 @@ class Draw:
 
     def sources(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return `Resampled`'s ``source_rows`` and ``is_original`` of a draw from n rows."""
-        rows = np.arange(n) if self.rows is None else self.rows
+        n_kept = n if self.rows is None else len(self.rows)
         n_new = 0 if self.Y_new is None else self.Y_new.shape[0]
-        source_rows = np.concatenate([rows, np.full(n_new, -1)])
+        source_rows = np.full(n_kept + n_new, -1)
+        source_rows[:n_kept] = np.arange(n) if self.rows is None else self.rows
         is_original = np.zeros(len(source_rows), dtype=bool)
         # A row that comes again is a clone.
-        first = slice(n) if self.rows is None else np.unique(rows, return_index=True)[1]
+        first = slice(n) if self.rows is None else np.unique(self.rows, return_index=True)[1]
         is_original[first] = True
         return source_rows, is_original
 
@@ -260,11 +262,7 @@ class ResamplingPlan:
         resampled : Resampled
             ``X`` and ``y`` in the containers that came in, and where the rows come from.
         """
-        draw = self._draw(random_state)
-        if isinstance(draw, Resampled):
-            return draw
-        X, y = self.data.restore(draw.rows, draw.Y_rows, draw.X_new, draw.Y_new)
-        return Resampled(X, y, draw.provenance, *draw.sources(self.n_samples))
+        return _carry_out(self._draw(random_state), self.data, self.n_samples)
 
     def recipe(self, random_state: RandomStateLike = None) -> Recipe:
         """Return one resampled data set as a recipe, whose rows are made block by block.
@@ -282,6 +280,14 @@ class ResamplingPlan:
     def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
         with speaking(self.sampler.verbose):
             return self.sampler._draw(self.data, self.details, as_generator(random_state))
+
+
+def _carry_out(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
+    """Return what was drawn from n clean rows, as rows in the containers that came in."""
+    if isinstance(drawn, Resampled):
+        return drawn
+    X, y = data.restore(drawn.rows, drawn.Y_rows, drawn.X_new, drawn.Y_new)
+    return Resampled(X, y, drawn.provenance, *drawn.sources(n))
 
 
 class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
@@ -342,11 +348,14 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
         start = perf_counter()
         with speaking(self.verbose):
             plan = self._make_plan(X, y, neighborhood)
-            resampled = plan.draw(self._generator())
+            drawn, data, n = plan._draw(self._generator()), plan.data, plan.n_samples
+            del plan  # with the neighbors, before there are all rows of the result
+            return_freed_memory(n)
+            resampled = _carry_out(drawn, data, n)
         for name, value in resampled.provenance.items():
             setattr(self, name, value)
         if self.verbose:
-            self._report(plan.n_samples, resampled, perf_counter() - start)
+            self._report(n, resampled, perf_counter() - start)
         return resampled.X, resampled.y
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -427,7 +436,9 @@ class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMe
             )
         data = self._open(X, y)
         n = data.n_samples if is_dask(y) else _num_samples(y)
-        return ResamplingPlan(self, n, data, self._plan(data, neighborhood))
+        details = self._plan(data, neighborhood)
+        return_freed_memory(n)
+        return ResamplingPlan(self, n, data, details)
 
     def _open(self, X: Any, y: Any) -> Data:
         data = validate_data(
