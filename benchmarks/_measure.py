@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import threading
@@ -38,6 +39,8 @@ def interleaved_seconds(
 def peak_extra_bytes(call: Callable[[], Any]) -> int:
     """Return how far the process's memory rose above its start while ``call`` ran."""
     gc.collect()
+    # What was freed before and is still held would be used again and not be counted.
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     start = peak = _resident_bytes()
     done = threading.Event()
 

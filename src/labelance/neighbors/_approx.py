@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, sparse_rows
-from labelance._scratch import gather_rows, new_zeros, row_blocks
+from labelance._scratch import gather_rows, new_zeros, return_freed_memory, row_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import (
     Search,
@@ -56,7 +56,7 @@ _SINGLE = np.dtype(np.float32)
 _ENOUGH_LISTED = 0.99  # of recall, since longer lists of features take little more time
 _ENOUGH, _ROUNDS = 0.97, 3  # of recall, and the most rounds of looking at neighbors' neighbors
 _BACK = 1  # how many times k rows are remembered that a row is a neighbor of
-_BLOCK = 4096  # rows whose neighbors look at their neighbors together, at most
+_BLOCK = 1024  # rows whose neighbors look at their neighbors together, at most
 _GOLDEN = 2654435769  # 2^32 over the golden ratio, which scatters row numbers
 _LONGEST = 1e30  # squared length of a row whose products fit float32
 _BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
@@ -143,17 +143,34 @@ def _search_sparse(search: Search, sample: Sample) -> tuple[TopK, np.ndarray] | 
     if placed is None:
         return None
     corpus, lengths, queries = placed
-    lists, some = _list_rows(corpus, lengths), sample.queries
-    # Of rows that share nothing with a query, these are the nearest, its own beside k others.
-    short = np.argsort(lengths, kind="stable")[: search.k + 1]
-    trial = replace(search, Q=search.Q[some], own=search.own[some])
-    for most in _VALUES_PER_FEATURE:
-        index = _prune(lists, most)
-        found = _search_index(trial, sparse_rows(queries[some]), index, short)
-        if sample.share(found.values) >= _ENOUGH_LISTED or len(index.rows) == len(lists.rows):
-            break
-    found = _search_index(search, sparse_rows(queries), index, short)
+    index = _choose_index(search, corpus, lengths, queries, sample)
+    return_freed_memory(search.X.shape[0])
+    found = _search_index(search, sparse_rows(queries), index, _shortest(lengths, search.k))
     return found, np.arange(search.Q.shape[0])
+
+
+def _choose_index(
+    search: Search,
+    corpus: sp.csr_array,
+    lengths: np.ndarray,
+    queries: sp.csr_array,
+    sample: Sample,
+) -> FeatureLists:
+    """Return the index with the shortest lists that find enough of the neighbors of a sample."""
+    some, short = sample.queries, _shortest(lengths, search.k)
+    trial = replace(search, Q=search.Q[some], own=search.own[some])
+    for most in _VALUES_PER_FEATURE[:-1]:
+        index = _list_heaviest(corpus, lengths, most)
+        found = _search_index(trial, sparse_rows(queries[some]), index, short)
+        if sample.share(found.values) >= _ENOUGH_LISTED or len(index.rows) == corpus.nnz:
+            return index
+        del index  # before there is another, which is longer
+    return _list_heaviest(corpus, lengths, _VALUES_PER_FEATURE[-1])
+
+
+def _shortest(lengths: np.ndarray, k: int) -> np.ndarray:
+    """Return the rows nearest to a query that share nothing with it, its own beside k others."""
+    return np.argsort(lengths, kind="stable")[: k + 1].copy()
 
 
 def _search_index(
@@ -177,16 +194,16 @@ def _place_both(search: Search) -> tuple[sp.csr_array, np.ndarray, sp.csr_array]
     """Return rows, their squared lengths and queries in float32; None if that has no room."""
     metric = search.metric.compiled
     place = partial(place_rows, metric=metric, many=metric.nominal, dtype=_SINGLE)
-    corpus, lengths = place(search.X)
-    queries, others = (corpus, lengths) if search.Q is search.X else place(search.Q)
-    both = np.append(lengths, others)
+    corpus = place(search.X)
+    queries = corpus if search.Q is search.X else place(search.Q)
+    both = np.append(corpus.lengths, queries.lengths)
     if not is_ordinary(both, each=metric.cosine):
         return None
     if metric.cosine:
-        return corpus, np.ones(len(lengths), _SINGLE), queries
+        return corpus.rows, np.ones(len(corpus.lengths), _SINGLE), queries.rows
     if both.max() > _LONGEST:
         return None
-    return corpus, lengths.astype(_SINGLE), queries
+    return corpus.rows, corpus.lengths.astype(_SINGLE), queries.rows
 
 
 class FeatureLists(NamedTuple):
@@ -198,46 +215,78 @@ class FeatureLists(NamedTuple):
     starts: np.ndarray  # where a feature's rows begin; one more at the end
 
 
-def _list_rows(corpus: sp.csr_array, lengths: np.ndarray) -> FeatureLists:
-    """List the rows of every feature."""
-    by_feature = corpus.tocsc()
-    rows, starts = by_feature.indices, by_feature.indptr.astype(np.int64)
-    return FeatureLists(rows, by_feature.data, lengths[rows], starts)
-
-
-def _prune(lists: FeatureLists, most: int) -> FeatureLists:
-    """Keep the rows in which a feature weighs most, the first ones where it weighs as much.
+def _list_heaviest(corpus: sp.csr_array, lengths: np.ndarray, most: int) -> FeatureLists:
+    """List the rows in which a feature weighs most, the first ones where it weighs as much.
 
     Values are those of rows that have nothing but what is kept of them, at their full length:
     otherwise the less is kept of a row, the farther it would seem.
     """
-    weights = np.abs(lists.values) / np.sqrt(lists.lengths)
-    starts = np.append(0, np.cumsum(np.minimum(np.diff(lists.starts), most)))
-    kept = _keep_heaviest(weights, lists.starts, starts)
-    rows, values, lengths = lists.rows[kept], lists.values[kept], lists.lengths[kept]
-    known = np.bincount(rows, weights=values.astype(np.float64) ** 2)[rows]
-    values *= ((1 + _PRIOR) * lengths / (known + _PRIOR * lengths)).astype(_SINGLE)
-    return FeatureLists(rows, values, lengths, starts)
+    rows, counts = sparse_rows(corpus), np.bincount(corpus.indices, minlength=corpus.shape[1])
+    starts = np.append(0, np.cumsum(np.minimum(counts, most)))
+    limits, ties = _find_limits(rows, lengths, counts, most)
+    size = int(starts[-1])
+    numbers = np.empty(size, corpus.indices.dtype)
+    kept = FeatureLists(numbers, np.empty(size, _SINGLE), np.empty(size, _SINGLE), starts)
+    _fill_lists(rows, lengths, limits, ties, kept)
+    _stretch(kept, np.zeros(len(lengths)), np.float32(1 + _PRIOR), np.float32(_PRIOR))
+    return kept
+
+
+@inlined_kernel
+def _weigh(value: float, length: float) -> float:
+    """Return what a feature weighs in a row of a squared length."""
+    return abs(value) / np.sqrt(length)
 
 
 @kernel
-def _keep_heaviest(weights: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return where the heaviest values of every feature are, as many as ``ends`` has room for."""
-    kept = np.empty(ends[-1], dtype=np.int64)
-    for f in range(starts.size - 1):
-        first, count = starts[f], starts[f + 1] - starts[f]
-        at, left = ends[f], ends[f + 1] - ends[f]
-        own = weights[first : first + count]
-        limit, ties = np.float32(-np.inf), count
-        if count > left:
-            limit = np.partition(own, count - left)[count - left]
-            ties = left - (own > limit).sum()
-        for t in range(count):
-            if own[t] > limit or (own[t] == limit and ties > 0):
-                ties -= own[t] == limit
-                kept[at] = first + t
-                at += 1
-    return kept
+def _find_limits(
+    rows: SparseRows, lengths: np.ndarray, counts: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weight of every feature's last value that is kept, and how many of it are."""
+    heavy = np.where(counts > most, counts, 0)
+    ends = np.cumsum(heavy)
+    at = ends - heavy
+    weights = np.empty(ends[-1], dtype=np.float32)
+    for row in range(lengths.size):
+        for p in range(rows.indptr[row], rows.indptr[row + 1]):
+            feature = rows.indices[p]
+            if heavy[feature]:
+                weights[at[feature]] = _weigh(rows.data[p], lengths[row])
+                at[feature] += 1
+    limits, ties = np.full(counts.size, -np.inf, dtype=np.float32), np.zeros_like(counts)
+    for feature in range(counts.size):
+        if heavy[feature]:
+            own = weights[ends[feature] - heavy[feature] : ends[feature]]
+            limits[feature] = np.partition(own, own.size - most)[own.size - most]
+            ties[feature] = most - (own > limits[feature]).sum()
+    return limits, ties
+
+
+@kernel
+def _fill_lists(
+    rows: SparseRows, lengths: np.ndarray, limits: np.ndarray, ties: np.ndarray, kept: FeatureLists
+) -> None:
+    """Fill the lists with the rows above the limits, in ascending order, and with first ties."""
+    at = kept.starts[:-1].copy()
+    for row in range(lengths.size):
+        for p in range(rows.indptr[row], rows.indptr[row + 1]):
+            feature, value = rows.indices[p], rows.data[p]
+            weight, limit = _weigh(value, lengths[row]), limits[feature]
+            if weight > limit or (weight == limit and ties[feature] > 0):
+                ties[feature] -= weight == limit
+                kept.rows[at[feature]], kept.values[at[feature]] = row, value
+                kept.lengths[at[feature]] = lengths[row]
+                at[feature] += 1
+
+
+@kernel
+def _stretch(kept: FeatureLists, known: np.ndarray, more: np.float32, prior: np.float32) -> None:
+    """Bring what is kept of every row to the row's full length, in place; ``known`` is zeros."""
+    for t in range(kept.rows.size):
+        known[kept.rows[t]] += np.float64(kept.values[t]) ** 2
+    for t in range(kept.rows.size):
+        length, part = kept.lengths[t], known[kept.rows[t]]
+        kept.values[t] *= np.float32(more * length / (part + prior * length))
 
 
 @kernel
@@ -300,6 +349,8 @@ def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells
         centers.append(small.centers)
         orders.append(rows[small.order])
         sizes.append(np.diff(small.edges))
+        del inside, small
+        return_freed_memory(len(points))
     edges = np.append(0, np.cumsum(np.concatenate(sizes)))
     return Cells(np.concatenate(centers), np.concatenate(orders), edges)
 

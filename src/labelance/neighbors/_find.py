@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from labelance._arrays import is_blocks, is_dask, on_device
 from labelance._progress import speaking
-from labelance._scratch import row_blocks
+from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils import warn_user
 from labelance._validation import (
     CategoricalFeatures,
@@ -254,6 +254,7 @@ def search_neighbors(
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
     found = _run_approx(replace(search, advice=FEWER)) if method == "approx" else None
     nearest = _run(search, warn=method == "auto") if found is None else found.nearest
+    return_freed_memory(X.shape[0])
     return _finite_neighborhood(nearest, metric, None if found is None else found.recall)
 
 
@@ -338,6 +339,7 @@ def _sample(search: Search) -> Sample:
     m = search.Q.shape[0]
     some = np.unique(np.linspace(0, m - 1, min(m, _MEASURED)).astype(np.int64))
     exact = _run(replace(search, Q=search.Q[some], own=search.own[some]))
+    return_freed_memory(search.X.shape[0])
     return Sample(some, exact.values[:, -1])
 
 

@@ -8,6 +8,7 @@ per row, because adding a strip is what processors are fastest at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ from labelance.neighbors._candidates import (
 from labelance.neighbors._metric import CompiledMetric, TopK
 
 _QUERIES, _ROWS = 128, 4096
-_PLACED = 1 << 16  # rows that are scaled together, so that what lies between stays small
-_DOUBLE = np.dtype(np.float64)
+_PLACED = 1 << 13  # rows that are scaled together, so that what lies between stays small
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _STRIP_FROM = 8  # a feature is a strip if one row in so many has it
 
 
@@ -52,57 +53,37 @@ def search_sparse(search: Search) -> TopK:
     cells = block_cells(16, search.threads)
     most = int(np.clip(np.sqrt(cells) / 8, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
-    points = _place_both(search)
-    if not is_ordinary(points.lengths, each=search.metric.compiled.cosine):
-        return search_brute(search)
-    engine = _make_engine(search, points, segment, np.dtype(np.float32))
-    if engine.is_too_coarse():
-        engine = _make_engine(search, points, segment, np.dtype(np.float64))
-    return engine.run(most)
-
-
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """Scaled rows searched and queries, and the squared lengths of both, one after the other."""
-
-    corpus: sp.csr_array
-    queries: sp.csr_array
-    lengths: np.ndarray
-    many: np.ndarray
-
-    @property
-    def are_whole(self) -> bool:
-        """Whether scores of these points are exact in float32."""
-        return is_whole(self.lengths) and all(
-            bool(((part.data == np.rint(part.data)) | self.many[part.indices]).all())
-            for part in (self.corpus, self.queries)
-        )
-
-
-def _place_both(search: Search) -> _Points:
-    Q, X, metric = search.Q, search.X, search.metric.compiled
-    many = _many_categories(X, metric) | _many_categories(Q, metric)
-    corpus, lengths = place_rows(X, metric, many)
-    queries, query_lengths = (corpus, lengths) if Q is X else place_rows(Q, metric, many)
-    return _Points(corpus, queries, np.append(lengths, query_lengths), many)
+    many = _many_categories(search.X, search.metric.compiled)
+    if search.Q is not search.X:
+        many |= _many_categories(search.Q, search.metric.compiled)
+    engine = _make_engine(search, many, segment, _SINGLE)
+    if engine is not None and engine.is_too_coarse():
+        del engine  # before there is another, twice as large
+        engine = _make_engine(search, many, segment, _DOUBLE)
+    return search_brute(search) if engine is None else engine.run(most)
 
 
 def _make_engine(
-    search: Search, points: _Points, segment: int, dtype: np.dtype
-) -> InvertedIndexEngine:
-    many, n, cosine = points.many, search.X.shape[0], search.metric.compiled.cosine
-    whole = points.are_whole and not cosine
+    search: Search, many: np.ndarray, segment: int, dtype: np.dtype
+) -> InvertedIndexEngine | None:
+    """Index the rows; None where squares overflow or underflow."""
+    metric, n = search.metric.compiled, search.X.shape[0]
+    corpus, queries = _place_both(search, many, dtype)
+    lengths = np.append(corpus.lengths, queries.lengths)
+    if not is_ordinary(lengths, each=metric.cosine):
+        return None
+    whole = not metric.cosine and corpus.whole and queries.whole and is_whole(lengths)
+    factor = 1.0 if metric.cosine else safe_factor(lengths)
+    if factor != 1:
+        corpus, queries = _place_both(search, many, dtype, factor)
+        lengths *= factor**2
     terms = 0 if whole else int(max(1, np.diff(search.Q.indptr).max()))
-    factor = 1.0 if cosine else safe_factor(points.lengths)
-    lengths = points.lengths * factor**2
-    bounds = bounds_of(lengths[:n], lengths[n:], terms, dtype, cosine=cosine)
-    corpus = _resize(points.corpus, many, factor, dtype)
-    queries = corpus if search.Q is search.X else _resize(points.queries, many, factor, dtype)
+    bounds = bounds_of(lengths[:n], lengths[n:], terms, dtype, cosine=metric.cosine)
     starts = range(0, n, segment)
     cells = block_cells(4, 1) // len(starts)
-    segments = [make_index(corpus[i : i + segment], many, factor, cells) for i in starts]
+    segments = [make_index(corpus.rows[i : i + segment], many, factor, cells) for i in starts]
     exact = lengths[n:] if whole else None
-    return InvertedIndexEngine(search, bounds, exact, segment, sparse_rows(queries), segments)
+    return InvertedIndexEngine(search, bounds, exact, segment, sparse_rows(queries.rows), segments)
 
 
 def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
@@ -113,11 +94,43 @@ def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
     return many & metric.nominal
 
 
+class Placed(NamedTuple):
+    """Scaled rows, their squared lengths in float64, and whether all numbers are whole."""
+
+    rows: sp.csr_array
+    lengths: np.ndarray
+    whole: bool
+
+
+def _place_both(
+    search: Search, many: np.ndarray, dtype: np.dtype, factor: float = 1.0
+) -> tuple[Placed, Placed]:
+    place = partial(
+        place_rows, metric=search.metric.compiled, many=many, dtype=dtype, factor=factor
+    )
+    corpus = place(search.X)
+    return corpus, corpus if search.Q is search.X else place(search.Q)
+
+
 def place_rows(
-    X: sp.csr_array, metric: CompiledMetric, many: np.ndarray, dtype: np.dtype = _DOUBLE
-) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the rows scaled, and their squared lengths in float64; a category counts 1."""
-    width = np.where(metric.nominal, 1.0, metric.width)
+    X: sp.csr_array, metric: CompiledMetric, many: np.ndarray, dtype: np.dtype, factor: float = 1.0
+) -> Placed:
+    """Return the rows scaled; a category counts 1 in their lengths.
+
+    Parameters
+    ----------
+    X : CSR array
+        Clean rows.
+    metric : CompiledMetric
+        How they are scaled.
+    many : boolean array
+        The features whose values are categories.
+    dtype : float32 or float64
+        The type of the scaled rows.
+    factor : float
+        What numbers are multiplied by at last; lengths, and codes of categories, are not.
+    """
+    width, whole = np.where(metric.nominal, 1.0, metric.width), True
     values, lengths = np.empty(X.nnz, dtype=dtype), np.empty(X.shape[0])
     for start in range(0, X.shape[0], _PLACED):
         part = slice(start, start + _PLACED)
@@ -130,16 +143,11 @@ def place_rows(
         lengths[part] = np.bincount(rows, weights=squares, minlength=len(ends) - 1)
         if metric.cosine:
             scaled /= np.sqrt(np.where(lengths[part] > 0, lengths[part], 1.0))[rows]
+        whole = whole and bool(((scaled == np.rint(scaled)) | many[features]).all())
+        if factor != 1:
+            scaled = np.where(many[features], scaled, scaled * factor)
         values[cells] = scaled
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), lengths
-
-
-def _resize(points: sp.csr_array, many: np.ndarray, factor: float, dtype: np.dtype) -> sp.csr_array:
-    """Return the points in their final type; codes of categories stay as they are."""
-    values = points.data
-    if factor != 1:
-        values = np.where(many[points.indices], values, values * factor)
-    return sp.csr_array((values.astype(dtype), points.indices, points.indptr), shape=points.shape)
+    return Placed(sp.csr_array((values, X.indices, X.indptr), shape=X.shape), lengths, whole)
 
 
 class InvertedIndex(NamedTuple):
