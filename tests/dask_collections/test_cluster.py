@@ -53,6 +53,18 @@ def test_rows_that_are_kept_and_do_not_fit_go_to_disk(client):
     assert_same_table(found, MLSOL(random_state=0).fit_resample(X, Y)[0])
 
 
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_rows_that_are_kept_stay_while_a_result_needs_them(kind):
+    kept = made_on_workers()
+    if kind == "frame":
+        kept = kept.to_dask_dataframe()
+    kept = kept.persist()
+    expected = MLSOL(random_state=0).fit_resample(X, Y)[0]
+    found, _ = MLSOL(random_state=0).fit_resample(kept, Y)
+    del kept
+    np.testing.assert_array_equal(np.asarray(found.compute()), expected)
+
+
 def test_a_part_of_a_result_can_be_asked_for_at_once_after_the_whole():
     found, _ = MLSOL(random_state=0).fit_resample(made_on_workers(), Y)
     expected = found.compute()

@@ -8,6 +8,7 @@ matrix, and go back as blocks of a new collection.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -419,13 +420,14 @@ class DaskArray(DaskContainer):
     def __init__(self, native: Any, role: str, *, only_rows: bool = False) -> None:
         _refuse_no_table(native, role)
         n_blocks, d = len(native.chunks[0]), native.shape[1]
-        blocks = native.rechunk({1: -1}).to_delayed().reshape(n_blocks).tolist()
+        whole = native.rechunk({1: -1})
+        blocks = whole.to_delayed(optimize_graph=not _is_persisted(native)).reshape(n_blocks)
         lengths = None if np.isnan(native.chunks[0]).any() else native.chunks[0]
         if sp.issparse(native._meta):
             prototype = type(native._meta)((0, d), dtype=native.dtype)
         else:
             prototype = np.empty((0, d), dtype=native.dtype)
-        super().__init__(native, blocks, lengths, prototype, only_rows=only_rows)
+        super().__init__(native, blocks.tolist(), lengths, prototype, only_rows=only_rows)
 
     def _working_dtype(self) -> np.dtype:
         return np.dtype(np.float32 if self.native.dtype in (np.float32, np.float16) else np.float64)
@@ -444,6 +446,16 @@ class DaskArray(DaskContainer):
             graph[key] = Task(key, _call, TaskRef(kept.key), TaskRef(block.key))
         chunks = tuple(np.diff(edges).tolist()), (self.shape[1],)
         return da.Array(graph, name, chunks, meta=self.prototype)
+
+
+def _is_persisted(native: Any) -> bool:
+    """Tell whether workers keep blocks of an array, or of what it is made of.
+
+    An optimised graph of Dask does not hold them any more, and with the last graph that does
+    the workers forget them.
+    """
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and bool(distributed.futures_of(native))
 
 
 def _refuse_no_table(native: Any, role: str) -> None:
