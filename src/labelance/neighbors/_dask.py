@@ -51,7 +51,7 @@ from labelance.neighbors._partition import (
 
 Engine = Callable[[Search], TopK]
 
-_MANY_ROWS = 30_000  # from which on rows are shuffled by cell
+_MANY_ROWS = 10_000  # from which on rows are shuffled by cell
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER = 24  # sampled to place a center
 _SAFE = 1 - 2.0**-18  # keeps a bound below what rounding may make of it

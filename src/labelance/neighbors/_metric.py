@@ -9,7 +9,7 @@ neighbors are broken in :func:`insert`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -251,17 +251,38 @@ class FeatureMetric:
             out[part] = self.rank(A, rows_a[part], B, np.full(m, -1), only, 1).values[:, 0]
         return out
 
+    def distances_to(self, A: Any, B: Any, *each: np.ndarray) -> list[np.ndarray]:
+        """Return the distances of all rows of A to rows of B, for each choice of these.
+
+        Rows in blocks are made once for all choices.
+        """
+        if not is_blocks(A):
+            return [self.paired(A, B, None, rows) for rows in each]
+        tasks = [self._pair_blocks(A, B, None, rows) for rows in each]
+        found = compute(task for of_choice in tasks for task in of_choice)
+        n_blocks = len(A.blocks)
+        return [
+            np.concatenate(found[start : start + n_blocks])
+            for start in range(0, len(found), n_blocks)
+        ]
+
     def _paired_in_blocks(
         self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
     ) -> np.ndarray:
         """Do the same where one of the two, or both, are in blocks."""
+        return np.concatenate(compute(self._pair_blocks(A, B, rows_a, rows_b)))
+
+    def _pair_blocks(
+        self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
+    ) -> Sequence[Any]:
+        """Return tasks that measure the distances of one block after the other."""
         if is_blocks(A) and rows_a is None:
             edges = A.edges
         else:
             n = A.shape[0] if rows_a is None else len(rows_a)
             edges = even_edges(n, (A if is_blocks(A) else B).largest)
         ours, theirs = cut_rows(A, edges, rows_a), cut_rows(B, edges, rows_b)
-        return np.concatenate(compute(map_blocks(self.paired, ours, theirs)))
+        return map_blocks(self.paired, ours, theirs)
 
 
 def _learn(

@@ -371,7 +371,6 @@ def positions(
     metric: FeatureMetric, X: Any, X_new: Any, seeds: np.ndarray, references: np.ndarray
 ) -> np.ndarray:
     """Return the paper's cd = d_s / (d_s + d_r); halfway where both distances are 0."""
-    to_seed = metric.paired(X_new, X, None, seeds)
-    to_reference = metric.paired(X_new, X, None, references)
+    to_seed, to_reference = metric.distances_to(X_new, X, seeds, references)
     span = to_seed + to_reference
     return np.divide(to_seed, span, out=np.full(len(span), 0.5), where=span > 0)
