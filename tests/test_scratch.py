@@ -1,5 +1,6 @@
 """Arrays in files are arrays: whatever is computed with them is the same, bit for bit."""
 
+import os
 import sys
 from threading import Event, Thread
 
@@ -7,18 +8,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from labelance._arrays import gather_rows
 from labelance._scratch import (
     Scratch,
     copy_rows,
     current_scratch,
-    gather_rows,
+    find_map,
+    find_stored_rows,
     keep_scratch,
     new_zeros,
     row_blocks,
     scratch,
 )
 from labelance.exceptions import FileWriteError, TooManyRowsError
-from labelance.neighbors import Neighborhood, find_dominant_columns, find_neighbors
+from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.sampling import MLSOL, all_samplers
 from labelance.testing import sampler_data
 
@@ -88,7 +91,7 @@ def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
         def look(here=here, stop=stop):
             if here is far:
                 stop.set()
-            return 1 << 40, 1 << 40
+            return 1 << 40
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("labelance._scratch._resident", look)
@@ -222,24 +225,113 @@ def test_a_neighborhood_of_mapped_arrays_takes_them_as_they_are(tmp_path):
     assert same.distances is around.distances
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
-def test_rows_anywhere_are_taken_in_steps_that_map_no_more_than_a_block(tmp_path, monkeypatch):
-    steps, X = [], np.zeros((200, 10_000))
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
+
+
+def mapped_bytes(array):
+    """Return how many bytes of an array in a file the process has mapped, by what Linux says."""
+    mapped, inside, found = find_map(array), False, 0
+    start = np.frombuffer(mapped, np.uint8).ctypes.data
+    with open("/proc/self/smaps", encoding="ascii") as file:
+        for name, *words in map(str.split, file):
+            if not name.endswith(":"):  # the addresses of the next part of memory
+                inside = start <= int(name.partition("-")[0], 16) < start + len(mapped)
+            elif inside and name == "Rss:":
+                found += int(words[0]) << 10
+    return found
+
+
+@LINUX
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_rows_of_a_file_are_read_without_being_mapped(tmp_path, dtype):
+    rng = np.random.default_rng(0)
+    with scratch(tmp_path, 1 << 20) as here:
+        X = here.zeros((4000, 500), dtype)
+        X[:] = rng.integers(100, size=X.shape)
+        rows = np.concatenate([rng.permutation(4000)[:300], np.arange(50), [7, 7]])
+        expected = X[rows]
+        here.release()
+        assert mapped_bytes(X) == 0
+        np.testing.assert_array_equal(gather_rows(X, rows), expected)
+        np.testing.assert_array_equal(gather_rows(X[1000:], rows % 3000), X[1000:][rows % 3000])
+        here.release()
+        gather_rows(X, rows)
+        assert mapped_bytes(X) == 0
+        np.testing.assert_array_equal(gather_rows(X[:, 3:9], rows), expected[:, 3:9])
+        np.testing.assert_array_equal(gather_rows(X[::-2], [0, 5]), X[::-2][[0, 5]])
+        np.testing.assert_array_equal(gather_rows(X.T, [0, 5]), X.T[[0, 5]])
+        np.testing.assert_array_equal(gather_rows(X[:, 2], rows), X[rows, 2])
+
+
+@pytest.mark.parametrize("mode", ["r", "c"])
+def test_rows_of_a_numpy_file_are_read_from_it(tmp_path, mode):
+    X = np.random.default_rng(0).random((3000, 40))
+    np.save(tmp_path / "X.npy", X)
+    with scratch(tmp_path, 1 << 20) as here:
+        mapped = here.load(tmp_path / "X.npy", mode)
+        assert (find_stored_rows(mapped) is not None) == (sys.platform == "linux")
+        assert find_stored_rows(X) is None
+        rows = np.random.default_rng(1).permutation(3000)
+        np.testing.assert_array_equal(gather_rows(mapped, rows), X[rows])
+
+
+@LINUX
+def test_a_file_that_ends_early_is_an_error_and_no_signal(tmp_path):
+    X = np.zeros((3000, 40))
+    X.tofile(tmp_path / "X.bin")
+    with scratch(tmp_path, 1 << 20) as here:
+        mapped = here.open(tmp_path / "X.bin", X.shape, X.dtype)
+        os.truncate(tmp_path / "X.bin", X.nbytes // 2)
+        np.testing.assert_array_equal(gather_rows(mapped, [0, 700]), X[[0, 700]])
+        with pytest.raises(OSError, match="cannot be read"):
+            gather_rows(mapped, [0, 2999])
+
+
+@LINUX
+def test_files_are_closed_with_their_arrays(tmp_path):
+    def n_open():
+        return len(os.listdir("/proc/self/fd"))
+
+    with scratch(tmp_path, LIMIT) as here:
+        before = n_open()
+        array = here.zeros((1000, 100), np.float64)
+        view = array[10:]
+        del array
+        assert n_open() > before
+        del view
+        assert n_open() == before
+
+
+@LINUX
+def test_rows_that_somebody_else_has_mapped_are_taken_a_few_at_a_time(tmp_path, monkeypatch):
+    steps, X = [], np.random.default_rng(0).random((200, 10_000))
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
     monkeypatch.setattr(Scratch, "relieve", lambda self: steps.append(self))
-    with scratch(tmp_path, 1 << 24) as here:
-        gather_rows(X, np.random.default_rng(0).permutation(len(X)))
+    rows = np.random.default_rng(0).permutation(len(X))
+    with scratch(tmp_path, 1 << 28) as here:
+        here.watch(mapped)
+        np.testing.assert_array_equal(gather_rows(mapped, rows), X[rows])
         anywhere = len(steps)
         for _ in row_blocks(X):
             pass
-    assert anywhere >= len(X) // max(1, here.block_bytes // (1 << 21))
+    assert anywhere >= len(X) // (here.block_bytes // (1 << 21))
     assert (len(steps) - anywhere) * here.block_bytes >= X.nbytes
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
-def test_a_look_at_some_rows_of_the_whole_table_maps_no_more_than_a_block(tmp_path, monkeypatch):
-    steps, X = [], np.random.default_rng(0).random((4000, 1000))
-    monkeypatch.setattr(Scratch, "relieve", lambda self: steps.append(self))
-    with scratch(tmp_path, 1 << 24):
-        wide = find_dominant_columns(X, np.zeros(1000, dtype=bool))
-    assert len(steps) > 900  # of the 1,000 rows that are looked at; the last ones are near by
-    np.testing.assert_array_equal(wide, find_dominant_columns(X, np.zeros(1000, dtype=bool)))
+@LINUX
+def test_what_stays_mapped_is_not_let_go_again_and_again(tmp_path, monkeypatch):
+    here, released, held = Scratch(tmp_path, LIMIT), [], [1 << 40]
+    monkeypatch.setattr(here, "release", lambda: released.append(here))
+    monkeypatch.setattr("labelance._scratch._resident", lambda: held[0])
+    here.relieve()
+    here.relieve()  # libraries and arrays, which stay
+    assert len(released) == 1
+    held[0] += 2 * here.block_bytes
+    here.relieve()
+    assert len(released) == 2
+    held[0] -= here.memory
+    here.relieve()
+    held[0] += 2 * here.block_bytes
+    here.relieve()
+    assert len(released) == 3

@@ -7,7 +7,8 @@ the system reads and writes its pages as they are used. Outside of it everything
 The system itself gives pages back only when the whole machine runs short. So whoever works through
 blocks of rows calls :func:`relieve_memory` after each, which lets mapped pages go when the process
 comes near the limit; their contents stay in the file. Compiled code that runs for long is looked
-after by a thread.
+after by a thread. Rows that lie anywhere are better read from the file than mapped, since each
+would make the system map megabytes around it: :func:`find_stored_rows` says where they are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,22 +28,38 @@ from itertools import count
 from math import prod
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
-from weakref import WeakSet
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from labelance.exceptions import FileWriteError
 
-_BLOCKS = 32  # blocks of rows that the limit holds; an array of more than one block is mapped
+_BLOCKS = 64  # blocks of rows that the limit holds; an array of more than one block is mapped
 _NEAR = 0.6  # of the limit, from which on mapped pages are let go
 _PERIOD = 0.01  # seconds between two looks at how much the process holds
-_MAPPED_AT_ONCE = 1 << 21  # bytes that Linux may map around one that is read
-_NUMBERS_AT_ONCE = 1 << 16  # of rows in memory, so that what is computed of them stays small
 _MANY_ROWS = 30_000  # work on fewer frees less than is worth the time
 _MMAP_THRESHOLD, _LARGE = -3, 1 << 20  # an option of the C library, and bytes of an array
 _LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
+
+
+class StoredRows(NamedTuple):
+    """Where an open file has the rows of an array."""
+
+    file: int
+    first: int  # byte of the first row
+    stride: int  # bytes from a row to the next
+
+
+class _MappedFile(NamedTuple):
+    """An open file, and which of its bytes is mapped where."""
+
+    file: int
+    start: int
+    address: int
+
+
+_files: weakref.WeakKeyDictionary[mmap.mmap, _MappedFile] = weakref.WeakKeyDictionary()
 
 
 class Scratch:
@@ -60,9 +78,9 @@ class Scratch:
 
     def __init__(self, folder: str | os.PathLike[str], memory: int, *, keeps: bool = False) -> None:
         self.folder, self.memory = Path(folder), memory
-        self._maps: WeakSet[Any] = WeakSet()
+        self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._kept = count() if keeps else None
-        self._others = _resident()[1] if _LINUX else 0  # pages of libraries, which stay mapped
+        self._left = 0  # bytes that the process held after it had let all go that it could
 
     @property
     def block_bytes(self) -> int:
@@ -79,11 +97,12 @@ class Scratch:
         size = prod(shape) * np.dtype(dtype).itemsize
         if os.name == "nt":
             mapped = mmap.mmap(-1, size)  # Windows has a file of its own for such pages
+            self._maps.add(mapped)
         else:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 self._reserve(file.fileno(), size)
                 mapped = mmap.mmap(file.fileno(), size)
-        self._maps.add(mapped)
+                self._look_after_file(mapped, file)
         return np.ndarray(shape, dtype, buffer=mapped)
 
     def open(self, path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
@@ -92,12 +111,29 @@ class Scratch:
             return np.zeros(shape, dtype)  # nobody can map nothing
         with path.open("r+b") as file:
             mapped = mmap.mmap(file.fileno(), prod(shape) * np.dtype(dtype).itemsize)
-        self._maps.add(mapped)
+            self._look_after_file(mapped, file)
         return np.ndarray(shape, dtype, buffer=mapped)
+
+    def load(self, path: Path, mode: Literal["r", "c"]) -> np.ndarray:
+        """Return the array of a NumPy file; ``mode`` is that of :func:`numpy.memmap`."""
+        array = np.load(path, mmap_mode=mode)
+        if array.size:
+            with path.open("rb") as file:
+                start = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+                self._look_after_file(array._mmap, file, start)
+        return array
 
     def watch(self, array: np.memmap) -> None:
         """Let pages of an array go that somebody else has mapped."""
         self._maps.add(array._mmap)  # type: ignore[attr-defined]
+
+    def _look_after_file(self, mapped: mmap.mmap, file: BinaryIO, start: int = 0) -> None:
+        """Let mapped pages go near the limit, and let rows be read without mapping more."""
+        self._maps.add(mapped)
+        if _LINUX:  # what is mapped and what is read are the same there at any moment
+            number, address = os.dup(file.fileno()), np.frombuffer(mapped, np.uint8).ctypes.data
+            weakref.finalize(mapped, os.close, number)
+            _files[mapped] = _MappedFile(number, start, address)
 
     def next_result(self, kind: str) -> Path | None:
         """Return the file of the next result of a kind, the same in every run; None keeps none."""
@@ -109,10 +145,13 @@ class Scratch:
             mapped.madvise(mmap.MADV_DONTNEED)
 
     def relieve(self) -> None:
-        """Let all mapped pages go if the process comes near the limit."""
-        held, mapped = _resident()
-        if held > _NEAR * self.memory and mapped - self._others > self.block_bytes:
+        """Let go what can be if the process comes near the limit, and holds a block more again."""
+        held = _resident()
+        self._left = min(self._left, held)
+        if held > _NEAR * self.memory and held - self._left > self.block_bytes:
             self.release()
+            _trim()
+            self._left = _resident()
 
     def look_after(self, stop: Event) -> None:
         """Do so again and again, until it is over."""
@@ -199,21 +238,21 @@ def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     return here.zeros(shape, dtype)
 
 
-def gather_rows(X: np.ndarray, rows: Any) -> np.ndarray:
-    """Return ``X[rows]`` of row numbers, which may be large."""
-    here = _current.get()
-    if here is None:
-        return X[rows]
-    rows, size = np.asarray(rows, dtype=np.intp), X.itemsize * prod(X.shape[1:])
-    out = new_zeros((len(rows), *X.shape[1:]), X.dtype)
-    for block in row_blocks(out):
-        some, place = rows[block], out[block]
-        if np.ptp(some) * size <= 2 * here.block_bytes:  # all of them are near each other
-            place[:] = X[some]
-            continue
-        for part in scattered_blocks(len(some), size):
-            place[part] = X[some[part]]
-    return out
+def find_map(X: np.ndarray) -> mmap.mmap | None:
+    """Return the map of a file that an array is in; None if it is in memory."""
+    base: Any = X
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def find_stored_rows(X: np.ndarray) -> StoredRows | None:
+    """Return where the rows of an array are in a file; None if nobody can read them there."""
+    base = find_map(X)
+    mapped = None if base is None else _files.get(base)
+    if mapped is None or not X[:1].flags.c_contiguous:
+        return None
+    return StoredRows(mapped.file, mapped.start + X.ctypes.data - mapped.address, X.strides[0])
 
 
 def copy_rows(X: np.ndarray, dtype: DTypeLike) -> np.ndarray:
@@ -226,22 +265,14 @@ def copy_rows(X: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 
 def row_blocks(X: np.ndarray) -> Iterator[slice]:
     """Yield slices of rows: blocks of the scratch in use, or of some megabytes without one."""
+    yield from split_rows(X.shape[0], X.dtype.itemsize * prod(X.shape[1:]))
+
+
+def split_rows(n: int, bytes_per_row: int) -> Iterator[slice]:
+    """Yield slices of n rows that take so much each, in blocks like those of `row_blocks`."""
     here = _current.get()
     size = (1 << 24) if here is None else here.block_bytes
-    step = max(1, size // max(1, X.dtype.itemsize * prod(X.shape[1:])))
-    for start in range(0, X.shape[0], step):
-        yield slice(start, start + step)
-        relieve_memory()
-
-
-def scattered_blocks(n: int, bytes_per_row: int = 0) -> Iterator[slice]:
-    """Yield slices of n row numbers that lie anywhere: of many of them, where all is in memory.
-
-    In a file each of them makes some pages be mapped.
-    """
-    here = _current.get()
-    size = max(_MAPPED_AT_ONCE, bytes_per_row)
-    step = _NUMBERS_AT_ONCE if here is None else max(1, here.block_bytes // size)
+    step = max(1, size // max(1, bytes_per_row))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
         relieve_memory()
@@ -259,7 +290,13 @@ def return_freed_memory(n_rows: int) -> None:
     The C library keeps arrays of up to 32 MB for those to come, of every thread apart; after a
     search in threads they would count beside all that follows.
     """
-    trim = _c_function("malloc_trim") if n_rows >= _MANY_ROWS else None
+    if n_rows >= _MANY_ROWS:
+        _trim()
+
+
+def _trim() -> None:
+    """Give what was freed, and is kept for arrays to come, back to the system."""
+    trim = _c_function("malloc_trim")
     if trim is not None:
         trim(0)
 
@@ -272,13 +309,13 @@ def _return_freed_arrays() -> None:
         mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
+@cache
 def _c_function(name: str) -> Callable[..., int] | None:
     """Return a function of the C library; None where it has none of that name."""
     return getattr(ctypes.CDLL(None), name, None) if _LINUX else None
 
 
-def _resident() -> tuple[int, int]:
-    """Return how many bytes the process holds, and how many of them are pages of files."""
+def _resident() -> int:
+    """Return how many bytes the process holds, pages of files among them."""
     with open("/proc/self/statm", encoding="ascii") as file:
-        _, held, mapped, *_ = map(int, file.read().split())
-    return held * mmap.PAGESIZE, mapped * mmap.PAGESIZE
+        return int(file.read().split()[1]) * mmap.PAGESIZE

@@ -537,12 +537,23 @@ def test_what_a_limit_does_not_go_with_is_refused_in_flags(call, large, songs, t
     assert not list(tmp_path.glob("*.partial"))
 
 
+def test_code_in_an_error_stays_python(call, songs, tmp_path, monkeypatch):
+    dataset = pytest.importorskip("pyarrow.dataset", reason="Parquet needs pyarrow")
+    monkeypatch.chdir(tmp_path)
+    words = "-o", tmp_path / "more.parquet", "--memory", "64kB", "--labels", "-3"
+    code, _, err = call("resample", songs, *words)
+    assert code == 1
+    exec(err.partition("as ds: ")[2].strip().removesuffix("."), {"ds": dataset})
+    assert call("resample", songs.stem, *words)[0] == 0
+
+
 def test_a_run_that_goes_on_says_so(call, large, tmp_path, monkeypatch):
     out = tmp_path / "more.parquet"
     words = ("resample", large, "--memory", "64kB", "-o", out)
     with monkeypatch.context() as patch:
         patch.setattr("labelance.outofcore._resample.write_parquet_blocks", interrupt)
-        assert call(*words)[0] == 130
+        code, _, err = call(*words)
+        assert (code, "the same command goes on" in " ".join(err.split())) == (130, True), err
     code, _, err = call(*words)
     assert (code, "going on in" in err) == (0, True)
     assert call(*words)[0] == 1

@@ -29,6 +29,7 @@ from labelance._arrays._dask import (
     persist,
     share,
 )
+from labelance._arrays._gather import gather_rows
 from labelance._arrays._interpolate import (
     count_numbers,
     interpolate_pairs,
@@ -76,6 +77,7 @@ __all__ = [
     "device_of",
     "even_edges",
     "find_label_sets",
+    "gather_rows",
     "has_categories",
     "has_triton",
     "interpolate_pairs",

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._scratch import copy_rows, current_scratch, gather_rows, new_zeros, row_blocks
+from labelance._arrays._gather import gather_rows
+from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.

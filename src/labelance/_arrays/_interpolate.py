@@ -23,8 +23,9 @@ from labelance._arrays._containers import (
     sparse_rows,
 )
 from labelance._arrays._dask import DaskRows, even_edges, is_blocks
+from labelance._arrays._gather import gather_rows
 from labelance._arrays._torch import interpolate_tensor
-from labelance._scratch import gather_rows, new_zeros
+from labelance._scratch import new_zeros
 from labelance._utils import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The

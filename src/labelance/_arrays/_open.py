@@ -19,6 +19,7 @@ from labelance._arrays._containers import (
     on_device,
 )
 from labelance._arrays._dask import is_blocks, is_dask, open_dask
+from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import check_structure
 from labelance._arrays._torch import (
     append_tensor,
@@ -26,7 +27,6 @@ from labelance._arrays._torch import (
     tensor_columns_where,
     to_device,
 )
-from labelance._scratch import gather_rows
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.

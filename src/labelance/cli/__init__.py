@@ -1,5 +1,6 @@
 """The command line: parse, call a public function, print."""
 
+import os
 import sys
 
 from labelance.cli._signals import Signals
@@ -31,6 +32,8 @@ def _main(signals: Signals) -> None:
             optional_import(name, extra="cli", purpose="The command line")
     except MissingDependencyError as error:
         raise SystemExit(str(error)) from None
+    # A pool of Arrow's own keeps what it has read, beyond any --memory; this is read at its import.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from labelance.cli._app import run
 
     signals.raise_from_now_on()

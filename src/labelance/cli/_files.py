@@ -132,7 +132,8 @@ def split(
         check_parquet(*formats)
         path, options = source.large_file()
         options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
-        with telling_what_is_kept(*files), long_work("Splitting", quiet=json):
+        folder = labelance.outofcore.job_folder(files[0])
+        with telling_what_is_kept(*files, goes_on=folder), long_work("Splitting", quiet=json):
             n_rows = labelance.outofcore.split_file(path, files, memory=memory, **options)
         _report_split(files, n_rows, as_json=json)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -13,6 +14,7 @@ from labelance.exceptions import LabelanceError
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
 _COLUMNS = re.compile(r"\bcolumns? ([0-9]+(?:, [0-9]+)*)")
+_CALL = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))+\)")  # Python to be typed as it is
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
 
 
@@ -58,6 +60,14 @@ def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
 
 
 def _in_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Write flags for keyword arguments, but for those of calls in Python."""
+    ends = [0, *(place for call in _CALL.finditer(text) for place in call.span()), len(text)]
+    parts = [text[start:stop] for start, stop in pairwise(ends)]
+    parts[::2] = (_sentence_in_flags(part, flags) for part in parts[::2])
+    return "".join(parts)
+
+
+def _sentence_in_flags(text: str, flags: Mapping[str, str]) -> str:
     names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
     given = re.compile(rf"(?<![\w-])({names})=({_VALUE})")
     text = given.sub(lambda match: _write(flags[match[1]], match[2]), text)

@@ -126,7 +126,7 @@ def _resample_on_disk(
     if folder.exists():
         say(f"going on in {folder}, where a run was ended before its end", to=errors)
     with (
-        telling_what_is_kept(output),
+        telling_what_is_kept(output, goes_on=folder),
         long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),
         errors_in_flags(_sampler_flags(sampler)),
     ):

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import SparseRows, sparse_rows
-from labelance._scratch import gather_rows, new_zeros, return_freed_memory, row_blocks
+from labelance._arrays import SparseRows, gather_rows, sparse_rows
+from labelance._scratch import new_zeros, return_freed_memory, row_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import (
     Search,
@@ -70,7 +70,7 @@ class Sample(NamedTuple):
 
     def recall(self, found: TopK) -> float:
         """Return the share of their nearest rows that are among those of all queries."""
-        return self.share(found.values[self.queries])
+        return self.share(gather_rows(found.values, self.queries))
 
     def share(self, distances: np.ndarray) -> float:
         """Return the same for the distances of these queries alone."""
@@ -406,8 +406,9 @@ def _look_further(search: Search, graph: np.ndarray, order: np.ndarray) -> TopK:
 
     def work(start: int, stop: int) -> TopK:
         queries = order[start:stop]
-        near = graph[queries]
-        rows = np.concatenate([near, graph[near].reshape(len(near), -1)], axis=1, dtype=np.int64)
+        near = gather_rows(graph, queries)
+        far = gather_rows(graph, near.ravel()).reshape(len(near), -1)
+        rows = np.concatenate([near, far], axis=1, dtype=np.int64)
         return search.rank(queries, _list_once(rows, n))
 
     most = int(np.clip(block_cells(_BYTES_PER_ROW_LISTED, search.threads) // width, 1, _BLOCK))

@@ -20,8 +20,9 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
+from labelance._arrays import gather_rows
 from labelance._progress import loop, note
-from labelance._scratch import current_scratch, gather_rows, keep_scratch, relieve_memory
+from labelance._scratch import current_scratch, keep_scratch, relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._metric import (
     Candidates,
@@ -69,17 +70,15 @@ class Search:
         if here is None or not isinstance(self.X, np.ndarray) or len(candidates.rows) == 1:
             return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
         found = new_top_k(len(queries), self.k)
-        most = max(1, here.block_bytes // (self.X.itemsize * self.X.shape[1]))
+        share = here.block_bytes // self.threads  # all threads do this at once
+        most = max(1, share // (self.X.itemsize * self.X.shape[1]))
         for part in _cut_lists(candidates.counts, most):
             lists = Candidates(candidates.rows[part], candidates.counts[part])
             found.rows[part], found.values[part] = self._rank_gathered(queries[part], lists)
         return found
 
     def _rank_gathered(self, queries: np.ndarray, candidates: Candidates) -> TopK:
-        """Do so for rows of a file: those that are measured together are copied to memory first.
-
-        Each of them, read where it lies, would make megabytes around it be mapped.
-        """
+        """Do so for rows of a file: those that are measured together are copied to memory first."""
         counts = candidates.counts
         lists = candidates.rows[:, : counts.max()]
         rows = np.unique(lists[np.arange(lists.shape[1]) < counts[:, np.newaxis]])

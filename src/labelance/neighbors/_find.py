@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import is_blocks, is_dask, on_device
+from labelance._arrays import is_blocks, is_dask, on_device, take_rows
 from labelance._progress import speaking
 from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils import warn_user
@@ -248,7 +248,7 @@ def search_neighbors(
     if queries is not None:
         Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)
     elif rows is not None:
-        Q, own = X[rows], rows
+        Q, own = take_rows(X, rows), rows
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
@@ -314,7 +314,7 @@ def _search_bag(
 ) -> Neighborhood:
     order = np.argsort(among)
     ordered = among[order]  # a tie goes to the lower row number, however the bag is listed
-    inside = search_neighbors(X[ordered], k, metric, method=method, n_jobs=n_jobs)
+    inside = search_neighbors(take_rows(X, ordered), k, metric, method=method, n_jobs=n_jobs)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
@@ -338,7 +338,7 @@ def _sample(search: Search) -> Sample:
     """Search for some of the queries exactly."""
     m = search.Q.shape[0]
     some = np.unique(np.linspace(0, m - 1, min(m, _MEASURED)).astype(np.int64))
-    exact = _run(replace(search, Q=search.Q[some], own=search.own[some]))
+    exact = _run(replace(search, Q=take_rows(search.Q, some), own=search.own[some]))
     return_freed_memory(search.X.shape[0])
     return Sample(some, exact.values[:, -1])
 

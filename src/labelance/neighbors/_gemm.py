@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._scratch import gather_rows, new_zeros, relieve_memory
+from labelance._arrays import gather_rows
+from labelance._scratch import new_zeros, relieve_memory
 from labelance.neighbors._brute import Search, block_cells, search_brute, single_threaded_blas
 from labelance.neighbors._candidates import (
     CandidateEngine,

@@ -25,19 +25,14 @@ from labelance._arrays import (
     compute,
     cut_rows,
     even_edges,
+    gather_rows,
     is_blocks,
     map_blocks,
     narrow_indices,
     on_device,
     sparse_rows,
 )
-from labelance._scratch import (
-    gather_rows,
-    new_zeros,
-    relieve_memory,
-    row_blocks,
-    scattered_blocks,
-)
+from labelance._scratch import current_scratch, new_zeros, relieve_memory, row_blocks, split_rows
 from labelance._utils import inlined_kernel, kernel
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
@@ -64,6 +59,7 @@ _CELLS = 1 << 20  # cells of a dense block looked at together
 _UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
 FAR_WIDER = 1000  # beside a column so many times as wide as all others, these change no distance
 _ROWS_TO_LOOK_AT = 1_000
+_BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
 _NO_COLUMN = np.iinfo(np.int64).max
 
 
@@ -244,12 +240,19 @@ class FeatureMetric:
             return _paired_distances(self.metric, A, B, self.params)
         if on_device(A):
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
+        in_file = current_scratch() is not None and isinstance(A, np.ndarray)
+        size = (A.itemsize + B.itemsize) * A.shape[1] if in_file else _BYTES_PER_PAIR
         out = np.empty(len(rows_a))
-        for part in scattered_blocks(len(rows_a)):
-            m = part.stop - part.start
-            only = Candidates(rows_b[part, np.newaxis], np.ones(m, dtype=np.int64))
-            out[part] = self.rank(A, rows_a[part], B, np.full(m, -1), only, 1).values[:, 0]
+        for part in split_rows(len(rows_a), size):
+            pairs = A, B, rows_a[part], rows_b[part]
+            out[part] = self._paired(*(_gather_pairs(*pairs) if in_file else pairs))
         return out
+
+    def _paired(self, A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
+        """Measure pairs of rows in memory."""
+        m = len(rows_a)
+        only = Candidates(rows_b[:, np.newaxis], np.ones(m, dtype=np.int64))
+        return self.rank(A, rows_a, B, np.full(m, -1), only, 1).values[:, 0]
 
     def distances_to(self, A: Any, B: Any, *each: np.ndarray) -> list[np.ndarray]:
         """Return the distances of all rows of A to rows of B, for each choice of these.
@@ -283,6 +286,14 @@ class FeatureMetric:
             edges = even_edges(n, (A if is_blocks(A) else B).largest)
         ours, theirs = cut_rows(A, edges, rows_a), cut_rows(B, edges, rows_b)
         return map_blocks(self.paired, ours, theirs)
+
+
+def _gather_pairs(
+    A: np.ndarray, B: np.ndarray, rows_a: np.ndarray, rows_b: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Copy pairs of rows, which may be in files, to memory."""
+    each = np.arange(len(rows_a))
+    return gather_rows(A, rows_a), gather_rows(B, rows_b), each, each
 
 
 def _learn(

@@ -144,9 +144,7 @@ def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
         return search()
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
     if path.exists():  # written last
-        indices, distances = (np.load(file, mmap_mode="r") for file in arrays)
-        here.watch(indices)
-        here.watch(distances)
+        indices, distances = (here.load(file, "r") for file in arrays)
         return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
     found = search()
     for file, array in zip(arrays, (found.indices, found.distances)):

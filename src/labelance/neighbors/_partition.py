@@ -29,7 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._scratch import current_scratch, gather_rows, relieve_memory
+from labelance._arrays import gather_rows
+from labelance._scratch import current_scratch, relieve_memory
 from labelance._utils import kernel
 from labelance.neighbors._brute import (
     Search,
@@ -341,8 +342,8 @@ class CellEngine(ABC):
         """Scan the rows of cells for lines of the queries from ``start`` on, where needed."""
         first, sizes = self.cells.edges[cells], np.diff(self.cells.edges)[cells]
         rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        queries = self.points.queries[start + lines] * self.points.embedding.weights()
-        scores = queries @ self.points.corpus[rows].T
+        queries = gather_rows(self.points.queries, start + lines) * self.points.embedding.weights()
+        scores = queries @ gather_rows(self.points.corpus, rows).T
         own = self._own(start + lines)
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
         relieve_memory()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -98,9 +99,35 @@ def working_on_disk(folder: Path, memory: int, *, keeps: bool = False) -> Iterat
     working_memory = max(1, memory // _WORKING_SHARE >> 20)
     with (
         config_context(working_memory=working_memory),
+        _returning_memory_of_arrow(),
         scratch(folder, memory, keeps=keeps) as here,
     ):
         yield here
+
+
+@contextmanager
+def _returning_memory_of_arrow() -> Iterator[None]:
+    """Let Arrow take memory from the C library; a pool of its own would keep what it has read."""
+    if importlib.util.find_spec("pyarrow") is None:  # arrays need none
+        yield
+        return
+    import pyarrow as arrow
+
+    before = arrow.default_memory_pool()
+    arrow.set_memory_pool(arrow.system_memory_pool())
+    try:
+        yield
+    finally:
+        return_memory_of_arrow()
+        arrow.set_memory_pool(before)
+
+
+def return_memory_of_arrow() -> None:
+    """Give back what Arrow keeps of rows that were read or written."""
+    import pyarrow as arrow
+
+    for pool in (arrow.default_memory_pool(), arrow.system_memory_pool()):
+        pool.release_unused()
 
 
 def open_blocks(
@@ -164,6 +191,7 @@ def read_to_disk(
                 progress.advance(block.n_samples)
             with replace_when_done(path) as temporary:
                 sp.save_npz(temporary, sp.vstack(parts, format="csr"), compressed=False)
+    return_memory_of_arrow()
     Y = sp.vstack([header.Y, *map(sp.load_npz, labels)], format="csr")
     return replace(header, values=here.open(cells, (sum(sizes), d), np.float64), Y=Y)
 

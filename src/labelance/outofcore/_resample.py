@@ -14,7 +14,7 @@ from joblib import hash as joblib_hash
 from sklearn.base import clone
 
 from labelance._progress import speaking
-from labelance._scratch import Scratch
+from labelance._scratch import Scratch, find_stored_rows
 from labelance._utils import did_you_mean
 from labelance._validation import mask_of_columns, validate_labels
 from labelance.datasets import MultiLabelDataset
@@ -185,7 +185,7 @@ def _resample_array(
     """Resample the rows of an array into a NumPy file."""
     if isinstance(source, (str, os.PathLike)):
         # Private pages can be written to, so that code compiled for other arrays serves.
-        source = np.load(source, mmap_mode="c")
+        source = here.load(Path(source), "c")
     row_bytes = source.shape[1] * np.dtype(source.dtype).itemsize
     searches = sampler.traits.finds_neighbors
     check_limit(source.shape[0], row_bytes, here.memory, searches=searches)
@@ -241,7 +241,7 @@ def _open_features(source: Any, here: Scratch) -> np.ndarray:
     """Return features as an array: mapped from their file, or from a copy of them."""
     if not isinstance(source, np.ndarray):
         return copy_to_disk(source, here)
-    if isinstance(source, np.memmap):
+    if isinstance(source, np.memmap) and find_stored_rows(source) is None:
         here.watch(source)
     return np.asarray(source)
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelance._arrays import interpolate_rows, on_device, places_in, squeeze_runs
-from labelance._scratch import scattered_blocks
+from labelance._arrays import gather_rows, interpolate_rows, on_device, places_in, squeeze_runs
+from labelance._scratch import split_rows
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
@@ -337,8 +337,9 @@ class MLSOL(NeighborSampler):
         around = plan.neighborhood.indices
         places = rng.integers(around.shape[1], size=budget)
         references = np.empty(budget, dtype=around.dtype)
-        for part in scattered_blocks(budget):
-            references[part] = around[seeds[part], places[part]]
+        for part in split_rows(budget, around.itemsize * around.shape[1]):
+            near = gather_rows(around, seeds[part])
+            references[part] = near[np.arange(len(near)), places[part]]
         line = self.interpolation == "line"
         X_new = interpolate_rows(
             data.X, seeds, references, data.categorical, rng, line=line, room=True
