@@ -435,6 +435,63 @@ def test_a_warm_start_adds_members(monkeypatch, data):
     assert_array_equal(model.thresholds_, expected.thresholds_)
 
 
+def copies(drawn, n):
+    """Return sets that are equal, and nowhere the same in memory."""
+    return [replace(drawn, X=drawn.X.copy(), y=drawn.y.copy()) for _ in range(n)]
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_equal_training_sets_are_learned_once(monkeypatch, data, container):
+    X, Y = container(data[0]), data[1]
+    one, other = draw_training_sets(MLSOL(), X, Y, 2, random_state=0)
+    sets = [one, other, *copies(one, 2)]
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    model = EMLS(TREE, n_estimators=4, objective=None).fit(X, Y, training_sets=sets)
+    assert len(fits) == 2
+    members = [clone(TREE).fit(drawn.X, drawn.y) for drawn in sets]
+    expected = np.mean([label_scores(member, X) for member in members], axis=0)
+    assert_allclose(model.predict_proba(X), expected, rtol=1e-15)
+
+
+def test_members_of_a_warm_start_are_not_learned_again(monkeypatch, data):
+    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
+    sets = [drawn, *copies(drawn, 4)]
+    model = EMLS(TREE, n_estimators=1, objective=None, warm_start=True)
+    model.fit(*data, training_sets=sets)
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    model.set_params(n_estimators=3).fit(*data, training_sets=sets)
+    assert len(fits) == 0
+    model.set_params(estimator__max_depth=2, n_estimators=5).fit(*data, training_sets=sets)
+    assert len(fits) == 1  # another learner learns something else
+    assert [member.get_depth() for member in model.estimators_[3:]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda drawn: replace(drawn, weight=np.full(drawn.y.shape[0], 2.0)),
+        lambda drawn: replace(drawn, y=1 - drawn.y),
+        lambda drawn: replace(drawn, X=np.where(drawn.X == drawn.X.max(), 0, drawn.X)),
+    ],
+)
+def test_training_sets_that_differ_are_learned_each(monkeypatch, data, change):
+    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    model = EMLS(TREE, n_estimators=2, objective=None)
+    model.fit(*data, training_sets=[drawn, change(drawn)])
+    assert len(fits) == 2
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
+def test_members_that_learn_by_chance_are_learned_each(monkeypatch, data, random_state):
+    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
+    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
+    by_chance = DecisionTreeClassifier(max_features=1, random_state=random_state)
+    model = EMLS(by_chance, n_estimators=3, objective=None)
+    model.fit(*data, training_sets=[drawn, *copies(drawn, 2)])
+    assert len(fits) == 3
+
+
 def test_a_warm_start_has_no_rows_out_of_bag(data):
     model = EMLS(TREE, bootstrap=True, threshold_data="oob", warm_start=True)
     with pytest.raises(InputError, match="warm_start=False"):

@@ -22,6 +22,7 @@ from labelance._utils._random import (
     RandomStateLike,
     as_generator,
     draw_seeds,
+    is_repeatable,
     set_random_states,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "draw_seeds",
     "inlined_kernel",
     "inner_kernel",
+    "is_repeatable",
     "kernel",
     "kernel_folder",
     "label_dtype",

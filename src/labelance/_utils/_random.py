@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,13 +74,34 @@ def set_random_states(
     >>> set_random_states(bagging, 7).estimator
     DecisionTreeClassifier(random_state=7)
     """
-    params: dict[str, Any] = estimator.get_params() if hasattr(estimator, "get_params") else {}
     names = [
         name
-        for name, value in params.items()
-        if name.split("__")[-1] == "random_state" and not (only_unset and value is not None)
+        for name, value in _random_states(estimator).items()
+        if not (only_unset and value is not None)
     ]
     if names:
         value = draw_seeds(seed, 1)[0] if isinstance(seed, np.random.Generator) else int(seed)
         estimator.set_params(**dict.fromkeys(names, value))  # type: ignore[attr-defined]
     return estimator
+
+
+def is_repeatable(estimator: Any) -> bool:
+    """Tell whether clones of an estimator learn the same from the same rows.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from labelance._utils import is_repeatable
+    >>> is_repeatable(RandomForestClassifier(random_state=0))
+    True
+    >>> is_repeatable(RandomForestClassifier())
+    False
+    """
+    seeds = _random_states(estimator).values()
+    return hasattr(estimator, "get_params") and all(isinstance(seed, Integral) for seed in seeds)
+
+
+def _random_states(estimator: Any) -> dict[str, Any]:
+    """Return every ``random_state`` of an estimator and of those inside it."""
+    params = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    return {name: value for name, value in params.items() if name.split("__")[-1] == "random_state"}

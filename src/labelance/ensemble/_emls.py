@@ -6,9 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
+from pickle import PicklingError
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval
@@ -16,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays import take_columns, take_rows
 from labelance._progress import run_parallel, track
+from labelance._utils import is_repeatable
 from labelance._validation import Data, Schema
 from labelance.ensemble._training_sets import (
     DRAWING,
@@ -202,7 +205,8 @@ class EMLS(TunedClassifier):
         training_sets : sequence of TrainingSet, optional
             What the members learn from, drawn before by :func:`draw_training_sets` and shared
             with other ensembles: the first ``n_estimators`` are used, with weights of their
-            own, and the sampler only where thresholds need other models.
+            own, and the sampler only where thresholds need other models. Equal sets become one
+            member, which is learned once, if every ``random_state`` of the estimator is an int.
 
         Returns
         -------
@@ -241,28 +245,54 @@ class EMLS(TunedClassifier):
             X, Y = data.features.container.native, data.labels.table
             source = make_source(self._sampler(), X, Y, bootstrap=self.bootstrap, weight=weight)
             source = with_features(source, data.X.shape[1], self.max_features)
-            draws = (partial(source.draw, stream) for stream in streams)
+            draws = [partial(source.draw, stream) for stream in streams]
         else:
             ready = training_sets[: self.n_estimators]
             refuse_sets_of_other_data(ready, data)
             self._refuse_related_sets(ready)
-            draws = (partial(_ready, drawn) for drawn in ready)
+            draws = [partial(_ready, drawn) for drawn in ready]
+        digests = self._digests_of(training_sets)
+        members = self._earlier_members()
+        new = [n for n in range(len(members), len(draws)) if _first_of(digests, n) == n]
+        members |= dict(zip(new, self._fit_members([draws[n] for n in new])))
+        members = {n: members[_first_of(digests, n)] for n in range(len(draws))}
+        self.estimators_ = [member.estimator for member in members.values()]
+        self.estimators_features_ = [member.features for member in members.values()]
+        left_out = [member.left_out for member in members.values()]
+        self._left_out = left_out if self._needs_rows_left_out() else None
+        self._digests = digests
+
+    def _earlier_members(self) -> dict[int, Member]:
+        """Return the members of the fit before, where they are kept, by their places."""
         before = self._members_before()
+        nobody = np.empty(0, dtype=np.int64)  # a warm start looks at no rows that are left out
+        features = self.estimators_features_ if before else []
+        return {n: Member(*each, nobody) for n, each in enumerate(zip(before, features))}
+
+    def _digests_of(self, training_sets: Sequence[TrainingSet] | None) -> list[Any]:
+        """Return for every member what equal ones have in common, None for one that is nobody's.
+
+        Members that learn the same rows are one, if chance has no part in what they learn. So are
+        all where a sampler that votes or copies draws nothing, as MLSMOTE among nominal features.
+        """
+        before = self._members_before()
+        kept = getattr(self, "_digests", [None] * len(before)) if before else []
+        learner = None if training_sets is None else _digest_of(self.estimator)
+        if training_sets is None or learner is None:
+            return kept + [None] * (self.n_estimators - len(kept))
+        sets = training_sets[len(kept) : self.n_estimators]
+        return kept + [(learner, drawn.digest) for drawn in sets]
+
+    def _fit_members(self, draws: Sequence[Callable[[], TrainingSet]]) -> list[Member]:
         unfitted = clone(self)  # processes need no members of before
-        new = list(draws)[len(before) :]
-        fitted = run_parallel(
+        return run_parallel(
             Parallel,
-            (delayed(unfitted._fit_member)(draw, self._schema) for draw in new),
-            len(new),
+            (delayed(unfitted._fit_member)(draw, self._schema) for draw in draws),
+            len(draws),
             "Fitting members",
             "members",
             n_jobs=self.n_jobs,
         )
-        features = self.estimators_features_ if before else []
-        self.estimators_ = [*before, *(member.estimator for member in fitted)]
-        self.estimators_features_ = [*features, *(member.features for member in fitted)]
-        left_out = [member.left_out for member in fitted]
-        self._left_out = left_out if self._needs_rows_left_out() else None
 
     def _fit_member(self, draw: Callable[[], TrainingSet], schema: Schema) -> Member:
         drawn, estimator = draw(), clone(self.estimator)
@@ -292,7 +322,8 @@ class EMLS(TunedClassifier):
         """Yield a stage for every member: what it says, and what all up to it say."""
         total: Any = 0.0
         for n in track(range(len(self.estimators_)), "Asking members", "members"):
-            scores = self._member_scores(n, clean, X)
+            if n == 0 or self.estimators_[n] is not self.estimators_[n - 1]:
+                scores = self._member_scores(n, clean, X)
             total = total + scores
             yield Stage(scores, total / (n + 1))
 
@@ -482,3 +513,16 @@ def _rename(function: Any, name: str) -> Any:
 
 def _ready(drawn: TrainingSet) -> TrainingSet:
     return drawn
+
+
+def _digest_of(estimator: Any) -> str | None:
+    """Return what only equal estimators have in common, None for one that learns by chance."""
+    try:
+        return joblib.hash(estimator) if is_repeatable(estimator) else None
+    except (PicklingError, AttributeError, TypeError):  # it holds what cannot be compared
+        return None
+
+
+def _first_of(digests: list[Any], n: int) -> int:
+    """Return the place of the first member that learns the same rows as member n."""
+    return n if digests[n] is None else digests.index(digests[n])
