@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from _measure import peak_extra_bytes
-from _scale_data import KINDS, data_bytes, make_rows
+from _scale_data import KINDS, TEXTS, data_bytes, make_rows
 from labelance.neighbors import find_neighbors
 from scale import engine
 
@@ -155,7 +155,7 @@ def why_not(name: str, kind: str) -> str:
             version(PACKAGES[name])
         except PackageNotFoundError:
             return f"{PACKAGES[name]} is not installed"
-    if kind == "text" and name not in TAKES_SPARSE:
+    if kind in TEXTS and name not in TAKES_SPARSE:
         return "no sparse rows"
     return ""
 

@@ -1,8 +1,9 @@
 """How the time and memory of MLSOL grow with the rows, for each way to find neighbors.
 
-Three kinds of data: clusters and few intrinsic dimensions (dense, d = 64, float32), and sparse
-rows like those of texts. Every line is a process of its own: CPU seconds, and the peak of memory
-as a multiple of X, X itself included. An exponent is fitted to the times.
+Kinds of data: clusters and few intrinsic dimensions (dense, d = 64, float32), and sparse rows like
+those of texts, whose vocabulary stays as it is or grows. Every line is a process of its own: CPU
+seconds, and the peak of memory as a multiple of X, X itself included. An exponent is fitted to the
+times.
 
     python benchmarks/scale.py --rows 10000 30000 100000
     python benchmarks/scale.py --rows 300000 1000000 --methods approx --out results/scale/curves.csv
@@ -36,7 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from _measure import peak_extra_bytes
-from _scale_data import KINDS, N_FEATURES, data_bytes, make_labels, make_rows
+from _scale_data import KINDS, N_FEATURES, TEXTS, data_bytes, make_labels, make_rows
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.datasets.formats import to_arrow
 from labelance.neighbors import Neighborhood, _approx, _find, _partition, find_neighbors
@@ -158,7 +159,7 @@ def curve(lines: list[dict[str, Any]], kind: str, method: str) -> np.ndarray:
         [float(line[name]) for name in ("rows", "search", "mlsol", "recall", "memory")]
         for line in lines
         if (line["kind"], line["method"]) == (kind, method)
-        and (kind == "text" or int(line["features"]) == N_FEATURES)
+        and (kind in TEXTS or int(line["features"]) == N_FEATURES)
     ]
     return np.array(sorted(wanted)).reshape(-1, 5)
 
@@ -185,7 +186,7 @@ def picture(path: Path = PICTURE) -> None:
 
     plt.rcParams["svg.hashsalt"] = "labelance"  # the same file for the same figures
     lines = read()
-    figure, axes = plt.subplots(1, len(KINDS), figsize=(10.5, 3.6), sharey=True)
+    figure, axes = plt.subplots(1, len(KINDS), figsize=(12, 3.4), sharey=True)
     for kind, ax in zip(KINDS, axes):
         for method in METHODS:
             rows, _, seconds, *_ = curve(lines, kind, method).T

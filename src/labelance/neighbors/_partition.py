@@ -23,6 +23,7 @@ stays a candidate, and candidates are ranked in the order of their numbers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -161,8 +162,7 @@ def _reorder(points: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Bring points into another order: in place, a few columns at a time, unless in a file."""
     if current_scratch() is not None:  # which is read by whole rows
         return gather_rows(points, order)
-    for first in range(0, points.shape[1], _COLUMNS):
-        columns = slice(first, first + _COLUMNS)
+    for columns in _few_columns(points):
         points[:, columns] = points[order, columns]
     return points
 
@@ -200,10 +200,18 @@ def _move_centers(sample: np.ndarray, centers: np.ndarray, threads: int) -> np.n
     """Return centers after a few rounds of k-means."""
     for _ in range(_ROUNDS):
         cells, _ = divide(sample, centers, threads)
-        starts = cells.edges[:-1]
-        sums = np.add.reduceat(sample[cells.order], starts, axis=0, dtype=np.float64)
-        centers = (sums / np.diff(cells.edges)[:, np.newaxis]).astype(sample.dtype)
+        centers = np.empty_like(cells.centers)
+        for columns in _few_columns(sample):
+            some = sample[cells.order, columns]
+            sums = np.add.reduceat(some, cells.edges[:-1], axis=0, dtype=np.float64)
+            centers[:, columns] = sums / np.diff(cells.edges)[:, np.newaxis]
     return centers
+
+
+def _few_columns(points: np.ndarray) -> Iterator[slice]:
+    """Yield slices of columns: a copy of all of them at once would be as large as the points."""
+    for first in range(0, points.shape[1], _COLUMNS):
+        yield slice(first, first + _COLUMNS)
 
 
 def divide(

@@ -180,7 +180,7 @@ def make_index(points: sp.csr_array, many: np.ndarray, factor: float, cells: int
     n, counts = points.shape[0], np.diff(by_feature.indptr)
     wanted = np.flatnonzero((counts * _STRIP_FROM > n) & ~many)
     wanted = wanted[np.argsort(-counts[wanted], kind="stable")][: cells // max(1, n)]
-    strip_of = np.full(len(counts), -1)
+    strip_of = np.full(len(counts), -1, dtype=np.int32)  # every segment has one
     strip_of[wanted] = np.arange(len(wanted))
     strips = np.zeros((len(wanted), n), dtype=points.dtype)
     of_cell = np.repeat(strip_of, counts)
