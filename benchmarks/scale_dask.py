@@ -146,8 +146,9 @@ def compare_cost(sizes: Sequence[int]) -> None:
     sampler, here = MLSOL(random_state=0), {}
     rows = [np.concatenate([make_block(b, n // BLOCKS) for b in range(BLOCKS)]) for n in sizes]
     labels = [make_labels(len(X)) for X in rows]
-    warm = np.concatenate([make_block(b, WARM // BLOCKS) for b in range(BLOCKS)])
-    sampler.fit_resample(warm, make_labels(WARM))
+    for n in (WARM, min(sizes)):
+        warm = np.concatenate([make_block(b, n // BLOCKS) for b in range(BLOCKS)])
+        sampler.fit_resample(warm, make_labels(len(warm)))
     for n, X, Y in zip(sizes, rows, labels):
         begun = time.process_time()
         here[n] = sampler.fit_resample(X, Y)
@@ -155,7 +156,8 @@ def compare_cost(sizes: Sequence[int]) -> None:
     for profiler in (True, False):
         seconds = {}
         with two_processes(**{"distributed.worker.profile.enabled": profiler}) as client:
-            sampler.fit_resample(*clusters(WARM))
+            for n in (WARM, max(sizes)):
+                sampler.fit_resample(*clusters(n))
             for n in sizes:
                 seconds[n] = _measure_cost(client, n, profiler, here[n])
         if len(sizes) > 1:

@@ -136,6 +136,22 @@ def test_labels_in_dask_beside_rows_in_memory_are_refused():
         labelance.MLROS().fit_resample(X, as_dask(Y, LENGTHS))
 
 
+def test_a_delayed_is_no_table():
+    import dask
+
+    rows, labels = dask.delayed(X), dask.delayed(Y)
+    for ask in (
+        lambda: labelance.MLROS().fit_resample(rows, Y),
+        lambda: labelance.MLSOL().fit_resample(as_dask(X, LENGTHS), labels),
+        lambda: labelance.profile(rows, Y),
+        lambda: metrics.macro_f1(labels, Y),
+        lambda: metrics.macro_f1(Y, labels),
+        lambda: metrics.macro_auc_roc(Y, labels),
+    ):
+        with pytest.raises(ContainerError, match=r"from_delayed\("):
+            ask()
+
+
 def test_one_column_of_labels_is_no_table():
     frame = as_dask(KINDS["frame"], LENGTHS)
     for flat in (frame["a"], as_dask(Y, LENGTHS)[:, 0]):

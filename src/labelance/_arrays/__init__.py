@@ -27,6 +27,7 @@ from labelance._arrays._dask import (
     map_blocks,
     peek_columns,
     persist,
+    refuse_delayed,
     share,
 )
 from labelance._arrays._gather import gather_rows
@@ -94,6 +95,7 @@ __all__ = [
     "open_rows",
     "peek_columns",
     "persist",
+    "refuse_delayed",
     "places_in",
     "share",
     "skip_numbers",

@@ -295,6 +295,7 @@ def open_dask(
     only_rows : bool
         Whether rows are only copied, so that nobody looks at their cells.
     """
+    refuse_delayed(data, role)
     if hasattr(data, "to_delayed") and hasattr(data, "chunks"):
         return DaskArray(data, role, only_rows=only_rows)
     if hasattr(data, "to_delayed") and getattr(data, "ndim", 0) == 2:
@@ -304,6 +305,17 @@ def open_dask(
         f"{role} is a {type(data).__name__} of Dask",
         f"Make one of it: {role}.to_frame() of a Series, {role}.to_dataframe() of a bag",
     )
+
+
+def refuse_delayed(data: Any, role: str) -> None:
+    """Raise for a Delayed, which has attributes of all names and would be taken for any table."""
+    if type(data).__module__ == "dask.delayed":
+        raise ContainerError(
+            f"{role} is an array or a data frame of Dask, whose columns are known",
+            f"{role} is a Delayed, which may become anything",
+            f"Say what it is: dask.array.from_delayed({role}, shape, dtype), "
+            f"dask.dataframe.from_delayed({role})",
+        )
 
 
 def count_rows_and_columns(data: Any) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from labelance._arrays import (
     find_label_sets,
     keep_device,
     open_labels,
+    refuse_delayed,
     take_rows,
 )
 from labelance._utils import label_dtype
@@ -86,6 +87,7 @@ def validate_labels(
             f"{missing_labels!r} came",
             "Choose one of the two",
         )
+    refuse_delayed(y, role)
     _refuse_flat_labels(y, who)
     try:
         container = open_labels(y, vocabulary)
