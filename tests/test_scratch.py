@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from threading import Event, Thread
 
 import numpy as np
@@ -317,6 +318,29 @@ def test_rows_that_somebody_else_has_mapped_are_taken_a_few_at_a_time(tmp_path, 
             pass
     assert anywhere >= len(X) // (here.block_bytes // (1 << 21))
     assert (len(steps) - anywhere) * here.block_bytes >= X.nbytes
+
+
+@LINUX
+def test_pages_are_let_go_while_threads_map_more(tmp_path, request):
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)  # so that threads meet
+    here, failed = Scratch(tmp_path, LIMIT), []
+    kept = [here.zeros((5000,), np.int8) for _ in range(100)]
+
+    def work(task):
+        try:
+            for _ in range(200):
+                task()
+        except RuntimeError as error:
+            failed.append(error)
+
+    tasks = [here.release, *[lambda: kept.append(here.zeros((5000,), np.int8))] * 3]
+    threads = [Thread(target=work, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
 
 
 @LINUX

@@ -27,7 +27,7 @@ from functools import cache
 from itertools import count
 from math import prod
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
@@ -79,6 +79,7 @@ class Scratch:
     def __init__(self, folder: str | os.PathLike[str], memory: int, *, keeps: bool = False) -> None:
         self.folder, self.memory = Path(folder), memory
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self._lock = Lock()  # threads add maps while others go through them
         self._kept = count() if keeps else None
         self._left = 0  # bytes that the process held after it had let all go that it could
 
@@ -97,7 +98,7 @@ class Scratch:
         size = prod(shape) * np.dtype(dtype).itemsize
         if os.name == "nt":
             mapped = mmap.mmap(-1, size)  # Windows has a file of its own for such pages
-            self._maps.add(mapped)
+            self._add(mapped)
         else:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 self._reserve(file.fileno(), size)
@@ -125,11 +126,15 @@ class Scratch:
 
     def watch(self, array: np.memmap) -> None:
         """Let pages of an array go that somebody else has mapped."""
-        self._maps.add(array._mmap)  # type: ignore[attr-defined]
+        self._add(array._mmap)  # type: ignore[attr-defined]
+
+    def _add(self, mapped: mmap.mmap) -> None:
+        with self._lock:
+            self._maps.add(mapped)
 
     def _look_after_file(self, mapped: mmap.mmap, file: BinaryIO, start: int = 0) -> None:
         """Let mapped pages go near the limit, and let rows be read without mapping more."""
-        self._maps.add(mapped)
+        self._add(mapped)
         if _LINUX:  # what is mapped and what is read are the same there at any moment
             number, address = os.dup(file.fileno()), np.frombuffer(mapped, np.uint8).ctypes.data
             weakref.finalize(mapped, os.close, number)
@@ -141,7 +146,9 @@ class Scratch:
 
     def release(self) -> None:
         """Let all mapped pages go; who uses one reads it again."""
-        for mapped in list(self._maps):
+        with self._lock:
+            maps = list(self._maps)
+        for mapped in maps:
             mapped.madvise(mmap.MADV_DONTNEED)
 
     def relieve(self) -> None:
