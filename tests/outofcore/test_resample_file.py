@@ -521,3 +521,20 @@ def test_one_process_at_a_time_works_on_an_output(tmp_path, monkeypatch):
             resample_file(file, out, MLROS(random_state=0), memory=LIMIT)
     assert folder.exists()
     assert Path(resample_file(file, out, MLROS(random_state=0), memory=LIMIT).path).exists()
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.5])
+def test_a_numpy_file_that_was_cut_is_refused(tmp_path, share):
+    X, y = np.zeros((500, 4)), np.ones((500, 1), dtype=int)
+    np.save(tmp_path / "X.npy", X)
+    os.truncate(tmp_path / "X.npy", int(share * (tmp_path / "X.npy").stat().st_size))
+    with pytest.raises(InputError, match=r"whole NumPy file, but .*X\.npy cannot be mapped"):
+        resample_file(tmp_path / "X.npy", tmp_path / "more.npy", MLROS(random_state=0), y=y)
+    assert [path.name for path in tmp_path.iterdir()] == ["X.npy"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    file = write(songs(), tmp_path / "songs.parquet")
+    (tmp_path / "taken").touch()
+    with pytest.raises(FileWriteError, match=r"cannot be made .* Name an output in a folder"):
+        resample_file(file, tmp_path / "taken" / "more.parquet", MLROS(random_state=0))

@@ -71,7 +71,7 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
         Begin anew where the folder is of a run that was asked something else.
     """
     folder, asked = job_folder(output), {"version": __version__, **asked}
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     try:
         with _alone(folder):
             job = _begin(folder, asked, overwrite=overwrite)
@@ -82,6 +82,17 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
     except OSError as problem:
         raise _cannot_write(folder, problem) from problem
     shutil.rmtree(folder, ignore_errors=os.name == "nt")  # which keeps files that are mapped
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise FileWriteError(
+            f"Data larger than memory are kept in {folder} while they are worked on",
+            f"this folder cannot be made ({problem.strerror or problem})",
+            "Name an output in a folder that you may write to",
+        ) from problem
 
 
 def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:

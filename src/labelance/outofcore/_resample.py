@@ -184,8 +184,7 @@ def _resample_array(
 ) -> ResampledFile:
     """Resample the rows of an array into a NumPy file."""
     if isinstance(source, (str, os.PathLike)):
-        # Private pages can be written to, so that code compiled for other arrays serves.
-        source = here.load(Path(source), "c")
+        source = _load_features(Path(source), here)
     row_bytes = source.shape[1] * np.dtype(source.dtype).itemsize
     searches = sampler.traits.finds_neighbors
     check_limit(source.shape[0], row_bytes, here.memory, searches=searches)
@@ -235,6 +234,19 @@ def _describe_source(source: Any) -> Any:
 def _fingerprint(y: Any) -> str:
     """Return a number of the labels that changes when they do."""
     return str(joblib_hash(validate_labels(y, who="resample_file").Y))
+
+
+def _load_features(path: Path, here: Scratch) -> np.ndarray:
+    """Map the features of a NumPy file."""
+    try:
+        # Private pages can be written to, so that code compiled for other arrays serves.
+        return here.load(path, "c")
+    except (ValueError, EOFError) as problem:
+        raise InputError(
+            "Features come from a whole NumPy file",
+            f"{path} cannot be mapped as one ({problem})",
+            "Check the path, or write it again with np.save",
+        ) from problem
 
 
 def _open_features(source: Any, here: Scratch) -> np.ndarray:
