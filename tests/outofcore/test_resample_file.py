@@ -538,3 +538,9 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "taken").touch()
     with pytest.raises(FileWriteError, match=r"cannot be made .* Name an output in a folder"):
         resample_file(file, tmp_path / "taken" / "more.parquet", MLROS(random_state=0))
+
+
+def test_a_list_of_files_is_to_be_a_folder(tmp_path):
+    files = [write(songs(), tmp_path / f"{name}.parquet") for name in "ab"]
+    with pytest.raises(InputError, match=r"a list of 2 came\. Pass the folder"):
+        resample_file(files, tmp_path / "more.parquet", MLROS(random_state=0))

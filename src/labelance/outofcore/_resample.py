@@ -203,6 +203,12 @@ def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Scratch) -> int:
 
 def _check_labels(source: Any, y: Any, options: dict[str, Any]) -> None:
     """Raise unless labels are in the table, or come with an array."""
+    if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, os.PathLike)):
+        raise InputError(
+            "Parquet files that are one table are in one folder",
+            f"a list of {len(source)} came",
+            "Pass the folder; its files are read in the order of their names",
+        )
     is_table = isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
     if is_table and y is not None:
         raise InputError(
