@@ -241,16 +241,22 @@ class NextRows:
         return np.ones((n, 4)), (np.arange(n)[:, np.newaxis] + np.arange(4)) % n
 
 
-def test_new_rows_are_made_where_the_result_has_them():
-    rng = np.random.default_rng(0)
-    X = rng.random((5000, 400))
-    Y = sp.csr_array(rng.random((5000, 3)) < 0.2).astype(np.int8)
+def resample_and_weigh(X, Y):
+    """Return the rows that MLSOL makes, and the most memory that it held meanwhile."""
     sampler = MLSOL(k_neighbors=NextRows(), random_state=0)
     sampler.fit_resample(X[:500], Y[:500])  # compiles, which takes memory of its own
     tracemalloc.start()
     X_more, _ = sampler.fit_resample(X, Y)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    return X_more, held
+
+
+def test_new_rows_are_made_where_the_result_has_them():
+    rng = np.random.default_rng(0)
+    X = rng.random((5000, 400))
+    Y = sp.csr_array(rng.random((5000, 3)) < 0.2).astype(np.int8)
+    X_more, held = resample_and_weigh(X, Y)
     assert X_more.flags.owndata
     assert_array_equal(X_more[:5000], X)
     assert held < 1.2 * X_more.nbytes  # the result, and new rows apart from it, are 1.23 of it
@@ -260,12 +266,7 @@ def test_new_sparse_rows_are_made_where_the_result_has_them():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.random((5000, 2000)) * (rng.random((5000, 2000)) < 0.05))
     Y = sp.csr_array(rng.random((5000, 3)) < 0.2).astype(np.int8)
-    sampler = MLSOL(k_neighbors=NextRows(), random_state=0)
-    sampler.fit_resample(X[:500], Y[:500])  # compiles, which takes memory of its own
-    tracemalloc.start()
-    X_more, _ = sampler.fit_resample(X, Y)
-    held = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    X_more, held = resample_and_weigh(X, Y)
     assert (X_more[:5000] != X).nnz == 0
     # New rows have nearly twice as many cells; apart from the result they would be 0.38 of it.
     assert held < 1.25 * (X_more.data.nbytes + X_more.indices.nbytes)

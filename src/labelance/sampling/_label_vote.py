@@ -134,14 +134,18 @@ class CandidateRows:
 def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
     """Replace the nominal features of mixed rows by the values that were voted for."""
     if is_blocks(mixed):
-        return mixed.transform(_overlay, cut_rows(voted, mixed.edges), repeat(categorical))
-    mixed = mixed.copy()  # a task of Dask may not change what it was given
+        return mixed.transform(_overlay_copy, cut_rows(voted, mixed.edges), repeat(categorical))
     if not sp.issparse(mixed):
         mixed[:, categorical] = voted
         return mixed
     mixed.data[categorical[mixed.indices]] = 0.0
     mixed.eliminate_zeros()
     return mixed + voted
+
+
+def _overlay_copy(block: Any, voted: Any, categorical: np.ndarray) -> Any:
+    """Do so for a task of Dask, which may not change what it was given."""
+    return _overlay(block.copy(), voted, categorical)
 
 
 class Voters(NamedTuple):
