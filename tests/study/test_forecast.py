@@ -23,6 +23,7 @@ from labelance.study import (
     run_study,
     time_left,
 )
+from labelance.study._forecast import scaled_up
 
 LEARNERS = ("BR", "MLkNN")
 
@@ -150,6 +151,29 @@ def test_what_cannot_be_fitted_is_told(tiny):
     forecast = forecast_study(study, probe_seconds=2)
     assert (forecast.costs, forecast.cpu_seconds) == ({}, None)
     assert set(forecast.failures) == {("one", "odd"), ("broken", "")}
+
+
+def test_what_every_fit_costs_does_not_grow_with_the_rows(tiny, monkeypatch):
+    """With no time for more, one small fit was scaled up whole: seven hours instead of two."""
+    fitted = []
+
+    def second(study, learner, data, X, Y):
+        fitted.append(Y.shape[0])
+        return 1.0
+
+    monkeypatch.setattr("labelance.study._forecast._fit_and_score", second)
+    monkeypatch.setattr("labelance.study._forecast._FIRST_ROWS", 10)
+    forecast = forecast_study(tiny, probe_seconds=0.001)
+    probed = [pair for pair, origin in forecast.origins.items() if origin == "probed"]
+    assert probed
+    assert len(set(fitted)) > 1
+    assert all(forecast.costs[pair] == 1.0 for pair in probed)
+
+
+@given(st.floats(0, 10), st.floats(1e-6, 1e-3), st.integers(200, 10**6))
+def test_a_fixed_part_and_one_that_grows_are_told_apart(fixed, per_row, n):
+    times = {rows: fixed + per_row * rows**1.3 for rows in (60, 120, 130)}
+    assert scaled_up(times, n) == pytest.approx(fixed + per_row * n**1.3, rel=1e-6)
 
 
 @pytest.mark.data

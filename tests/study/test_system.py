@@ -269,11 +269,10 @@ def test_time_left_knows_the_sizes_of_catalogued_data(small, tmp_path):
     assert TimeLeft(study, workers=1).seconds(Store(tmp_path / "s.db")) is None
 
 
-def test_a_forecast_doubles_the_rows_until_it_knows(small, tmp_path, monkeypatch):
+def test_a_forecast_doubles_the_rows_until_it_knows(small, tmp_path):
     made = small.dataset("two").make
     larger = Component(made.path, {**made.params, "n_samples": 400})
     study = replace(small, datasets=(replace(small.dataset("two"), make=larger),))
-    monkeypatch.setattr("labelance.study._forecast._TELLING_SECONDS", 0.0)
     told = forecast_study(study, tmp_path / "s.db")
     assert told.left == 2
     assert 0 < told.cpu_seconds < 600

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
@@ -178,9 +177,9 @@ def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
 
 _FIRST_ROWS, _MOST_ROWS = 60, 480
 _REHEARSED_ROWS = 240  # as many as the searches for neighbors need to be those of larger data
-# Below this a fit is mostly overhead, and its growth with the rows says nothing.
-_TELLING_SECONDS = 0.02
-_USUAL_GROWTH = 1.2
+# The power of the rows with which the cost of a model grows, beside what each fit costs anyway:
+# what it is, about, for trees and neighbors between hundreds and thousands of rows.
+_GROWTH = 1.3
 
 
 def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
@@ -269,18 +268,42 @@ def _probe_dataset(
 def _fit_growing(
     study: Study, learner: str, data: StudyData, n_train: int, seconds: float
 ) -> float:
-    """Fit twice as many rows each time, as long as the next fit is within the share of time."""
-    n, times = min(_FIRST_ROWS, n_train), []
+    """Fit twice as many rows each time, as long as the next fit is within the share of time.
+
+    Two sizes are fitted in any case: one does not tell what of its time grows with the rows.
+    """
+    n = min(_FIRST_ROWS, n_train)
     X, Y = _some_rows(data, n)
     _fit_and_score(study, learner, data, X, Y)  # compiles, if needed
     ends = time.perf_counter() + seconds
+    times: dict[int, float] = {}
     while True:
-        times.append(_fit_and_score(study, learner, data, X, Y))
+        times[n] = _fit_and_score(study, learner, data, X, Y)
         larger = min(2 * n, n_train, _MOST_ROWS)
-        if larger == n or time.perf_counter() + 3 * times[-1] > ends:
-            return times[-1] * (n_train / n) ** _growth(times)
+        if larger == n or (len(times) > 1 and time.perf_counter() + 3 * times[n] > ends):
+            return scaled_up(times, n_train)
         n = larger
         X, Y = _some_rows(data, n)
+
+
+def scaled_up(times: Mapping[int, float], n: int) -> float:
+    """Return what a fit of ``n`` rows takes, by the times of smaller numbers of rows.
+
+    Of the largest fit, only what it took beyond one of at most half as many rows grows.
+
+    Examples
+    --------
+    >>> from labelance.study._forecast import scaled_up
+    >>> round(scaled_up({60: 0.5, 120: 0.5}, 6000), 2)  # nothing of it grows
+    0.5
+    >>> round(scaled_up({60: 60**1.3, 120: 120**1.3}, 6000) / 6000**1.3, 2)
+    1.0
+    """
+    largest = max(times)
+    smaller = max((rows for rows in times if 2 * rows <= largest), default=0)
+    growing = max(times[largest] - times.get(smaller, 0.0), 0.0)
+    per_row = growing / (largest**_GROWTH - smaller**_GROWTH)
+    return times[largest] + per_row * (n**_GROWTH - largest**_GROWTH)
 
 
 def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:
@@ -288,13 +311,6 @@ def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) 
     built = build_learner(study.learner(learner).component, data.nominal)
     relevance(built.fit(X, labels_for(built, Y)), X)
     return max(time.process_time() - begun, 1e-4)
-
-
-def _growth(times: list[float]) -> float:
-    """Return the power of the rows with which the time grows, between 1 and 2."""
-    if len(times) < 2 or times[-2] < _TELLING_SECONDS:
-        return _USUAL_GROWTH
-    return min(max(math.log2(times[-1] / times[-2]), 1.0), 2.0)
 
 
 def _some_rows(data: StudyData, n: int) -> tuple[Any, Any]:

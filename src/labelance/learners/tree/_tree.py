@@ -409,4 +409,6 @@ def _threshold(data: TreeData, rows: NDArray, all_rows: bool, feature: int, cut:
             ))  # fmt: skip
             if last < rank <= cut:
                 last = rank
+                if rank == cut:  # mostly soon: words that are not in a row all have one rank
+                    break
     return data.levels[data.level_start[feature] + last]
