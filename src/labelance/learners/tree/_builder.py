@@ -214,7 +214,7 @@ def grow_sorted(
     branch, begin, can_split = buffers.branch, buffers.begin, buffers.can_split
     for p in range(done, len(problems.n_classes)):
         rows, y, C = load_problem(problems, p, data.n_rows, buffers.rows, buffers.y)
-        at, entry, n, size, depth = trees.node_start[p], trees.entry_start[p], len(y), 1, 0
+        at, entry, n, size, depth = trees.node_start[p], trees.entry_start[p], len(y), ONE, ZERO
         nodes, histogram = trees.nodes[at:], trees.histogram[trees.histogram_start[p] :]
         row, part = trees.row[entry:], None if weight is None else trees.weight[entry:]
         if len(nodes) == 0 or len(histogram) < C or len(row) < n:
