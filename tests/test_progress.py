@@ -227,6 +227,15 @@ def test_parallel_tasks_return_in_order_and_count(terminal, impatient):
     assert "Squaring: 20 numbers done" in terminal.settled()
 
 
+def test_a_backend_that_returns_all_at_once_works_without_progress(terminal, impatient):
+    """joblib refuses to make a generator of it, and a fit with verbose=1 failed."""
+    tasks = [joblib.delayed(pow)(number, 2) for number in range(4)]
+    options = {"n_jobs": 2, "backend": "multiprocessing"}
+    with speaking(1):
+        told = run_parallel(joblib.Parallel, tasks, 4, "Squaring", "numbers", **options)
+    assert told == [0, 1, 4, 9]
+
+
 def test_a_loop_that_fails_is_forgotten(terminal, impatient):
     def broken():
         for item in track([1, 2], "Broken", "items"):

@@ -344,9 +344,13 @@ def run_parallel(
     """
     if _listener.get() is None:
         return parallel(**options)(tasks)
+    try:
+        run = parallel(**options, return_as="generator")
+    except ValueError:  # a backend that returns all results at once
+        return parallel(**options)(tasks)
     results = []
     with loop(what, total, unit) as progress:
-        for result in parallel(**options, return_as="generator")(tasks):
+        for result in run(tasks):
             results.append(result)
             progress.advance()
     return results

@@ -1,6 +1,7 @@
 """The command line, as a person or a program meets it."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -397,7 +398,40 @@ def test_warmup_keeps_what_it_compiles(tmp_path):
     }
 
 
+def test_warmup_refuses_a_folder_that_cannot_be_written_to(tmp_path):
+    """numba takes another folder without a word, and an image had no kernels where it looks."""
+    tmp_path.joinpath("file").touch()
+    folder = str(tmp_path / "file" / "kernels")
+    done = subprocess.run(
+        [sys.executable, "-m", "labelance", "warmup", "--json"],
+        env={**os.environ, "NUMBA_CACHE_DIR": folder},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert folder in done.stderr.replace("\n", "")
+
+
+def test_warmup_stops_its_processes_with_itself(call, monkeypatch):
+    """It went on with all parts that were not begun."""
+    begun = []
+
+    def interrupted(running):
+        begun.extend(multiprocessing.active_children())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labelance.cli._warmup.as_completed", interrupted)
+    code, out, err = call("warmup", "--jobs", "1")
+    assert code == 130
+    assert "is kept" in out + err
+    [process] = begun
+    process.join(60)
+    assert process.exitcode not in (None, 0)  # it did not get to its end
+
+
 def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr("labelance.cli._warmup.kernel_folder", lambda: None)
     code, _, err = call("warmup")
     assert code == 1

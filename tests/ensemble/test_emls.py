@@ -1,5 +1,6 @@
 """EMLS: one plan, many draws, mean scores, thresholds."""
 
+import random
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.base import BaseSampler
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -490,6 +491,27 @@ def test_members_that_learn_by_chance_are_learned_each(monkeypatch, data, random
     model = EMLS(by_chance, n_estimators=3, objective=None)
     model.fit(*data, training_sets=[drawn, *copies(drawn, 2)])
     assert len(fits) == 3
+
+
+class DrawsByItself(ClassifierMixin, BaseEstimator):
+    """Has no ``random_state``, and draws from the generator of the process."""
+
+    def fit(self, X, y):
+        self.drawn_, self.n_labels_ = random.random(), y.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        return np.full((X.shape[0], self.n_labels_), self.drawn_)
+
+    def predict(self, X):
+        return (self.predict_proba(X) > 0.5).astype(int)
+
+
+def test_members_that_draw_without_a_seed_are_learned_each(data):
+    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
+    model = EMLS(DrawsByItself(), n_estimators=3, objective=None)
+    model.fit(*data, training_sets=[drawn, *copies(drawn, 2)])
+    assert len({member.drawn_ for member in model.estimators_}) == 3
 
 
 def test_a_warm_start_has_no_rows_out_of_bag(data):

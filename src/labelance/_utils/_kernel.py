@@ -254,4 +254,7 @@ def kernel_folder() -> str | None:
     from numba import config
 
     probe: Any = _compile(compilation_seconds)
-    return config.CACHE_DIR or probe.stats.cache_path
+    found: str | None = probe.stats.cache_path
+    # numba takes another folder where it cannot write to the one that was named.
+    named = config.CACHE_DIR if found and found.startswith(config.CACHE_DIR) else ""
+    return named or found

@@ -182,7 +182,7 @@ def run(
         bool, typer.Option("--retry-failed", help="Try again what failed before.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count the cells and estimate the time; do nothing.")
+        bool, typer.Option("--dry-run", help="Count the cells and estimate the time by small fits.")
     ] = False,
     json: JsonOption = False,
 ) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -38,9 +39,11 @@ def warmup(
     What is compiled is kept beside the installed package, or in the folder that the variable
     NUMBA_CACHE_DIR names, for the processor that it was compiled on.
     """
-    if kernel_folder() is None:
+    folder, named = kernel_folder(), os.environ.get("NUMBA_CACHE_DIR")
+    if folder is None or (named and folder != named):
+        refused = f"folder {named}, which NUMBA_CACHE_DIR names," if named else "package's folder"
         fail(
-            "warmup keeps what it compiles, but the folder of the package cannot be written to. "
+            f"warmup keeps what it compiles, but the {refused} cannot be written to. "
             "Name one that can: NUMBA_CACHE_DIR=FOLDER labelance warmup"
         )
     started = perf_counter()
@@ -50,16 +53,24 @@ def warmup(
         progress("Compiling", len(PARTS), quiet=json) as bar,
     ):
         running = {pool.submit(compile_part, part): part for part in PARTS}
-        for done in as_completed(running):
-            seconds[running[done]] = done.result()
-            bar.advance(bar.task_ids[0])
+        try:
+            for done in as_completed(running):
+                seconds[running[done]] = done.result()
+                bar.advance(bar.task_ids[0])
+        except KeyboardInterrupt:
+            # numba hears nothing while it compiles, and the pool would begin the other parts.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            say("Stopped; what was compiled up to now is kept.")
+            raise
     total = perf_counter() - started
     if json:
-        print_json({"folder": kernel_folder(), "parts": seconds, "seconds": total})
+        print_json({"folder": folder, "parts": seconds, "seconds": total})
         return
     rows = [(part, f"{seconds[part]:.1f}") for part in PARTS]
     print_table("Compiled, or found compiled", ("part", "seconds"), rows)
-    say(f"Done in {total:.1f} s.")
+    say(f"Done in {total:.1f} s; kept in {folder}")
 
 
 def compile_part(part: str) -> float:

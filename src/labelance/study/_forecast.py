@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -178,8 +179,10 @@ def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
 _FIRST_ROWS, _MOST_ROWS = 60, 480
 _REHEARSED_ROWS = 240  # as many as the searches for neighbors need to be those of larger data
 # The power of the rows with which the cost of a model grows, beside what each fit costs anyway:
-# what it is, about, for trees and neighbors between hundreds and thousands of rows.
-_GROWTH = 1.3
+# for trees and neighbors between hundreds and thousands of rows, about.
+_USUAL_GROWTH = 1.3
+_TELLING_SECONDS = 0.02  # what fits of two sizes must differ by to say more about it
+_LEAST_GROWING = 0.1  # share of a fit's time: differences of short times are noise
 
 
 def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
@@ -294,16 +297,34 @@ def scaled_up(times: Mapping[int, float], n: int) -> float:
     Examples
     --------
     >>> from labelance.study._forecast import scaled_up
-    >>> round(scaled_up({60: 0.5, 120: 0.5}, 6000), 2)  # nothing of it grows
-    0.5
     >>> round(scaled_up({60: 60**1.3, 120: 120**1.3}, 6000) / 6000**1.3, 2)
+    1.0
+    >>> round(scaled_up({60: 1 + 60**2, 120: 1 + 120**2, 240: 1 + 240**2}, 6000) / 6000**2, 2)
     1.0
     """
     largest = max(times)
-    smaller = max((rows for rows in times if 2 * rows <= largest), default=0)
-    growing = max(times[largest] - times.get(smaller, 0.0), 0.0)
-    per_row = growing / (largest**_GROWTH - smaller**_GROWTH)
-    return times[largest] + per_row * (n**_GROWTH - largest**_GROWTH)
+    half = _at_most_half(times, largest)
+    grown = max(times[largest] - times.get(half, 0.0), _LEAST_GROWING * times[largest])
+    power = _growth(times, largest, half)
+    per_row = grown / (largest**power - half**power)
+    return times[largest] + per_row * (n**power - largest**power)
+
+
+def _growth(times: Mapping[int, float], largest: int, half: int) -> float:
+    """Return the power of the rows with which the time grows, between 1 and 2."""
+    quarter = _at_most_half(times, half)
+    later, earlier = (
+        times[largest] - times.get(half, 0.0),
+        times.get(half, 0.0) - times.get(quarter, 0.0),
+    )
+    if quarter == 0 or earlier < _TELLING_SECONDS or later < _TELLING_SECONDS:
+        return _USUAL_GROWTH
+    return min(max(math.log(later / earlier, largest / half), 1.0), 2.0)
+
+
+def _at_most_half(times: Mapping[int, float], rows: int) -> int:
+    """Return the largest number of rows that is at most half of another, 0 if there is none."""
+    return max((fewer for fewer in times if 2 * fewer <= rows), default=0)
 
 
 def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:

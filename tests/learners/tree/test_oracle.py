@@ -108,6 +108,22 @@ def test_sparse_columns_that_gain_just_enough_for_a_rare_class(seed, signed, rar
     assert_same_tree(forest, 0, tree)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_cell_just_below_the_rows_without_one_makes_no_cut(seed, sparse):
+    """It was counted as one for the price of cuts, and trees of few rows were leaves too soon."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(6, 40)), int(rng.integers(2, 4))
+    X = rng.choice([-3.0, -2.0, -5e-6, 0.0, 0.0, 0.0, 0.0, 1.0], (n, 3))
+    y = rng.integers(0, n_classes, n)
+    options = {"prune": False, "collapse": False, "min_samples_leaf": int(rng.integers(1, 4))}
+    forest = fit_many(
+        csr_array(X) if sparse else X, class_problems(y[:, None], n_classes), **options
+    )
+    tree = oracle.OracleTree(X, y, n_classes=n_classes, n_categories=np.zeros(3, int), **options)
+    assert_same_tree(forest, 0, tree)
+
+
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3), sparse=st.booleans())
 def test_values_too_close_to_be_separated_and_splits_of_few_rows(seed, n_classes, sparse):

@@ -155,7 +155,8 @@ def evaluate_counted(
         if place >= 0:
             if gained - penalty < EPS:
                 continue
-            if options.mdl_correction and n_close > 0:
+            # Rows without a cell have nothing to say that they are close to the cell below them.
+            if options.mdl_correction and (n_close > 0 or (usual >= 0 and middle > begin)):
                 tries = _count_cuts(cells, levels, column, middle, n, least)
             gained -= price[tries]
         if place >= 0 and gained / n >= EPS:
