@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from labelance._utils import kernel_folder
-from labelance.cli._console import fail, print_json, print_table, progress, say
+from labelance.cli._console import errors, fail, print_json, print_table, progress, say
 from labelance.exceptions import LabelanceWarning
 
 # The parts share few kernels, so that processes that compile them hardly repeat each other's
@@ -62,7 +62,7 @@ def warmup(
             pool.shutdown(wait=False, cancel_futures=True)
             for process in active_children():
                 process.terminate()
-            say("Stopped; what was compiled up to now is kept.")
+            say("interrupted; what was compiled up to now is kept", to=errors)
             raise
     total = perf_counter() - started
     if json:
