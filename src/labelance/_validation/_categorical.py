@@ -89,7 +89,7 @@ def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]
     stored = _stored(values)
     decoders = {}
     for j, cells in _cells_by_column(values, columns):
-        distinct = np.unique(stored[cells][~np.isnan(stored[cells])])
+        distinct = _distinct(stored[cells])
         if sp.issparse(values):  # what is not stored is 0 and has code 0
             distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
         stored[cells] = _codes_in(distinct, stored[cells])
@@ -105,7 +105,7 @@ def _encode_blocks(values: DaskRows, nominal: np.ndarray) -> tuple[Any, dict[int
     found = values.compute(_find_values, repeat(listed)) if len(listed) else []
     decoders = {}
     for place, j in enumerate(listed.tolist()):
-        distinct = np.unique(np.concatenate([part[place] for part in found]))
+        distinct = _distinct(np.concatenate([part[place] for part in found]))
         if values.is_sparse:
             distinct = np.append(0.0, distinct[distinct != 0]).astype(values.dtype)
         decoders[j] = distinct
@@ -115,8 +115,12 @@ def _encode_blocks(values: DaskRows, nominal: np.ndarray) -> tuple[Any, dict[int
 def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
     """Return the distinct known values of every column listed."""
     stored = _stored(values)
-    cells = [stored[where] for _, where in _cells_by_column(values, columns)]
-    return [np.unique(known[~np.isnan(known)]) for known in cells]
+    return [_distinct(stored[where]) for _, where in _cells_by_column(values, columns)]
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Return the known values in rising order, and 0 without a sign, whichever came first."""
+    return np.unique(values[~np.isnan(values)]) + 0  # -0.0 + 0 is 0.0
 
 
 def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
