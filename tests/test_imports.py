@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -38,7 +39,12 @@ def imported_modules(path: Path) -> set[str]:
 
 
 MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
-IMPORTS = {name: imported_modules(path) for name, path in MODULES.items()}
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return what every module imports: all files are read, once and not while tests are found."""
+    return {name: imported_modules(path) for name, path in MODULES.items()}
 
 
 def top(module: str) -> str:
@@ -49,7 +55,7 @@ def top(module: str) -> str:
 def test_packages_import_only_what_the_other_exports():
     crossing = {
         (module, wanted)
-        for module, names in IMPORTS.items()
+        for module, names in imports().items()
         for wanted in names
         if top(module) != top(wanted)
         and any(part.startswith("_") for part in wanted.split(".")[2:])
@@ -62,7 +68,7 @@ def test_packages_import_only_what_the_other_exports():
 def find_circle(package: str) -> list[str]:
     """Modules of a package that import each other in a circle, or nothing."""
     graph = defaultdict(set)
-    for module, names in IMPORTS.items():
+    for module, names in imports().items():
         if top(module) == package and MODULES[module].name != "__init__.py":
             graph[module] = {name for name in names if top(name) == package and name != module}
     try:

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import NearestNeighbors
 
 from labelance import MLSOL, profile
 from labelance.exceptions import InputError
@@ -30,7 +31,7 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 4))
 Y = (RNG.random((80, 6)) < [0.8, 0.4, 0.2, 0.1, 0.03, 0]).astype(np.int8)
 Y[[3, 40], 4] = 1
-AROUND = find_neighbors(X, 5).indices
+AROUND = NearestNeighbors(n_neighbors=5).fit(X).kneighbors(return_distance=False)
 
 
 def data_of(page):

@@ -76,10 +76,11 @@ def parametrize_with_sampler_checks(
     pytest = optional_import("pytest", extra="test", purpose="Running the sampler checks")
     cases = []
     for sampler in samplers:
+        written = str(sampler)  # once, and not for every law
         exempt = expected_failures(sampler) if expected_failures else {}
         for name, check in yield_sampler_checks(sampler):
             marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
-            cases.append(pytest.param(check, id=f"{sampler}-{name}", marks=marks))
+            cases.append(pytest.param(check, id=f"{written}-{name}", marks=marks))
     return pytest.mark.parametrize("check", cases)
 
 
@@ -133,8 +134,9 @@ def parametrize_with_learner_checks(
     pytest = optional_import("pytest", extra="test", purpose="Running the learner checks")
     cases = []
     for learner in learners:
+        written = str(learner)  # once, and not for every law
         exempt = expected_failures(learner) if expected_failures else {}
         for name, check in yield_learner_checks(learner):
             marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
-            cases.append(pytest.param(check, id=f"{learner}-{name}", marks=marks))
+            cases.append(pytest.param(check, id=f"{written}-{name}", marks=marks))
     return pytest.mark.parametrize("check", cases)
