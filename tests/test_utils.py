@@ -152,8 +152,8 @@ COMPILE_TWICE = """
 import numpy as np
 from labelance import _utils
 _utils._kernel._PATIENCE = 0.01
-def up(x): return np.cumsum(np.sort(x) + 1)
-def down(x): return np.cumsum(np.sort(-x) - 1)
+def up(x): return x[0] + 1
+def down(x): return x[0] - 1
 for function in (up, down):
     function.__module__ = "labelance.example"
     _utils.kernel(function)(np.zeros(3))
