@@ -154,10 +154,10 @@ def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
 @pytest.mark.parametrize("limit", [1 << 14, 1 << 18, 1 << 22], ids="{} bytes".format)
 @pytest.mark.parametrize("method", ["exact", "approx"])
 def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, limit):
-    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 1000)
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 300)
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 2)  # so that rounds follow
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 16))[rng.integers(30, size=3000)] + 0.1 * rng.normal(size=(3000, 16))
+    X = rng.normal(size=(30, 16))[rng.integers(30, size=1000)] + 0.1 * rng.normal(size=(1000, 16))
     near = find_neighbors(X, 4, method=method)
     with scratch(tmp_path, limit) as here:
         same = find_neighbors(X, 4, method=method)
