@@ -162,7 +162,7 @@ def beyond_behaviour(tree: ast.Module) -> set[ast.AST]:
 
 def mutants_of(package: str, path: Path, source_root: Path) -> Iterator[Mutant]:
     text = path.read_text()
-    lines, tree = text.splitlines(), ast.parse(text)
+    lines, tree = text.encode().splitlines(keepends=True), ast.parse(text)
     left_out = beyond_behaviour(tree)
     for number, node in enumerate(ast.walk(tree)):
         if node in left_out:
@@ -174,10 +174,18 @@ def mutants_of(package: str, path: Path, source_root: Path) -> Iterator[Mutant]:
                 node=number,
                 choice=choice,
                 line=node.lineno,
-                code=lines[node.lineno - 1].strip(),
-                before=brief(ast.get_source_segment(text, node) or ""),
+                code=lines[node.lineno - 1].decode().strip(),
+                before=brief(source_of(node, lines)),
                 after=brief(ast.unparse(ast.fix_missing_locations(changed))),
             )
+
+
+def source_of(node: ast.AST, lines: list[bytes]) -> str:
+    """Return what ``ast.get_source_segment`` does, which splits the whole file for every node."""
+    part = lines[node.lineno - 1 : node.end_lineno]
+    part[-1] = part[-1][: node.end_col_offset]  # first the end: it may be the same line
+    part[0] = part[0][node.col_offset :]
+    return b"".join(part).decode()
 
 
 def brief(code: str) -> str:
