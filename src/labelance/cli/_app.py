@@ -7,7 +7,6 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance import __version__
 from labelance.cli import _datasets, _study
@@ -15,6 +14,7 @@ from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
+from labelance.cli._flags import is_of_a_parameter
 from labelance.cli._play import play
 from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
@@ -97,7 +97,11 @@ def run() -> None:
         app()
     except LabelanceError as error:
         fail(str(error))
-    except (InvalidParameterError, OSError, MemoryError) as error:
+    except (OSError, MemoryError) as error:
         fail(f"{error}" or type(error).__name__)
+    except ValueError as error:
+        if not is_of_a_parameter(error):
+            raise
+        fail(str(error))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-
-from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance.exceptions import LabelanceError
 
@@ -54,9 +53,17 @@ def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
     except LabelanceError as error:
         parts = (error.asked, error.came, error.fix)  # args of an OSError are its own
         raise type(error)(*map(reword, parts)) from error
-    except InvalidParameterError as error:
+    except ValueError as error:
+        if not is_of_a_parameter(error):
+            raise
         text = _PARAMETER.sub(r"\1=… of \2", str(error))
-        raise InvalidParameterError(reword(text)) from error
+        raise type(error)(reword(text)) from error
+
+
+def is_of_a_parameter(error: ValueError) -> bool:
+    """Say whether scikit-learn refuses a parameter, which it can only once it is imported."""
+    module = sys.modules.get("sklearn.utils._param_validation")
+    return isinstance(error, getattr(module, "InvalidParameterError", ()))
 
 
 def _in_flags(text: str, flags: Mapping[str, str]) -> str:
