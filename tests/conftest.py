@@ -1,6 +1,13 @@
 """Shared fixtures: the folder of real datasets, a browser, and hypothesis settings."""
 
 import os
+
+# Threads of BLAS that wait for the next product of a few numbers cost several times the work. They
+# are counted when numpy is imported, here and in processes that tests start. Whoever sets these
+# variables has the say; searches have threads of their own, and tests of threads ask for some.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
 import shutil
 import tempfile
 from collections.abc import Callable
