@@ -116,16 +116,23 @@ class Lingers(Fine):
         import subprocess
 
         child = subprocess.Popen(["sleep", "1000"], stderr=subprocess.DEVNULL)
-        with open("pids", "w") as file:
+        with open(os.path.join(os.path.dirname(__file__), "pids"), "w") as file:
             file.write(f"{os.getpid()} {child.pid}")
 """
 
 
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    """The folder of the learners, one for all tests: a worker looks where its first test did."""
+    folder = tmp_path_factory.mktemp("faulty")
+    (folder / "faulty_learners.py").write_text(FAULTY)
+    return folder
+
+
 @pytest.fixture
-def study_of(tiny, tmp_path, monkeypatch):
+def study_of(tiny, faulty, monkeypatch):
     """Make a study of 61 rows, no sampling, and faulty learners that workers can import."""
-    (tmp_path / "faulty_learners.py").write_text(FAULTY)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(faulty)
     two = tiny.dataset("two")
     odd = replace(two, make=Component(two.make.path, {**two.make.params, "n_samples": 61}))
 
@@ -282,25 +289,48 @@ def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
     assert "not JSON\nneither is this" in err
 
 
-class Unreadable:
-    """Data that can be sent and not received."""
-
-    def __reduce__(self):
-        return getattr, ("", "nothing of this name")
-
-
 @pytest.fixture(scope="module")
 def worker():
-    """One that several tests share: it takes seconds to start."""
+    """One that several tests share: it takes seconds to start.
+
+    It starts itself anew where a test ends it; those that leave it dead come last.
+    """
     with Worker() as worker:
         yield worker
 
 
-def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of, worker):
-    study = study_of("Fine")
-    cells, data = second_fold(study), Unreadable()
-    rows = evaluate_in_worker(worker, study, cells, data, timeout=None, last=True)
-    assert [row["status"] for row in chain(*rows)] == ["failed"]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_process_keeps_its_files(study_of, worker):
+    study = study_of("Forks")
+    data = load_source(study.datasets[0])
+    rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
+    assert [row.get("error") for row in rows] == [None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_a_worker_that_died_between_two_tasks_takes_its_children_with_it(study_of, faulty, worker):
+    study = study_of("Lingers")
+    data = load_source(study.datasets[0])
+    rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
+    assert [row.get("error") for row in rows] == [None]
+    pid, child = map(int, (faulty / "pids").read_text().split())
+    os.kill(pid, 9)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert runs(child)
+    fine = study_of("Fine")
+    list(worker.evaluate(fine, second_fold(fine), data, None))
+    latest = time.monotonic() + 60
+    while runs(child) and time.monotonic() < latest:
+        time.sleep(0.01)
+    assert not runs(child)
+
+
+def runs(pid):
+    """Say whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def test_rows_that_nobody_waited_for_are_not_those_of_the_next_task(study_of, worker):
@@ -314,42 +344,18 @@ def test_rows_that_nobody_waited_for_are_not_those_of_the_next_task(study_of, wo
     assert [row["fold"] for row in rows] == [cell.fold for cell in second]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_forked_process_keeps_its_files(study_of, worker):
-    study = study_of("Forks")
-    data = load_source(study.datasets[0])
-    rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
-    assert [row.get("error") for row in rows] == [None]
+class Unreadable:
+    """Data that can be sent and not received."""
+
+    def __reduce__(self):
+        return getattr, ("", "nothing of this name")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
-def test_a_worker_that_died_between_two_tasks_takes_its_children_with_it(
-    study_of, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    study = study_of("Lingers")
-    data = load_source(study.datasets[0])
-    with Worker() as worker:
-        rows = list(chain(*worker.evaluate(study, second_fold(study), data, None)))
-        assert [row.get("error") for row in rows] == [None]
-        pid, child = map(int, (tmp_path / "pids").read_text().split())
-        os.kill(pid, 9)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        assert runs(child)
-        fine = study_of("Fine")
-        list(worker.evaluate(fine, second_fold(fine), data, None))
-        latest = time.monotonic() + 60
-        while runs(child) and time.monotonic() < latest:
-            time.sleep(0.01)
-        assert not runs(child)
-
-
-def runs(pid):
-    """Say whether a process is there and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+def test_an_order_that_a_worker_cannot_read_is_a_failed_cell(study_of, worker):
+    study = study_of("Fine")
+    cells, data = second_fold(study), Unreadable()
+    rows = evaluate_in_worker(worker, study, cells, data, timeout=None, last=True)
+    assert [row["status"] for row in chain(*rows)] == ["failed"]
 
 
 def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
