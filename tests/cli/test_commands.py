@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from rich.console import Console
 from rich.progress import Progress
+from scipy.sparse import csr_array
 
 import labelance
 from labelance import __version__
@@ -476,7 +477,13 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
     assert names["model"].predict(X).shape == y.shape
 
 
-def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call):
+def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch):
+    real = labelance.advise
+    X, Y = make_multilabel_imbalanced(60, 3, 2, random_state=0)
+    # This is about words, and sparse rows are not judged by forests.
+    monkeypatch.setattr(
+        labelance, "advise", lambda flags, labels, **options: real(csr_array(X), Y, **options)
+    )
     code, out, err = call("advise", "FLAGS", "--budget", "0.01")
     assert code == 0, err
     assert "X, y = load_dataset('flags').to_X_y()\nmodel.fit(X, y)\n" in out

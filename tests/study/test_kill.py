@@ -67,7 +67,7 @@ def test_killed_again_and_again_ends_with_the_table_of_an_undisturbed_run(
         stdout=subprocess.PIPE,
         text=True,
     ) as runners:
-        for turn in range(7):
+        for turn in range(5):  # both executors, killed with their workers and alone
             before = count(store)
             runners.stdin.write("processes\n" if turn % 2 else "serial\n")
             runners.stdin.flush()
