@@ -1,5 +1,6 @@
 """Tables in memory as Dask collections in blocks of any size, and how to compare the two."""
 
+import multiprocessing
 import os
 import signal
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ def assert_same_table(found, expected):
 
 
 BLOCKS, ROWS, COLUMNS = 10, 150, 50
+PRELOADED = ["distributed", "dask.dataframe", "labelance.ensemble", "labelance.learners"]
 LIMIT = 250_000  # bytes of data in the memory of a worker; all blocks have 600,000
 
 
@@ -53,19 +55,25 @@ def two_processes():
     """Give a client of two processes, which move data to disk beyond their limit."""
     import dask
     from distributed import Client, LocalCluster
+    from distributed.utils import get_mp_context
 
     # The limit is on data alone: Python and its libraries take far more than these tests' data.
     options = {f"distributed.worker.memory.{at}": False for at in ("spill", "pause", "terminate")}
     # A machine with much else to do may be slow to answer.
     options |= {f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")}
-    with (
-        dask.config.set({**options, "distributed.scheduler.worker-ttl": None}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    options |= {"distributed.scheduler.worker-ttl": None}
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    if forks:
+        options |= {"distributed.worker.multiprocessing-method": "forkserver"}
+    size = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": LIMIT}
+    with dask.config.set(options):
+        if forks:  # what every worker needs is imported once, also for those that follow dead ones
+            get_mp_context().set_forkserver_preload(PRELOADED)
+        with (
+            LocalCluster(**size, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
 
 
 def bytes_on_disk(dask_worker):
