@@ -45,7 +45,7 @@ def assert_same_table(found, expected):
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
-BLOCKS, ROWS, COLUMNS = 10, 150, 50
+BLOCKS, ROWS, COLUMNS = 6, 250, 50  # every block is searched beside every other
 PRELOADED = ["distributed", "dask.dataframe", "labelance.ensemble", "labelance.learners"]
 LIMIT = 250_000  # bytes of data in the memory of a worker; all blocks have 600,000
 
