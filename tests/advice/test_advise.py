@@ -38,7 +38,7 @@ from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsErr
 from labelance.learners import BinaryRelevance
 
 KNN = KNeighborsClassifier(10)
-FOREST = RandomForestClassifier(10, random_state=0)
+FOREST = RandomForestClassifier(5, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,13 @@ def data():
 def still_clock(monkeypatch):
     """No time passes, so that every fold that is planned is run, however busy the machine is."""
     monkeypatch.setattr("labelance.advice._advise.perf_counter", lambda: 0.0)
+
+
+@pytest.fixture
+def two_folds(monkeypatch):
+    """The time is up at once, which is after two folds: enough to be told what to do."""
+    ticks = count(step=1000)
+    monkeypatch.setattr("labelance.advice._advise.perf_counter", lambda: float(next(ticks)))
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +139,7 @@ def test_thresholds_change_decisions_and_no_scores(advice):
     assert_allclose(advice.gain("thresholds", "macro_auc_pr").mean, 0)
 
 
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("measure", ["macro_f1", "macro_auc_pr"])
 def test_the_code_makes_the_estimator(data, measure):
     X, y = data
@@ -142,6 +150,7 @@ def test_the_code_makes_the_estimator(data, measure):
     assert found.estimator.fit(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_every_verdict_has_code_that_runs(data, monkeypatch):
     X, y = data
     for name in ("nothing", "class weights", "MLROS", "MLSOLBagging"):
@@ -157,6 +166,7 @@ def test_every_verdict_has_code_that_runs(data, monkeypatch):
         assert name in found.verdict or name in ("nothing", "class weights")
 
 
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["nothing", "thresholds", "MLROS"])
 def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
     X, y = data
@@ -170,6 +180,7 @@ def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
         assert names["model"].n_features_in_ == X.shape[1]
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     """One that may never predict a label finds none, whatever its scores are."""
     never = LabelThresholds(KNN, objective=CostMatrix([[0, 1], [0, 0]]), random_state=0)
@@ -178,6 +189,7 @@ def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
 
 
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize(
     "learner",
     [OneVsRestClassifier(LogisticRegression()), make_pipeline(StandardScaler(), KNN)],
@@ -200,6 +212,7 @@ class Unsampled(BaseEstimator):
         return X, y
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_margins_are_decided_by_their_sign_whatever_comes_before_the_learner(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLROS", Unsampled)
     margins = OneVsRestClassifier(LinearSVC(random_state=0))
@@ -208,6 +221,7 @@ def test_margins_are_decided_by_their_sign_whatever_comes_before_the_learner(dat
         assert_allclose(found["MLROS"].folds[measure], values, err_msg=measure)
 
 
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"])
 def test_the_code_takes_missing_values_where_there_are_some(data, monkeypatch, name):
     X, y = data[0].copy(), data[1]
@@ -234,8 +248,11 @@ def test_it_prints_as_text_json_and_html(advice):
     assert "<script" not in page
 
 
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("kind", ["sparse", "frame"])
-def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind):
+def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind, monkeypatch):
+    for part in ("_advise", "_compare"):
+        monkeypatch.setattr(f"labelance.advice.{part}.TREES", 10)  # 100 say the same, later
     X, y = data
     if kind == "sparse":
         X = sp.csr_array(np.where(abs(X) > 0.8, X, 0))
@@ -249,6 +266,7 @@ def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind
     assert found.estimator.fit(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_labels_that_cannot_be_judged_are_counted(data):
     X, y = data
     y = np.column_stack([y, np.arange(240) < 3, np.arange(240) > 1]).astype(int)
@@ -259,6 +277,7 @@ def test_labels_that_cannot_be_judged_are_counted(data):
         advise(X, y[:, 4:], estimator=KNN)
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_one_label_is_advised_of_in_the_singular(data):
     X, y = data
     rare = (np.arange(240) < 3).astype(int)
@@ -278,6 +297,7 @@ class Refusing(BaseEstimator):
         raise NothingToSampleError("asked", "came", "fix")
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLROS", Refusing)
     found = advise(*data, estimator=KNN, budget=1)
@@ -287,9 +307,8 @@ def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     assert {"name": "MLROS", "failed": failed["MLROS"]} in found.to_dict()["candidates"]
 
 
-def test_the_clock_ends_it_between_folds_only(data, monkeypatch):
-    ticks = count(step=1000)
-    monkeypatch.setattr("labelance.advice._advise.perf_counter", lambda: float(next(ticks)))
+@pytest.mark.usefixtures("two_folds")
+def test_the_clock_ends_it_between_folds_only(data):
     found = advise(*data, estimator=KNN, budget=1)
     assert found.design.n_run == 2
     assert "after 2 of 5 folds" in found.verdict
