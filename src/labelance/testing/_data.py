@@ -80,7 +80,7 @@ def _odd_labels() -> Iterator[tuple[str, Any, Any]]:
     yield "one row has a label", X, np.eye(30, 5, dtype=int)
     yield "equal labels", X, np.repeat(Y[:, 3:4], 4, axis=1)
     yield "opposite labels", X, np.column_stack([Y[:, 3], 1 - Y[:, 3]])
-    yield "more labels than rows", X, np.eye(30, 90, dtype=int)
+    yield "more labels than rows", X, np.eye(30, 40, dtype=int)
     yield "a label for every row and one for all", X, np.eye(30, dtype=int) | (np.arange(30) == 0)
 
 
