@@ -210,24 +210,32 @@ class Forest:
                 out[a:b] = totals.T
                 progress.advance(b - a)
 
-            Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(sum_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
-            )
+            if 0 < len(out) <= step:  # a pool takes longer to set up than few rows take
+                sum_block(0, len(out))
+            else:
+                Parallel(n_jobs=n_jobs, prefer="threads")(
+                    delayed(sum_block)(a, min(a + step, len(out))) for a in range(0, len(out), step)
+                )
         return out
 
     def _compact(self, used: NDArray[np.int32]) -> ForestArrays:
         """Return the trees as compiled code takes them, over the used features only."""
         feature = np.where(self.feature == LEAF, LEAF, np.searchsorted(used, self.feature))
         return ForestArrays(
-            feature.astype(np.int32),
-            self.threshold,
-            self.first,
-            self.width,
-            self.weight,
-            self.histogram,
-            self.node_start,
-            self.histogram_start,
-            self.slot_start,
+            *map(
+                _read_only,
+                (
+                    feature.astype(np.int32),
+                    self.threshold,
+                    self.first,
+                    self.width,
+                    self.weight,
+                    self.histogram,
+                    self.node_start,
+                    self.histogram_start,
+                    self.slot_start,
+                ),
+            )
         )
 
     def _soft(self) -> csr_array:
@@ -281,7 +289,16 @@ def as_bits(sets: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _sparse(votes: csr_array) -> SparseVotes:
-    return SparseVotes(votes.indptr, votes.indices, votes.data.astype(np.float64))
+    """Return votes in the types that the kernel is compiled for, whatever SciPy chose."""
+    parts = (votes.indptr, np.int64), (votes.indices, np.int64), (votes.data, np.float64)
+    return SparseVotes(*(_read_only(values.astype(kind, copy=False)) for values, kind in parts))
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to, as trees from shared memory cannot be, either."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 class PackedTrees(NamedTuple):

@@ -42,8 +42,8 @@ class RowBlock(NamedTuple):
 class SparseVotes(NamedTuple):
     """A sparse matrix by rows: the votes for each output."""
 
-    start: NDArray[np.int32]
-    output: NDArray[np.int32]
+    start: NDArray[np.int64]
+    output: NDArray[np.int64]
     value: NDArray[np.float64]
 
 
