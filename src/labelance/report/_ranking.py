@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 from labelance._utils import optional_import
@@ -45,16 +44,12 @@ class Results:
 
     def methods_of(self, learner: str) -> list[str]:
         """Return the methods that were tried with this learner, in order."""
-        return [method for method in self.methods if (learner, method) in self._tried]
-
-    @cached_property
-    def _tried(self) -> set[tuple[str, str]]:
-        """Learners and methods that met; tables ask for them again and again."""
-        return {
-            pair
+        tried = {
+            method
             for cells in (self.done, self.failed)
-            for pair in zip(cells["learner"], cells["method"])
+            for method in cells.loc[cells["learner"] == learner, "method"]
         }
+        return [method for method in self.methods if method in tried]
 
 
 def open_results(
@@ -235,14 +230,10 @@ def _rank(
     methods = [name for name in results.methods_of(learner) if only is None or name in only]
     here = means[(means["metric"] == metric) & (means["learner"] == learner)]
     here = here[here["method"].isin(methods)]
-    counts: dict[str, dict[str, tuple[int, int]]] = {dataset: {} for dataset in results.datasets}
-    columns = (here[name] for name in ("dataset", "method", "count", "expected"))
-    for dataset, method, count, expected in zip(*columns):
-        counts[dataset][method] = count, expected
     left_out = {
         dataset: reason
-        for dataset, found in counts.items()
-        if (reason := _incomplete(found, methods, results.n_folds))
+        for dataset in results.datasets
+        if (reason := _incomplete(here[here["dataset"] == dataset], methods, results.n_folds))
     }
     scores = here[~here["dataset"].isin(left_out)]
     scores = scores.pivot(index="dataset", columns="method", values="mean")
@@ -254,10 +245,10 @@ def _rank(
     return Block(metric, learner, scores, comparison, left_out)
 
 
-def _incomplete(found: Mapping[str, tuple[int, int]], methods: Sequence[str], n_folds: int) -> str:
-    """Say which methods lack folds of a dataset, of those found and expected; "" if none does."""
-    have = {method: count for method, (count, _) in found.items()}
-    expected = next((expected for _, expected in found.values()), n_folds)
+def _incomplete(rows: Any, methods: Sequence[str], n_folds: int) -> str:
+    """Say which methods lack folds of a dataset; "" if none does."""
+    have = dict(zip(rows["method"], rows["count"]))
+    expected = int(rows["expected"].iloc[0]) if len(rows) else n_folds
     short = [name for name in methods if have.get(name, 0) < expected]
     if not short:
         return ""
