@@ -15,10 +15,18 @@ METHODS = ["Default", "MLSMOTE", "RHwRSMT", "MLSOL", "EMLSMOTE", "ERHwRSMT", "EM
 MEASURES = {"F-measure": "macro_f1", "AUC-ROC": "macro_auc_roc", "AUCPR": "macro_auc_pr"}
 
 
-def test_every_dataset_of_the_quick_study_can_be_had(tmp_path):
-    study = load_study("quick").only(methods=["Default"], learners=["MLkNN"], repeats=1)
+@pytest.mark.parametrize(
+    ("part", "cells"),
+    [
+        ({"methods": ["Default"], "learners": ["MLkNN"]}, 10 * 2),
+        ({"datasets": ["small"]}, 7 * 2 * 2),
+    ],
+    ids=["every dataset", "every method and learner"],
+)
+def test_the_quick_study_runs(part, cells, tmp_path):
+    study = load_study("quick").only(**part, repeats=1)
     outcome = run_study(study, tmp_path / "quick.db", executor="serial")
-    assert (outcome.done, outcome.failed) == (2 * 10, 0)
+    assert (outcome.done, outcome.failed) == (cells, 0)
 
 
 @pytest.fixture(scope="module")

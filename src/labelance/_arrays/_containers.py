@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._gather import gather_rows
+from labelance._arrays._sparse import narrow_indices
 from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
 from labelance.exceptions import InputError
 
@@ -152,13 +153,14 @@ class SparseContainer:
         return self.native.shape
 
     def values(self) -> sp.csr_array:
-        """Return sorted CSR floats without duplicates or explicit zeros."""
+        """Return sorted CSR floats without duplicates or explicit zeros, of narrow indices."""
         short = self.native.dtype in (np.float32, np.float16)
-        return _canonical(sp.csr_array(self.native, dtype=np.float32 if short else np.float64))
+        rows = sp.csr_array(self.native, dtype=np.float32 if short else np.float64)
+        return narrow_indices(_canonical(rows))
 
     def cells(self) -> sp.csr_array:
         """Return the same without a change of dtype; labels need no floats."""
-        return keep_device(_canonical(sp.csr_array(self.native)), self.native)
+        return keep_device(narrow_indices(_canonical(sp.csr_array(self.native))), self.native)
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: numbers have no words."""
@@ -173,7 +175,8 @@ class SparseContainer:
             kept = kept.copy()
         if new is not None:
             data = cast_like(new.data, self.native.dtype)
-            kept = join_sparse_rows(kept, SparseRows(data, new.indices, new.indptr))
+            below = SparseRows(data, new.indices, new.indptr)
+            kept = join_sparse_rows(narrow_indices(kept), below)
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:

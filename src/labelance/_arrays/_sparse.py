@@ -121,8 +121,12 @@ def _misfit(role: str, came: str) -> InputError:
 
 
 def narrow_indices(X: sp.csr_array) -> sp.csr_array:
-    """Return X with 32-bit indices where these suffice: much of scikit-learn takes no others."""
-    if max(X.nnz, *X.shape) >= 2**31:
+    """Return X with 32-bit indices where these suffice.
+
+    Much of scikit-learn takes no others, and a kernel is compiled once more for every type.
+    """
+    narrow = X.indices.dtype == X.indptr.dtype == np.int32
+    if narrow or max(X.nnz, *X.shape) >= 2**31:
         return X
     cells = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     return sp.csr_array(cells, shape=X.shape)
