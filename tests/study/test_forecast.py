@@ -146,11 +146,12 @@ def test_a_forecast_without_time_knows_what_the_store_says(tiny, tiny_store):
 
 def test_what_cannot_be_fitted_is_told(tiny):
     broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
+    nothing = DataSource("nothing", make=Component("builtins.dict", {}))
     odd = Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))
-    study = replace(tiny, datasets=[tiny.datasets[0], broken], learners=[odd])
+    study = replace(tiny, datasets=[tiny.datasets[0], broken, nothing], learners=[odd])
     forecast = forecast_study(study, probe_seconds=2)
     assert (forecast.costs, forecast.cpu_seconds) == ({}, None)
-    assert set(forecast.failures) == {("one", "odd"), ("broken", "")}
+    assert set(forecast.failures) == {("one", "odd"), ("broken", ""), ("nothing", "")}
 
 
 def test_what_every_fit_costs_does_not_grow_with_the_rows(tiny, monkeypatch):

@@ -205,8 +205,11 @@ def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
                 break
             try:
                 data = load_source(study.dataset(name))
-            except (LabelanceError, OSError) as error:
+            except LabelanceError as error:
                 failures[name, ""] = str(error)
+                continue
+            except Exception as error:  # anybody's maker may raise anything
+                failures[name, ""] = f"{type(error).__name__}: {error}"
                 continue
             learners = [learner for dataset, learner in wanted if dataset == name]
             if sp.issparse(data.X) not in rehearsed:
