@@ -20,6 +20,7 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
+from labelance._utils import read_only
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
@@ -447,8 +448,8 @@ class SparseRows(NamedTuple):
 
 
 def sparse_rows(X: Any) -> SparseRows:
-    """Return the three arrays of a CSR matrix under their names."""
-    return SparseRows(X.data, X.indices, X.indptr)
+    """Return the three arrays of a CSR matrix under their names, for kernels that read them."""
+    return SparseRows(*map(read_only, (X.data, X.indices, X.indptr)))
 
 
 def column_counts(matrix: sp.csr_array) -> np.ndarray:

@@ -10,6 +10,7 @@ from labelance._utils._kernel import (
     inner_kernel,
     kernel,
     kernel_folder,
+    read_only,
 )
 from labelance._utils._memory import (
     available_memory,
@@ -44,6 +45,7 @@ __all__ = [
     "label_dtype",
     "left_in_control_group",
     "optional_import",
+    "read_only",
     "refuse_more_than_memory",
     "replace_when_done",
     "set_random_states",

@@ -64,6 +64,17 @@ def inlined_kernel(function: Kernel) -> Kernel:
     return compiled
 
 
+def read_only(values: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to, for a kernel that only reads.
+
+    What joblib and Dask share between processes cannot be written to, either. A kernel would be
+    compiled once more for that, and for every mixture of both.
+    """
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
 class _Compilers(NamedTuple):
     """numba's compiler as we use it: for kernels, and for functions that only kernels call."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import inner_kernel, kernel
+from labelance._utils import inner_kernel, kernel, read_only
 from labelance.learners.tree import (
     NO_RANK,
     ONE_BIT,
@@ -229,7 +229,7 @@ class LinkPredictor:
         compact = np.where(f < n_features, np.searchsorted(self.used, f), f)
         compact[f >= n_features] += len(self.used) - n_features
         weights = forest.histogram.reshape(-1, 2)
-        self.nodes = Nodes(
+        parts = (
             forest.node_start,
             np.where(f < 0, -1, compact),
             forest.threshold,
@@ -238,6 +238,7 @@ class LinkPredictor:
             forest.weight,
             weights[:, 1] / weights.sum(axis=1),
         )
+        self.nodes = Nodes(*map(read_only, parts))
 
     def blocks(self, X: Any) -> Iterator[LaidOut]:
         """Yield the used features of blocks of rows."""
@@ -270,6 +271,7 @@ class LinkPredictor:
             where it has no lines.
         """
         at = block.first_row >> 6
+        links = Links(*map(read_only, links))
         predict_links(block.rows, block.missing, self.nodes, links, decisions, at, votes, out)
 
 

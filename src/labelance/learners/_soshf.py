@@ -14,8 +14,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
+from labelance._arrays import sparse_rows
 from labelance._progress import run_parallel
-from labelance._utils import RandomStateLike, as_generator, kernel
+from labelance._utils import RandomStateLike, as_generator, kernel, read_only
 from labelance._validation import Data, validate_features
 from labelance.exceptions import InputError
 from labelance.learners._base import BaseMultiLabelClassifier
@@ -79,10 +80,11 @@ class Forest:
 
     def leaves_of(self, X: Any) -> Ints:
         """Return the leaf of every row in every tree."""
-        nodes = Nodes(self.children, self.thresholds, self.starts, self.features, self.coefficients)
+        parts = self.children, self.thresholds, self.starts, self.features, self.coefficients
+        nodes, roots = Nodes(*map(read_only, parts)), read_only(self.roots)
         if sp.issparse(X):
-            return _apply_sparse(X.data, X.indices, X.indptr, X.shape[1], self.roots, nodes)
-        return _apply_dense(X, self.roots, nodes)
+            return _apply_sparse(*sparse_rows(X), X.shape[1], roots, nodes)
+        return _apply_dense(read_only(X), roots, nodes)
 
     def scores(self, X: Any) -> Floats:
         """Return the mean of the label vectors of the leaves, (n, q)."""

@@ -238,28 +238,34 @@ def _weigh(value: float, length: float) -> float:
     return abs(value) / np.sqrt(length)
 
 
-@kernel
 def _find_limits(
     rows: SparseRows, lengths: np.ndarray, counts: np.ndarray, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weight of every feature's last value that is kept, and how many of it are."""
     heavy = np.where(counts > most, counts, 0)
     ends = np.cumsum(heavy)
-    at = ends - heavy
-    weights = np.empty(ends[-1], dtype=np.float32)
+    weights = np.empty(ends[-1], dtype=_SINGLE)
+    _gather_weights(rows, lengths, heavy, ends - heavy, weights)
+    limits, ties = np.full(counts.size, -np.inf, dtype=_SINGLE), np.zeros_like(counts)
+    # Few features, of many rows each; a partition takes numba ten seconds to compile.
+    for feature in np.flatnonzero(heavy):
+        own = weights[ends[feature] - heavy[feature] : ends[feature]]
+        limits[feature] = np.partition(own, own.size - most)[own.size - most]
+        ties[feature] = most - np.count_nonzero(own > limits[feature])
+    return limits, ties
+
+
+@kernel
+def _gather_weights(
+    rows: SparseRows, lengths: np.ndarray, heavy: np.ndarray, at: np.ndarray, weights: np.ndarray
+) -> None:
+    """Write the weights of heavy features, those of each from its place ``at`` on."""
     for row in range(lengths.size):
         for p in range(rows.indptr[row], rows.indptr[row + 1]):
             feature = rows.indices[p]
             if heavy[feature]:
                 weights[at[feature]] = _weigh(rows.data[p], lengths[row])
                 at[feature] += 1
-    limits, ties = np.full(counts.size, -np.inf, dtype=np.float32), np.zeros_like(counts)
-    for feature in range(counts.size):
-        if heavy[feature]:
-            own = weights[ends[feature] - heavy[feature] : ends[feature]]
-            limits[feature] = np.partition(own, own.size - most)[own.size - most]
-            ties[feature] = most - (own > limits[feature]).sum()
-    return limits, ties
 
 
 @kernel

@@ -33,7 +33,7 @@ from labelance._arrays import (
     sparse_rows,
 )
 from labelance._scratch import current_scratch, new_zeros, relieve_memory, row_blocks, split_rows
-from labelance._utils import inlined_kernel, kernel
+from labelance._utils import inlined_kernel, kernel, read_only
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 
@@ -207,11 +207,16 @@ class FeatureMetric:
     ) -> TopK:
         """Return the k nearest among the candidates of each query row of Q."""
         nearest = new_top_k(len(queries), k)
+        lists = np.ascontiguousarray(candidates.rows)
+        candidates = Candidates(read_only(lists), read_only(candidates.counts))
+        width, low, high, nominal = map(read_only, self.compiled[:4])
+        metric = CompiledMetric(width, low, high, nominal, self.compiled.cosine)
         if sp.issparse(X):
             Q, X = sparse_rows(Q), sparse_rows(X)
-            _rank_sparse(Q, queries, X, own, candidates, self.compiled, nearest)
+            _rank_sparse(Q, queries, X, own, candidates, metric, nearest)
         else:
-            _rank_dense(Q, queries, X, own, candidates, self.compiled, nearest)
+            Q, X = read_only(Q), read_only(X)
+            _rank_dense(Q, queries, X, own, candidates, metric, nearest)
         return nearest
 
     def paired(

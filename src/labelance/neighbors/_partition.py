@@ -353,6 +353,7 @@ class CellEngine(ABC):
         queries = gather_rows(self.points.queries, start + lines) * self.points.embedding.weights()
         scores = queries @ gather_rows(self.points.corpus, rows).T
         own = self._own(start + lines)
+        needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
         relieve_memory()
         if scan.candidates.counts.max() > self._capacity:

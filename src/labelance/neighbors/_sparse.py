@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import SparseRows, sparse_rows
+from labelance._arrays import SparseRows, narrow_indices, sparse_rows
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import Search, block_cells, search_brute
 from labelance.neighbors._candidates import (
@@ -176,7 +176,7 @@ def make_index(points: sp.csr_array, many: np.ndarray, factor: float, cells: int
     cells : int
         How many numbers all strips together may hold.
     """
-    by_feature = points.tocsc()
+    by_feature = narrow_indices(points).tocsc()
     n, counts = points.shape[0], np.diff(by_feature.indptr)
     wanted = np.flatnonzero((counts * _STRIP_FROM > n) & ~many)
     wanted = wanted[np.argsort(-counts[wanted], kind="stable")][: cells // max(1, n)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from labelance._progress import loop
-from labelance._utils import ZERO, inner_kernel, kernel
+from labelance._utils import ZERO, inner_kernel, kernel, read_only
 from labelance.learners.tree._criterion import EPS, C45Options
 from labelance.learners.tree._data import NO_RANK, TreeData, offsets, rank_of
 from labelance.learners.tree._nodes import (
@@ -221,22 +221,18 @@ class Forest:
     def _compact(self, used: NDArray[np.int32]) -> ForestArrays:
         """Return the trees as compiled code takes them, over the used features only."""
         feature = np.where(self.feature == LEAF, LEAF, np.searchsorted(used, self.feature))
-        return ForestArrays(
-            *map(
-                _read_only,
-                (
-                    feature.astype(np.int32),
-                    self.threshold,
-                    self.first,
-                    self.width,
-                    self.weight,
-                    self.histogram,
-                    self.node_start,
-                    self.histogram_start,
-                    self.slot_start,
-                ),
-            )
+        parts = (
+            feature.astype(np.int32),
+            self.threshold,
+            self.first,
+            self.width,
+            self.weight,
+            self.histogram,
+            self.node_start,
+            self.histogram_start,
+            self.slot_start,
         )
+        return ForestArrays(*map(read_only, parts))
 
     def _soft(self) -> csr_array:
         """Return every node's class probabilities, as (nodes, slots)."""
@@ -291,14 +287,7 @@ def as_bits(sets: NDArray[Any]) -> NDArray[np.uint64]:
 def _sparse(votes: csr_array) -> SparseVotes:
     """Return votes in the types that the kernel is compiled for, whatever SciPy chose."""
     parts = (votes.indptr, np.int64), (votes.indices, np.int64), (votes.data, np.float64)
-    return SparseVotes(*(_read_only(values.astype(kind, copy=False)) for values, kind in parts))
-
-
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written to, as trees from shared memory cannot be, either."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
+    return SparseVotes(*(read_only(values.astype(kind, copy=False)) for values, kind in parts))
 
 
 class PackedTrees(NamedTuple):
