@@ -30,7 +30,7 @@ def column_std(X: Any) -> np.ndarray:
     """
     mean = column_sums(X) / len(X)
     squares = sum(((block.double() - mean) ** 2).sum(dim=0) for block in X.split(_rows(X)))
-    return (squares / len(X)).sqrt().cpu().numpy()
+    return _root(squares / len(X)).cpu().numpy()
 
 
 def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def _euclidean(a: Any, b: Any, width: Any) -> Any:
     gap = a.sub_(b)
     if width is not None:
         gap.div_(width)
-    return _sum_in_order(gap.mul_(gap)).sqrt()
+    return _root(_sum_in_order(gap.mul_(gap)))
 
 
 def _cosine(a: Any, b: Any, width: Any) -> Any:
@@ -90,8 +90,18 @@ def _cosine(a: Any, b: Any, width: Any) -> Any:
         a, b = a / width, b / width
     ab, aa, bb = _sum_in_order(a * b), _sum_in_order(a * a), _sum_in_order(b * b)
     empty = (aa == 0) | (bb == 0)
-    distance = 1.0 - ab / (aa.sqrt() * bb.sqrt())
+    distance = 1.0 - ab / (_root(aa) * _root(bb))
     return torch.where(empty, torch.ones_like(ab), distance.clamp(min=0.0))
+
+
+def _root(squares: Any) -> Any:
+    """Return square roots, rounded as numpy and compiled code round them.
+
+    Those of torch in the computer's own memory may be off by one in the last place.
+    """
+    if squares.device.type != "cpu":
+        return squares.sqrt()
+    return sys.modules["torch"].from_numpy(np.sqrt(squares.numpy()))
 
 
 def _sum_in_order(cells: Any) -> Any:
