@@ -90,7 +90,9 @@ def test_what_the_signal_left_half_made_is_torn_down_in_silence(tmp_path):
 
 # Importing takes seconds: one process does it, and a child of it runs each command.
 CHILDREN = """
+import warnings
 import labelance.cli._app, labelance.datasets, labelance.sampling, labelance.model_selection
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
 commands = sys.argv[1:]
 for command in commands:
     child = os.fork()
