@@ -157,13 +157,16 @@ def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, li
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 300)
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 2)  # so that rounds follow
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 16))[rng.integers(30, size=1000)] + 0.1 * rng.normal(size=(1000, 16))
+    # The exact search needs tight clusters to divide; in these the other finds all at once.
+    spread = 0.1 if method == "exact" else 0.5
+    X = rng.normal(size=(30, 16))[rng.integers(30, size=1000)]
+    X += spread * rng.normal(size=X.shape)
     near = find_neighbors(X, 4, method=method)
     with scratch(tmp_path, limit) as here:
         same = find_neighbors(X, 4, method=method)
     for array in (same.indices, same.distances):
         assert is_mapped(array) == (array.nbytes > here.block_bytes)
-    assert (near.recall_ is None) == (method == "exact")
+    assert near.recall_ is None if method == "exact" else 0 < near.recall_ < 1
     assert near.recall_ == same.recall_
     np.testing.assert_array_equal(same.indices, near.indices)
     np.testing.assert_array_equal(same.distances, near.distances)

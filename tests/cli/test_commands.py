@@ -19,7 +19,12 @@ import labelance
 from labelance import __version__
 from labelance._progress import loop
 from labelance.cli import main
-from labelance.datasets import make_multilabel_imbalanced, read_multilabel, write_multilabel
+from labelance.datasets import (
+    load_dataset,
+    make_multilabel_imbalanced,
+    read_multilabel,
+    write_multilabel,
+)
 from labelance.ensemble import EMLSOL
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
@@ -480,10 +485,14 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
 def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch):
     real = labelance.advise
     X, Y = make_multilabel_imbalanced(60, 3, 2, random_state=0)
-    # This is about words, and sparse rows are not judged by forests.
-    monkeypatch.setattr(
-        labelance, "advise", lambda flags, labels, **options: real(csr_array(X), Y, **options)
-    )
+    flags = load_dataset("flags").to_X_y()
+
+    def advise(*data, **options):
+        """Advise on other rows: this is about words, and sparse ones are not judged by forests."""
+        assert all(given.equals(expected) for given, expected in zip(data, flags))
+        return real(csr_array(X), Y, **options)
+
+    monkeypatch.setattr(labelance, "advise", advise)
     code, out, err = call("advise", "FLAGS", "--budget", "0.01")
     assert code == 0, err
     assert "X, y = load_dataset('flags').to_X_y()\nmodel.fit(X, y)\n" in out

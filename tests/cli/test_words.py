@@ -231,6 +231,19 @@ def test_python_runs_the_package():
     assert done.stdout.startswith("labelance ")
 
 
+def test_what_needs_no_data_imports_no_library_of_numbers():
+    program = (
+        "import sys; from labelance.cli import main\n"
+        "try: main()\n"
+        "finally: print(sorted({'sklearn', 'scipy', 'numba', 'pandas'} & sys.modules.keys()))"
+    )
+    for words, code in [(["--help"], 0), (["resampel"], 2)]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "[]")
+
+
 def test_near_names_are_asked_for(tmp_path):
     assert did_you_mean("mlsmoet", ["MLSMOTE", "MLUL"]) == "Did you mean 'MLSMOTE'? "
     assert did_you_mean("zzz", ["MLSMOTE", "MLUL"]) == ""

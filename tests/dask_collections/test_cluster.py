@@ -91,9 +91,9 @@ def test_members_of_an_ensemble_are_fitted_on_the_cluster():
 @pytest.fixture
 def both_workers(client):
     """Wait for the worker that follows a dead one, before and after a worker dies."""
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=600)
     yield
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=600)
 
 
 @pytest.mark.usefixtures("both_workers")

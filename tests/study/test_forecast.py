@@ -152,6 +152,7 @@ def test_what_cannot_be_fitted_is_told(tiny):
     forecast = forecast_study(study, probe_seconds=2)
     assert (forecast.costs, forecast.cpu_seconds) == ({}, None)
     assert set(forecast.failures) == {("one", "odd"), ("broken", ""), ("nothing", "")}
+    assert "TypeError" in forecast.failures["nothing", ""]
 
 
 def test_what_every_fit_costs_does_not_grow_with_the_rows(tiny, monkeypatch):

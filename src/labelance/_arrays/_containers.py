@@ -24,6 +24,7 @@ from labelance._utils import read_only
 from labelance.exceptions import InputError
 
 # How whole numbers travel before the column's own dtype is restored.
+_GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 # Columns of these are nominal only if somebody says so.
 _WORDS = (nw.String, nw.Object)
@@ -157,11 +158,12 @@ class SparseContainer:
         """Return sorted CSR floats without duplicates or explicit zeros, of narrow indices."""
         short = self.native.dtype in (np.float32, np.float16)
         rows = sp.csr_array(self.native, dtype=np.float32 if short else np.float64)
-        return narrow_indices(_canonical(rows))
+        return narrow_indices(_canonical(rows), growth=_GROWTH)
 
     def cells(self) -> sp.csr_array:
         """Return the same without a change of dtype; labels need no floats."""
-        return keep_device(narrow_indices(_canonical(sp.csr_array(self.native))), self.native)
+        narrow = narrow_indices(_canonical(sp.csr_array(self.native)), growth=_GROWTH)
+        return keep_device(narrow, self.native)
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: numbers have no words."""
@@ -177,7 +179,7 @@ class SparseContainer:
         if new is not None:
             data = cast_like(new.data, self.native.dtype)
             below = SparseRows(data, new.indices, new.indptr)
-            kept = join_sparse_rows(narrow_indices(kept), below)
+            kept = join_sparse_rows(narrow_indices(kept, growth=_GROWTH), below)
         return self._close(kept)
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:

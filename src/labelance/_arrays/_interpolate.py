@@ -237,7 +237,8 @@ def _interpolate_sparse(
     out = sp.csr_array((g, X.shape[1]), dtype=X.dtype)
     # Not by its constructor: that copies what is less than half of an array, such as new rows
     # below those of X.
-    out.data, out.indices, out.indptr = data[above:], columns[above:], ends.astype(X.indptr.dtype)
+    short = X.indptr.dtype if ends[-1] < 2**31 else np.dtype(np.int64)
+    out.data, out.indices, out.indptr = data[above:], columns[above:], ends.astype(short)
     out.has_sorted_indices = True
     return out
 

@@ -120,13 +120,13 @@ def _misfit(role: str, came: str) -> InputError:
     )
 
 
-def narrow_indices(X: sp.csr_array) -> sp.csr_array:
-    """Return X with 32-bit indices where these suffice.
+def narrow_indices(X: sp.csr_array, *, growth: int = 1) -> sp.csr_array:
+    """Return X with 32-bit indices where these suffice, also for so many times as many cells.
 
     Much of scikit-learn takes no others, and a kernel is compiled once more for every type.
     """
     narrow = X.indices.dtype == X.indptr.dtype == np.int32
-    if narrow or max(X.nnz, *X.shape) >= 2**31:
+    if narrow or growth * max(X.nnz, *X.shape) >= 2**31:
         return X
     cells = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     return sp.csr_array(cells, shape=X.shape)

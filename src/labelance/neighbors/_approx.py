@@ -247,7 +247,7 @@ def _find_limits(
     weights = np.empty(ends[-1], dtype=_SINGLE)
     _gather_weights(rows, lengths, heavy, ends - heavy, weights)
     limits, ties = np.full(counts.size, -np.inf, dtype=_SINGLE), np.zeros_like(counts)
-    # Few features, of many rows each; a partition takes numba ten seconds to compile.
+    # Each has more than `most` rows. A partition takes numba ten seconds to compile.
     for feature in np.flatnonzero(heavy):
         own = weights[ends[feature] - heavy[feature] : ends[feature]]
         limits[feature] = np.partition(own, own.size - most)[own.size - most]

@@ -1,4 +1,4 @@
-"""Models and rows in shared memory, where joblib puts them for its processes."""
+"""Kernels are compiled once for arrays that differ in what does not matter to them."""
 
 import sys
 
@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from labelance.learners import ECC, SOSHF, BinaryRelevance, CalibratedLabelRanking, MLkNN
+from labelance.sampling import MLROS, MLSMOTE, MLSOL
 from labelance.testing import sampler_data
 
 
@@ -31,7 +32,8 @@ def signatures():
     ],
     ids=lambda learner: type(learner).__name__,
 )
-def test_they_need_no_kernels_of_their_own(learner, kind, tmp_path):
+def test_models_and_rows_in_shared_memory(learner, kind, tmp_path):
+    """Where joblib puts them for its processes, they cannot be written to."""
     X, Y = sampler_data()
     learner.fit(kind(X), Y)
     expected = learner.predict_proba(kind(X))
@@ -40,3 +42,24 @@ def test_they_need_no_kernels_of_their_own(learner, kind, tmp_path):
     shared, rows = joblib.load(tmp_path / "model", mmap_mode="r")
     assert_array_equal(shared.predict_proba(rows), expected)
     assert signatures() == before
+    assert_array_equal(learner.fit(rows, Y).predict_proba(rows), expected)
+
+
+def with_long_indices(table):
+    table = csr_array(table)
+    for name in ("indices", "indptr"):
+        setattr(table, name, getattr(table, name).astype(np.int64))
+    return table
+
+
+@pytest.mark.parametrize(
+    "sampler", [MLSOL(random_state=0), MLSMOTE(random_state=0), MLROS(random_state=0)], ids=str
+)
+def test_sparse_tables_with_indices_of_64_bits(sampler):
+    tables = sampler_data()
+    expected = sampler.fit_resample(*map(csr_array, tables))
+    before = signatures()
+    found = sampler.fit_resample(*map(with_long_indices, tables))
+    assert signatures() == before
+    for one, other in zip(found, expected):
+        assert_array_equal(one.toarray(), other.toarray())
