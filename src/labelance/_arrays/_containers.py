@@ -23,8 +23,8 @@ from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
 from labelance._utils import read_only
 from labelance.exceptions import InputError
 
-# How whole numbers travel before the column's own dtype is restored.
 _GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
+# How whole numbers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 # Columns of these are nominal only if somebody says so.
 _WORDS = (nw.String, nw.Object)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelance.exceptions import InputError
 
@@ -120,13 +119,14 @@ def _misfit(role: str, came: str) -> InputError:
     )
 
 
-def narrow_indices(X: sp.csr_array, *, growth: int = 1) -> sp.csr_array:
-    """Return X with 32-bit indices where these suffice, also for so many times as many cells.
+def narrow_indices(X: Any, *, growth: int = 1) -> Any:
+    """Return a CSR or CSC matrix with 32-bit indices, if they suffice for its growth in cells.
 
-    Much of scikit-learn takes no others, and a kernel is compiled once more for every type.
+    Much of scikit-learn takes no others, and a kernel is compiled once more for every type. Taking
+    and stacking rows may leave 64 bits, however few cells there are.
     """
     narrow = X.indices.dtype == X.indptr.dtype == np.int32
     if narrow or growth * max(X.nnz, *X.shape) >= 2**31:
         return X
     cells = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    return sp.csr_array(cells, shape=X.shape)
+    return type(X)(cells, shape=X.shape)

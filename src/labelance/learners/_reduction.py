@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays import narrow_indices
 from labelance._progress import loop, run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Schema
@@ -254,7 +255,7 @@ class CloneTrainer:
         X = self.rows.clean if self.clean else self.rows.given
         if issparse(X):
             X = X if problems.all_rows else X.tocsr()  # once, not whenever rows are taken
-            X = _with_small_indices(X)
+            X = narrow_indices(X) if X.format in ("csr", "csc") else X  # liblinear takes no others
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
         tasks = (
             delayed(_fit_clone)(
@@ -334,19 +335,6 @@ class Constant:
     def predict_proba(self, X: Any) -> Floats:
         """Return 1 for every row."""
         return np.ones((_length(X), 1))
-
-
-def _with_small_indices(X: Any) -> Any:
-    """Return a sparse matrix with indices of 32 bits, the only ones that liblinear takes.
-
-    Taking and stacking rows may leave 64 bits, however few cells there are; more cells stay.
-    """
-    if X.format not in ("csr", "csc") or X.indices.dtype == np.int32:
-        return X
-    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return type(X)(parts, shape=X.shape)
 
 
 def _fit_clone(
