@@ -4,6 +4,7 @@ import os
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -144,15 +145,15 @@ def test_a_claim_holds_while_its_runner_lives(tiny, tmp_path):
     assert store.claim(fold, "a")
     assert not store.claim(fold, "b")
     assert store.holds(fold, "a")
-    with sqlite3.connect(store.path) as db:  # the runner's process is gone
+    with closing(sqlite3.connect(store.path)) as db, db:  # the runner's process is gone
         db.execute("UPDATE claims SET pid = 2147480000")
     assert store.claim(fold, "b")
     assert not store.holds(fold, "a")
-    with sqlite3.connect(store.path) as db:  # a runner elsewhere that beats
+    with closing(sqlite3.connect(store.path)) as db, db:  # a runner elsewhere that beats
         db.execute("UPDATE claims SET host = 'elsewhere'")
         db.execute("UPDATE runners SET processes = 'elsewhere', clock = 'elsewhere'")
     assert not store.claim(fold, "c")
-    with sqlite3.connect(store.path) as db:  # and one that has been silent
+    with closing(sqlite3.connect(store.path)) as db, db:  # and one that has been silent
         db.execute("UPDATE claims SET beat = beat - 1000")
     assert store.claim(fold, "c")
     store.release("c")

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -65,10 +66,8 @@ def evil(tmp_path, monkeypatch):
 
 
 def change(store, sql, *values):
-    db = sqlite3.connect(store)
-    with db:
+    with closing(sqlite3.connect(store)) as db, db:
         db.execute(sql, values)
-    db.close()
 
 
 def change_plan(store, edit):
@@ -334,7 +333,8 @@ def test_a_full_disk_has_a_name(store, tmp_path):
 
 def test_a_store_on_a_full_disk_keeps_what_it_has(store, tiny, monkeypatch):
     full = Store(store)
-    pages = sqlite3.connect(store).execute("PRAGMA page_count").fetchone()[0]
+    with closing(sqlite3.connect(store)) as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
     connect = sqlite3.connect
 
     def small(*place, **options):
@@ -367,7 +367,8 @@ def test_a_store_from_before_versions_is_read_and_goes_on(store, tiny):
     assert len(import_results(store).rows) == 56
     assert store.read_bytes() == before
     assert run_study(tiny, store, executor="serial").done == 56
-    assert sqlite3.connect(store).execute("PRAGMA user_version").fetchone() == (1,)
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
 
 
 DAMAGE = [
@@ -407,6 +408,26 @@ def test_damage_in_a_store_has_a_name(store, tmp_path, sql, values):
     ):
         with pytest.raises(StudyError):
             do()
+
+
+def test_a_damaged_or_refused_store_is_closed(store, monkeypatch):
+    """Python 3.13 warns of connections that are left open, and Windows keeps their files locked."""
+    opened = []
+    connect = sqlite3.connect
+
+    def recorded(*place, **options):
+        opened.append(connect(*place, **options))
+        return opened[-1]
+
+    store.write_bytes(store.read_bytes()[:100] + b"junk" * 1000)
+    monkeypatch.setattr("sqlite3.connect", recorded)
+    for read_only in (True, False):
+        with pytest.raises(StudyError):
+            Store(store, read_only=read_only)
+    assert len(opened) == 3  # the file and its copy in memory, then the file
+    for db in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            db.execute("SELECT 1")
 
 
 def only_ours(do):

@@ -194,17 +194,21 @@ class Store:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection; what it did is committed at the end, or nothing of it is."""
-        with _our_errors(self.path), closing(self._connect()) as db, db:
+        with _our_errors(self.path), self._connection() as db, db:
             db.row_factory = sqlite3.Row
             yield db
 
-    def _connect(self) -> sqlite3.Connection:
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection and close it, also if the file turns out to be damaged."""
         if self.read_only:
-            return _connect_to_read(self.path)
-        db = sqlite3.connect(self.path, timeout=_WAIT)
-        # A power cut may cost the last transactions, never the file; a kill costs nothing.
-        db.execute("PRAGMA synchronous=NORMAL")
-        return db
+            with _connection_to_read(self.path) as db:
+                yield db
+            return
+        with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
+            # A power cut may cost the last transactions, never the file; a kill costs nothing.
+            db.execute("PRAGMA synchronous=NORMAL")
+            yield db
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Write finished rows in one transaction; a finished cell is never overwritten."""
@@ -402,23 +406,29 @@ def read_json(text: str, what: str) -> Any:
 RESTORE = "Take it from a backup or export it anew; it was damaged, or another program wrote it"
 
 
-def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Connect to a store that must not change by it, be its folder read-only.
+@contextmanager
+def _connection_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect to a store that must not change by it, even in a read-only folder.
 
-    SQLite lays two files beside a store that it opens, even to read. They are there while
-    somebody writes; then it is asked to join. Otherwise the file is copied into memory.
+    SQLite lays two files next to a store that it opens, even to read. They exist while another
+    runner writes; then this connection joins. Otherwise the file is copied into memory.
     """
     log = path.with_name(f"{path.name}-wal")
     while True:
         if _is_there(log) and log.stat().st_size:
-            return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_WAIT)
-        before, copied = path.stat(), sqlite3.connect(":memory:")
-        with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as file:
-            file.backup(copied)
-        after = path.stat()
-        if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
-            return copied
-        copied.close()  # somebody wrote meanwhile
+            address = f"{path.as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT)) as db:
+                yield db
+            return
+        before = path.stat()
+        with closing(sqlite3.connect(":memory:")) as copied:
+            with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as file:
+                file.backup(copied)
+            after = path.stat()
+            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
+                yield copied
+                return
+        # Another process wrote to the file during the copy: try again.
 
 
 @contextmanager
