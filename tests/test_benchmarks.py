@@ -12,6 +12,9 @@ if not (ROOT / "benchmarks").is_dir():
     pytest.skip("the benchmarks are not beside the tests", allow_module_level=True)
 
 
+pytestmark = pytest.mark.slow  # every call is a process of its own
+
+
 def benchmarks(*arguments):
     return subprocess.run(
         [sys.executable, "-m", "benchmarks", *map(str, arguments)],

@@ -102,7 +102,11 @@ def pages():
             yield path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", sorted(pages()))
+@pytest.mark.parametrize(
+    "page",
+    # The pages of the site take minutes, the README seconds.
+    [pytest.param(page, marks=pytest.mark.slow if "/" in page else ()) for page in sorted(pages())],
+)
 def test_page_runs(page, tmp_path, monkeypatch):
     if page in NEEDED:
         pytest.importorskip(NEEDED[page])

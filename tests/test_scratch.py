@@ -136,6 +136,7 @@ def test_every_sampler_gives_the_same_rows_on_disk(tmp_path, name, dtype):
         np.testing.assert_array_equal(on_disk[1].toarray(), in_memory[1].toarray())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"scale": "range"}, {"metric": "cosine"}], ids=str)
 @pytest.mark.parametrize("categorical", [False, True])
 def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
@@ -151,6 +152,7 @@ def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
     np.testing.assert_array_equal(same.distances, near.distances)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1 << 14, 1 << 18, 1 << 22], ids="{} bytes".format)
 @pytest.mark.parametrize("method", ["exact", "approx"])
 def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, limit):

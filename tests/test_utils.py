@@ -124,6 +124,7 @@ print(outer(), sum(outer.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_on_disk_does_not_outlive_what_it_calls(tmp_path):
     inner, outer = tmp_path / "inner.py", tmp_path / "outer.py"
     outer.write_text(OUTER)
@@ -160,6 +161,7 @@ for function in (up, down):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_person_at_a_terminal_reads_once_that_kernels_are_compiled(terminal, tmp_path):
     pty = pytest.importorskip("pty")

@@ -116,6 +116,7 @@ def test_the_simplest_within_one_standard_error_of_the_best_is_taken():
 # ------------------------------------------------------------------------------- the advice
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_advice(data, advice):
     again = advise(*data, estimator=KNN, budget=1)
     assert again.design.n_run == again.design.n_folds
@@ -189,6 +190,7 @@ def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize(
     "learner",
@@ -248,6 +250,7 @@ def test_it_prints_as_text_json_and_html(advice):
     assert "<script" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("kind", ["sparse", "frame"])
 def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from labelance.play import Playground
 
+pytestmark = pytest.mark.slow  # a browser is started
 READY = "document.body.dataset.ready === 'yes'"
 SIZES = {"phone": (360, 740), "desk": (1400, 1000)}
 

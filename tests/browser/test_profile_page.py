@@ -6,6 +6,7 @@ import pytest
 from labelance import MLSOL, profile
 from labelance.datasets import make_multilabel_imbalanced
 
+pytestmark = pytest.mark.slow  # a browser is started
 HOSTILE = ["</script><b>bold", "<!--<script>", "a & b", "\u2028 line", "{{data}}"]
 WIDTHS = [360, 1400]
 

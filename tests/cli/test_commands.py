@@ -383,6 +383,7 @@ def test_a_name_too_long_for_a_file_is_no_file(call, command):
     assert "OSError" not in err
 
 
+@pytest.mark.slow
 def test_warmup_keeps_what_it_compiles(tmp_path):
     code = (
         "from labelance.cli import _warmup, main; _warmup.PARTS = ('splits and metrics',); main()"
@@ -404,6 +405,7 @@ def test_warmup_keeps_what_it_compiles(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_warmup_refuses_a_folder_that_cannot_be_written_to(tmp_path):
     """numba takes another folder without a word, and an image had no kernels where it looks."""
     tmp_path.joinpath("file").touch()

@@ -9,7 +9,10 @@ import pytest
 
 from labelance.cli._console import telling_what_is_kept
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="sends signals"),
+    pytest.mark.slow,  # every shot is a process of its own
+]
 
 # Signals come from inside, when a module is looked for or a file opened, so that the moment
 # does not depend on how busy the machine is.

@@ -275,6 +275,7 @@ def test_wrong_requests_are_one_line_that_helps(call, plan):
         assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "executor"), [(signal.SIGINT, "serial"), (signal.SIGTERM, "processes")]
 )

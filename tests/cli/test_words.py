@@ -231,6 +231,7 @@ def test_python_runs_the_package():
     assert done.stdout.startswith("labelance ")
 
 
+@pytest.mark.slow
 def test_what_needs_no_data_imports_no_library_of_numbers():
     program = (
         "import sys; from labelance.cli import main\n"

@@ -20,7 +20,7 @@ from labelance.sampling import MLROS, MLRUS, MLSMOTE, MLSOL
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 # What a cluster says of a worker that died, or while it is shut down, is not about us.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 
 X, Y = make_data()
 

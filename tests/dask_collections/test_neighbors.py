@@ -55,6 +55,7 @@ def cuts(n):
     return places.map(lambda at: np.diff([0, *sorted(at), n]).tolist())
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(lengths=cuts(N), seed=st.integers(0, 99), options=st.sampled_from(OPTIONS))
 def test_blocks_do_not_matter(lengths, seed, options):
@@ -62,6 +63,7 @@ def test_blocks_do_not_matter(lengths, seed, options):
     assert_same(find_neighbors(as_dask(X, lengths), 5, **options), find_neighbors(X, 5, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS[:5], ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.usefixtures("by_cell")

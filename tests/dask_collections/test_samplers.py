@@ -117,7 +117,14 @@ def assert_same(sampler, X, y, lengths, y_lengths=None, seed=0):
     return found
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize(
+    "kind",
+    ["csr_array", "frame"]
+    + [
+        pytest.param(kind, marks=pytest.mark.slow)
+        for kind in sorted({*TABLES} - {"csr_array", "frame"})
+    ],
+)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 def test_every_sampler_and_container(sampler, kind):
     if kind == "frame" and sampler.get_params().get("metric", "euclidean") != "euclidean":

@@ -66,6 +66,7 @@ def test_what_is_published_nowhere_else_is_never_downloaded() -> None:
     assert fetch_dataset("verbframes", force=True) == fetch_dataset("verbframes")
 
 
+@pytest.mark.slow
 def test_nominal_features_come_as_categoricals_that_learners_understand() -> None:
     X, y = load_dataset("flags", return_X_y=True)
     data = load_dataset("flags")

@@ -396,6 +396,7 @@ def test_a_learner_of_ours_gets_clean_rows_and_one_derived_from_it_its_own_fit(d
     assert inner.seen_ == len(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapper", [EMLS, LabelThresholds])
 def test_clean_rows_are_those_that_a_learner_would_have_made(wrapper):
     """Frames with categories and whole numbers, nominal columns of the learner's own, bags."""

@@ -60,6 +60,7 @@ def test_a_forest_is_tuned_on_its_own_out_of_bag_scores(data):
     assert_array_equal(model.thresholds_, best_thresholds(sp.csr_array(y), known))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrap", [BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier], ids=lambda w: w.__name__
 )
@@ -83,6 +84,7 @@ def test_a_forest_may_stand_at_the_end_of_a_pipeline(data):
     assert_array_equal(model.thresholds_, alone.thresholds_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrap", [BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier], ids=lambda w: w.__name__
 )

@@ -58,6 +58,7 @@ def test_the_result_is_the_golden_one(name):
     check_case(name)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("dataset", PUBLISHED)
 def test_the_results_on_a_published_dataset_are_the_golden_ones(dataset):

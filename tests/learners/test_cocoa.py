@@ -60,6 +60,7 @@ def test_problems_are_balanced_and_their_classes_true(seed):
             np.testing.assert_array_equal(present, np.unique(expected))
 
 
+@pytest.mark.slow
 def test_every_row_of_a_class_is_equally_likely():
     Y = clean([[1, 0]] * 4 + [[0, 0]] * 8)
     rng, counts = np.random.default_rng(2), np.zeros(12)
@@ -157,6 +158,7 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(COCOA(random_state=0), "own_rule", "draws_rows")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "n_seeds"), [("flags", 10), ("emotions", 4)])
 def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):

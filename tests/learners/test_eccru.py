@@ -156,6 +156,7 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(learner, "own_rule", "sure", "draws_rows")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "n_seeds"), [("flags", 10), ("emotions", 4)])
 def test_is_as_good_as_the_authors_program(name, n_seeds, authors_folds):

@@ -53,6 +53,7 @@ def test_members_have_all_minority_rows_and_the_others_in_turn(ratio):
         assert others.max() - others.min() <= 1
 
 
+@pytest.mark.slow
 def test_every_majority_row_is_as_likely():
     y = np.zeros((12, 1), dtype=int)
     y[:4] = 1

@@ -31,15 +31,17 @@ def with_few_members(kind):
 
 LEARNERS = [
     *map(with_few_members, all_learners().values()),
-    BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
-    PerLabel(SMOTE(k_neighbors=1)),
     EMLS(BinaryRelevance(), MLSOL(), n_estimators=3),
-    EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
-    MLSOLBagging(BinaryRelevance()),
     StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
     LabelThresholds(BinaryRelevance()),
-    LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
     LabelCalibration(MLkNN(n_neighbors=3)),
+]
+VARIANTS = [
+    BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
+    PerLabel(SMOTE(k_neighbors=1)),
+    EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
+    MLSOLBagging(BinaryRelevance()),
+    LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
     LabelCalibration(BinaryRelevance(), method="isotonic", min_rows=2),
 ]
 
@@ -55,6 +57,12 @@ def exempt(learner):
 
 @parametrize_with_learner_checks(LEARNERS, expected_failures=exempt)
 def test_learner_obeys_the_law(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_learner_checks(VARIANTS, expected_failures=exempt)
+def test_a_variant_obeys_the_law(check):
     check()
 
 

@@ -202,6 +202,7 @@ def test_with_their_sets_only_coins_differ(name, authors_folds, monkeypatch):
     assert np.all(np.abs(found.mean(axis=(0, 1))) < 3 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "seeds"), [("flags", 10), ("emotions", 5)])
 def test_with_other_sets_differs_by_chance_only(name, seeds, authors_folds):

@@ -137,6 +137,7 @@ def test_joint_scorer_predicts_once_and_agrees_with_single_ones(data):
     assert together == {name: metrics.get_label_scorer(name)(model, X, Y) for name in names}
 
 
+@pytest.mark.slow
 def test_grid_search(data):
     X, Y = data
     scoring = metrics.get_joint_scorer("macro_f1", "macro_auc_roc")

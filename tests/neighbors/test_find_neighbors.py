@@ -122,6 +122,7 @@ def clustered(n, d, rng):
     return X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["floats", "counts", "clusters", "constant", "repeated"])
 @pytest.mark.parametrize("scale", [None, "range"])
 def test_blocks_threads_and_containers_agree(kind, scale, engines):

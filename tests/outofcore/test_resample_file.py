@@ -97,6 +97,7 @@ def test_a_file_resampled_in_blocks_is_the_table_resampled_in_memory(tmp_path, s
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["30kB", "300kB", "30MB"])
 @pytest.mark.parametrize("rows", [1, 50, 150])
 def test_neither_the_limit_nor_row_groups_change_the_result(tmp_path, memory, rows):
@@ -206,6 +207,7 @@ def test_an_array_of_slices_is_never_read_at_once(tmp_path):
     assert source.most * X[0].nbytes <= 64_000 / 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [MLROS(random_state=0), MLSOL(random_state=0)], ids=repr)
 def test_what_numpy_holds_stays_below_a_limit_that_the_rows_exceed(tmp_path, sampler):
     rng = np.random.default_rng(0)
@@ -291,6 +293,7 @@ KILLED = textwrap.dedent("""
 """)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="nobody is killed so elsewhere")
 def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path):
     """Every run is killed one file later than the one before, until one gets through."""

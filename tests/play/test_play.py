@@ -306,6 +306,7 @@ def test_a_port_that_is_taken_is_named(playground):
         Playground(port=port)
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_it_is_interrupted(tmp_path):
     # Whoever started the tests may have had them ignore Ctrl-C, as nohup does.
     program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "

@@ -187,6 +187,7 @@ def test_csv_scores_come_back_as_numbers(results, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["report.html", "report.md", "report.tex", "report.csv"])
 def test_the_same_results_give_the_same_bytes(results, tmp_path, name):
     # One measure: every one has pictures of its own, and their order is not that of rows.

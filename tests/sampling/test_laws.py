@@ -1,5 +1,6 @@
 """Every sampler obeys the laws of :mod:`labelance.testing`."""
 
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.sampling import (
@@ -27,38 +28,40 @@ from labelance.testing import parametrize_with_sampler_checks
 
 SAMPLERS = [
     MLSOL(),
-    MLSOL(interpolation="line", scale="range", weighting="sum"),
-    MLSOL(metric="manhattan", k_neighbors=3),
     MLRkNNOS(),
-    MLRkNNOS(k_neighbors=3, labeller=DecisionTreeClassifier(), scale="range"),
     LSDMLO(),
-    LSDMLO(correlation=0, sparsity=2, k_neighbors=3, scale="standard"),
     MLBOTE(borderline_ratio=1),
-    MLBOTE(borderline_ratio=0.5, cross_threshold=1, k_border=2, k_neighbors=3, scale="range"),
     UCLSO(),
-    UCLSO(n_clusters=2, sampling_strategy=0.8, scale="range"),
     MLeNN(),
-    MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
     MLTL(),
-    MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
     MLUL(),
-    MLUL(variant="mulan", scale="standard", k_neighbors=3),
     MLSMOTE(),
-    MLSMOTE(variant="mulan", scale="range"),
-    MLSMOTE(n_samples=25, labelset_strategy="union", metric="manhattan", k_neighbors=3),
     REMEDIAL(),
-    REMEDIAL(threshold=0.05, drop_empty=True),
     RHwRSMT(),
     RHwROS(),
     RHwHUS(),
     LPROS(),
-    LPROS(sampling_ratio=1),
     LPRUS(),
     MLROS(),
-    MLROS(sampling_ratio=1, variant="mulan"),
     MLRUS(),
-    MLRUS(variant="mulan"),
     SamplerSequence([MLRUS(), MLROS()]),
+]
+VARIANTS = [
+    MLSOL(interpolation="line", scale="range", weighting="sum"),
+    MLSOL(metric="manhattan", k_neighbors=3),
+    MLRkNNOS(k_neighbors=3, labeller=DecisionTreeClassifier(), scale="range"),
+    LSDMLO(correlation=0, sparsity=2, k_neighbors=3, scale="standard"),
+    MLBOTE(borderline_ratio=0.5, cross_threshold=1, k_border=2, k_neighbors=3, scale="range"),
+    UCLSO(n_clusters=2, sampling_strategy=0.8, scale="range"),
+    MLeNN(threshold=0.3, label_distance="jaccard", scale="range"),
+    MLTL(threshold=0.3, strategy="clean", mutual=True, protect_minority=True),
+    MLUL(variant="mulan", scale="standard", k_neighbors=3),
+    MLSMOTE(variant="mulan", scale="range"),
+    MLSMOTE(n_samples=25, labelset_strategy="union", metric="manhattan", k_neighbors=3),
+    REMEDIAL(threshold=0.05, drop_empty=True),
+    LPROS(sampling_ratio=1),
+    MLROS(sampling_ratio=1, variant="mulan"),
+    MLRUS(variant="mulan"),
     SamplerSequence([("add", MLSOL()), ("clean", MLeNN())]),
 ]
 
@@ -88,4 +91,10 @@ def exempt(sampler):
 
 @parametrize_with_sampler_checks(SAMPLERS, expected_failures=exempt)
 def test_sampler_obeys_the_law(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_sampler_checks(VARIANTS, expected_failures=exempt)
+def test_a_variant_obeys_the_law(check):
     check()

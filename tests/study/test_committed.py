@@ -32,6 +32,7 @@ def test_they_belong_to_the_preset_of_today(folder):
     assert all(row["config"] == found.study.config(cell_of(row)) for row in found.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
 def test_random_cells_come_out_the_same():
@@ -66,6 +67,7 @@ def test_figures_of_labels_have_the_means_of_the_cells(folder):
     pd.testing.assert_series_equal(found, expected, check_names=False, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "make", "folders", "page"),
     [

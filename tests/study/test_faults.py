@@ -28,6 +28,8 @@ from labelance.study import (
     run_study,
 )
 
+pytestmark = pytest.mark.slow  # processes are started, killed and waited for
+
 FAULTY = """
 import os, sys, time
 import numpy as np

@@ -185,6 +185,7 @@ def test_times_that_differ_by_chance_alone_hardly_grow():
     assert less <= more < 2.5 * less
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_estimate_is_of_the_right_order(data_dir, tmp_path):
     study = load_study("paper").only(datasets=["flags"], learners=["BR", "COCOA"], repeats=1)

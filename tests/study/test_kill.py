@@ -12,6 +12,8 @@ import pytest
 
 from labelance.study import Store, plan_of, run_study
 
+pytestmark = pytest.mark.slow  # runners are killed and started again
+
 # Importing takes seconds: one process does it, and a child of it is the runner of each turn.
 RUNNERS = """
 import json, os, signal, sys

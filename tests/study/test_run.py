@@ -56,6 +56,7 @@ def moody(tiny, tmp_path, monkeypatch):
     return replace(tiny, learners=(learner, tiny.learner("MLkNN"))).only(datasets=["two"])
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_table(tiny, tiny_store, figures, tmp_path):
     small = tiny.only(datasets=["two"], methods=["Default", "MLSMOTE", "EMLSOL"])
     store = tmp_path / "p.db"

@@ -110,6 +110,7 @@ def test_runners_of_an_earlier_version_are_known_by_their_host():
     assert replace(earlier, pid=2**31 - 3000, host="another").alive
 
 
+@pytest.mark.slow
 def test_a_serial_run_with_a_time_limit_works_in_one_other_process(small, tmp_path):
     outcome = run_study(small, tmp_path / "s.db", executor="serial", cell_timeout=600)
     assert (outcome.done, outcome.failed) == (2, 0)

@@ -99,6 +99,7 @@ def put_evil_everywhere(plan):
         method["balanced"] = True
 
 
+@pytest.mark.slow
 def test_reading_a_store_runs_no_code_that_it_names(store, evil, tmp_path):
     change_plan(store, put_evil_everywhere)
     study = study_of(Store(store, read_only=True).plans()[0], trust=())
@@ -547,6 +548,7 @@ def test_a_table_whose_name_is_no_text_is_damage(tmp_path):
             Store(path, read_only=read_only)
 
 
+@pytest.mark.slow
 def test_the_command_line_looks_for_code_in_the_present_folder_last(store, tmp_path):
     """A file beside results must not take the place of a package."""
     for name in ("pandas", "imblearn", "jinja2", "matplotlib"):

@@ -140,6 +140,7 @@ def test_empty_sparse_matrix_is_no_misfit():
     assert MultiLabelDataset(sp.csr_array((0, 3)), sp.csr_array((0, 2))).n_samples == 0
 
 
+@pytest.mark.slow
 def test_the_heap_stays_whole():
     """The matrix that once ended the process: now an error, and the process goes on."""
     code = """

@@ -174,6 +174,7 @@ def test_seeds_fix_the_data_and_generators_move_on() -> None:
     assert not np.array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_a_million_rows_take_seconds() -> None:
     start = time.process_time()
     X, Y = make_multilabel_imbalanced(1_000_000, 10, 5, random_state=0)

@@ -59,6 +59,7 @@ def assert_same_tree(forest, t, tree):
             np.testing.assert_allclose(mine, node.bags.sum(axis=0), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("missing", [0.0, 0.2], ids=["complete", "missing"])
 @settings(deadline=None, max_examples=25)
