@@ -15,9 +15,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A scheduler and two workers in this process."""
+    """A scheduler and a worker in this process; a worker starts another, which takes seconds."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
         yield cluster
 

@@ -21,6 +21,7 @@ from labelance.study import (
     Learner,
     Store,
     Worker,
+    evaluate_cells,
     evaluate_in_worker,
     load_source,
     open_dataset_cache,
@@ -372,9 +373,57 @@ def test_a_limit_of_no_time_is_refused(study_of, tmp_path):
 def test_only_the_guilty_cell_fails_on_a_cluster_of_its_own(study_of, tmp_path):
     pytest.importorskip("distributed")
     study = study_of("Fine", "Killed")
-    outcome = run_study(study, tmp_path / "s.db", executor="dask", n_jobs=1)
+    outcome = run_study(study, tmp_path / "s.db", executor="dask", n_jobs=2)
     assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
     assert guilty(study, tmp_path / "s.db") == ["Killed"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(os.name != "posix", reason="kills processes")
+def test_a_learner_cannot_kill_a_dask_worker(study_of, tmp_path):
+    """The worker is a thread of this very process, which is there to tell."""
+    distributed = pytest.importorskip("distributed")
+    study = study_of("Killed", "Fine")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        outcome = run_study(study, tmp_path / "s.db", executor="dask", address=address)
+    assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
+    assert guilty(study, tmp_path / "s.db") == ["Killed"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cells_are_stored_while_their_task_goes_on(study_of, tmp_path, monkeypatch):
+    """Else a cluster that loses its workers loses finished cells."""
+    distributed = pytest.importorskip("distributed")
+    sent, over = Event(), Event()
+
+    def first_then_hang(worker, study, cells, data, **options):
+        yield from evaluate_cells(study, cells[:1], data)
+        sent.set()
+        over.wait(60)
+
+    def no_worker(client, n_workers, timeout):
+        if sent.is_set():
+            raise TimeoutError
+
+    monkeypatch.setattr("labelance.study._runner.evaluate_in_worker", first_then_hang)
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", no_worker)
+    study = study_of("Fine")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        try:
+            with pytest.raises(StudyError, match="there has been none"):
+                run_study(
+                    study, tmp_path / "s.db", executor="dask", address=address, cell_timeout=60
+                )
+        finally:
+            over.set()
+    assert len(statuses(study, tmp_path / "s.db")) == 1
 
 
 @pytest.mark.filterwarnings("ignore")

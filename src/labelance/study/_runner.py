@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -401,14 +401,16 @@ def _run_on_dask(
     first = next(folds, None)
     if first is None:
         return 0  # a cluster is not started for nothing
-    with _connect(distributed, n_jobs, address) as client:
-        cluster = _Cluster(distributed, client, run, cell_timeout)
-        # A worker that dies takes innocent cells with it, and data. All come back once more;
-        # what is lost twice is tried cell by cell, with nothing else on the cluster.
-        lost = cluster.do(cluster.do(chain([first], folds)))
-        for cell in run.claim_again(chain(*lost)):
+    with (
+        _connect(distributed, n_jobs, address) as client,
+        _Cluster(distributed, client, run, cell_timeout) as cluster,
+    ):
+        # A Dask worker that dies takes innocent cells with it, and data. All are sent once more;
+        # what has no row then is tried cell by cell, with nothing else on the cluster.
+        cluster.do(cluster.do(chain([first], folds)))
+        for cell in run.claim_again(cluster.unfinished()):
             cluster.do([cell], last=True)
-        return cluster.count
+        return len(cluster.finished)
 
 
 def _connect(distributed: Any, n_jobs: int | None, address: str | None) -> Any:
@@ -436,23 +438,38 @@ def _connect(distributed: Any, n_jobs: int | None, address: str | None) -> Any:
 
 
 class _Cluster:
-    """Cells of a run on a Dask cluster: sent, awaited, written, or lost with their worker."""
+    """Cells of a run on a Dask cluster: sent, awaited, written, or lost with their worker.
+
+    Rows do not wait in the memory of a worker, which may die: a task sends them to a queue of the
+    scheduler as it finishes them.
+    """
 
     def __init__(self, distributed: Any, client: Any, run: _Run, timeout: float | None) -> None:
         self.distributed, self.client, self.run, self.timeout = distributed, client, run, timeout
-        self.count = 0
+        self.queue = distributed.Queue(f"labelance-{run.runner}", client=client)
+        self.sent: dict[Cell, None] = {}  # a set in the order of the plan
+        self.finished: set[Cell] = set()
         self._data: dict[str, Any] = {}
 
+    def __enter__(self) -> _Cluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(Exception):  # a cluster that does not answer has nothing to be closed
+            self.queue.close()
+            self.client.run(_close_spare_workers)
+
     def do(self, folds: Iterable[Cells], *, last: bool = False) -> list[Cells]:
-        """Do cells of folds; return what was lost of them, unless that is their failure."""
+        """Do cells of folds; return those whose Dask worker died, unless that is their failure."""
         waiting, asked, lost = self.distributed.as_completed(), {}, []
         at_once = max(1, 2 * sum(self.client.ncores().values()))
         for cells in folds:
             future = self.client.submit(
                 _evaluate_there, self.run.study, cells, self._data_of(cells[0].dataset),
-                self.run.runner, self.timeout, last, pure=False,
+                self.run.runner, self.timeout, last, self.queue.name, pure=False,
             )  # fmt: skip
             asked[future.key] = cells
+            self.sent.update(dict.fromkeys(cells))
             waiting.add(future)
             if waiting.count() >= at_once:
                 done = self._next(waiting)
@@ -462,74 +479,131 @@ class _Cluster:
             lost += self._take(asked.pop(done.key), done, last)
         return lost
 
+    def unfinished(self) -> Cells:
+        """Return the cells that were sent and have no row."""
+        return tuple(cell for cell in self.sent if cell not in self.finished)
+
     def _data_of(self, dataset: str) -> Any:
         """Return a dataset on the cluster, sent again if it was lost with a worker."""
         if dataset not in self._data or self._data[dataset].status in ("cancelled", "lost"):
             self._await_a_worker()
-            sent = self.client.scatter(
-                self.run.cache.get(dataset), hash=False, timeout=_NO_WORKER_SECONDS
-            )
+            data = self.run.cache.get(dataset)
+            with _no_worker_is_our_error():  # the one that was there may be gone again
+                sent = self.client.scatter(data, hash=False, timeout=_NO_WORKER_SECONDS)
             self._data = {dataset: sent}
         return self._data[dataset]
 
     def _next(self, waiting: Any) -> Any:
-        """Wait for finished cells, as long as there is somebody to do them."""
+        """Wait for a finished task, as long as there is a worker to do it; write rows meanwhile."""
         looked = time.monotonic()
         while not waiting.has_ready():
             time.sleep(0.02)
-            if time.monotonic() - looked > 5:
+            if time.monotonic() - looked > 1:
                 self._await_a_worker()
                 looked = time.monotonic()
         return next(waiting)
 
     def _await_a_worker(self) -> None:
-        try:
+        self._write_finished()
+        with _no_worker_is_our_error():
             self.client.wait_for_workers(1, timeout=_NO_WORKER_SECONDS)
-        except TimeoutError as error:
-            raise StudyError(
-                "Workers of a Dask cluster do the cells",
-                f"there has been none for {_NO_WORKER_SECONDS:.0f} seconds",
-                "Start workers; the same command goes on from there",
-            ) from error
+
+    def _write_finished(self) -> None:
+        """Write the rows that tasks have sent since the last time."""
+        try:
+            sent = self.queue.get(batch=True)
+        except OSError as error:
+            raise _no_scheduler() from error
+        for rows in sent:
+            self.run.store.add(rows)
+            self.finished.update(map(cell_of, rows))
 
     def _take(self, cells: Cells, future: Any, last: bool) -> list[Cells]:
-        """Write the rows of cells; return those without a row, to be tried again."""
+        """Write the rows of cells; return those that were lost, to be sent again."""
         try:
-            rows = future.result()
+            future.result()
         except Exception as error:
-            if not self._is_loss(future, error):
-                self.count += self.run.fail(cells)
-                return []
-            if last:
-                self.count += self.run.fail(cells, f"WorkerDied: {_first_line(error)}")
-                return []
-            return [cells]
-        self.run.store.add(rows)
-        self.count += len(rows)
-        here = set(map(cell_of, rows))
-        left = tuple(cell for cell in cells if cell not in here)
-        return [left] if left else []
+            lost = self._is_loss(future, error)
+            self._write_finished()
+            left = tuple(cell for cell in cells if cell not in self.finished)
+            if lost and left and not last:
+                return [left]
+            self.run.fail(left, f"WorkerDied: {_first_line(error)}" if lost else None)
+            self.finished.update(left)
+        else:
+            self._write_finished()
+        return []
 
     def _is_loss(self, future: Any, error: Exception) -> bool:
         if self.client.status != "running":
-            raise StudyError(
-                "The Dask executor works with a scheduler all the time",
-                "the scheduler is gone",
-                "Start it again; the same command goes on from there",
-            ) from error
+            raise _no_scheduler() from error
         return future.status != "error" or isinstance(error, self.distributed.KilledWorker)
 
 
+@contextmanager
+def _no_worker_is_our_error() -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise StudyError(
+            "Workers of a Dask cluster do the cells",
+            f"there has been none for {_NO_WORKER_SECONDS:.0f} seconds",
+            "Start workers; the same command goes on from there",
+        ) from error
+
+
+def _no_scheduler() -> StudyError:
+    return StudyError(
+        "The Dask executor works with a scheduler all the time",
+        "the scheduler is gone",
+        "Start it again; the same command goes on from there",
+    )
+
+
+# From here on: inside a Dask worker.
+
+_spare_workers: list[Worker] = []
+
+
 def _evaluate_there(
-    study: Study, cells: Cells, data: StudyData, runner: str, timeout: float | None, last: bool
-) -> list[Row]:
-    """Evaluate cells and sign their rows where they are computed: that machine, those versions."""
-    if timeout is None:
-        return _signed(list(chain(*evaluate_cells(study, cells, data))), runner)
-    # A hanging thread cannot be ended, and other cells may be in this process.
-    with Worker() as worker:
-        found = evaluate_in_worker(worker, study, cells, data, timeout=timeout, last=last)
-        return _signed(list(chain(*found)), runner)
+    study: Study, cells: Cells, data: StudyData, runner: str, timeout: float | None, last: bool,
+    queue: str,
+) -> None:  # fmt: skip
+    """Evaluate cells, and send each row where it is safe as soon as it is finished.
+
+    They are computed in another process: a learner that dies must not take the Dask worker with
+    it, which may hold other cells, and which Dask does not always start again. Rows are signed
+    here: that machine, those versions.
+    """
+    distributed = optional_import("distributed", extra="dask", purpose="The Dask executor")
+    with (
+        closing(distributed.Queue(queue)) as finished,
+        _spare_worker() as worker,
+        # Closed before another task has the worker, whatever happens here.
+        closing(
+            evaluate_in_worker(worker, study, cells, data, timeout=timeout, last=last)
+        ) as found,
+    ):
+        for rows in found:
+            finished.put(_signed(rows, runner))
+
+
+@contextmanager
+def _spare_worker() -> Iterator[Worker]:
+    """Yield a worker process that no other task has, and keep it for the next: it starts slowly."""
+    try:
+        worker = _spare_workers.pop()
+    except IndexError:
+        worker = Worker()
+    try:
+        yield worker
+    finally:
+        _spare_workers.append(worker)
+
+
+def _close_spare_workers() -> None:
+    while _spare_workers:
+        _spare_workers.pop().close()
 
 
 def _first_line(error: BaseException) -> str:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -182,7 +182,7 @@ def evaluate_in_worker(
     *,
     timeout: float | None,
     last: bool = False,
-) -> Iterator[list[Row]]:
+) -> Generator[list[Row], None, None]:
     """Yield the rows of cells that a worker evaluates, and go on where it hangs or dies.
 
     Cells at which it hangs have failed. Those at which it dies are left out, since the reason
