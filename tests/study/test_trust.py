@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from labelance.datasets import MultiLabelDataset, make_multilabel_imbalanced
@@ -25,7 +26,9 @@ from labelance.study import (
     load_source,
     load_study,
     merge_results,
+    pack,
     plan_of,
+    read_label_results,
     read_results,
     run_study,
     study_of,
@@ -406,9 +409,38 @@ def test_damage_in_a_store_has_a_name(store, tmp_path, sql, values):
         lambda: import_results(store),
         lambda: export_results(store, tmp_path / "out"),
         lambda: verify_results(store, sample=1),
+        lambda: merge_results([store], tmp_path / "merged.db"),
     ):
         with pytest.raises(StudyError):
             do()
+    assert not (tmp_path / "merged.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"junk", pack(np.array([["f1"]])), pack(np.zeros(3))])
+def test_figures_of_labels_that_cannot_be_read_are_damage(store, tiny, tmp_path, content):
+    change(store, "UPDATE cells SET labels = ? WHERE fold = 1", content)
+    for do in (
+        lambda: read_label_results(tiny, store),
+        lambda: merge_results([store], tmp_path / "merged.db"),
+    ):
+        with pytest.raises(StudyError, match="figures of labels"):
+            do()
+
+
+@pytest.mark.parametrize("damage", ["status = 'weird'", "macro_f1 = 'abc'", "macro_auc_pr = 7"])
+def test_damaged_cells_do_not_count_as_finished(store, tiny, damage):
+    change(store, f"UPDATE cells SET {damage} WHERE fold = 0")
+    for do in (
+        lambda: run_study(tiny, store, executor="serial"),
+        lambda: Store(store, read_only=True).status(tiny),
+    ):
+        with pytest.raises(StudyError, match="values of the right kind"):
+            do()
+
+
+def test_cells_from_a_folder_have_no_figures_of_labels(folder, tiny, tmp_path):
+    merge_results([folder], tmp_path / "merged.db")
+    assert read_label_results(tiny, tmp_path / "merged.db").empty
 
 
 def test_a_damaged_or_refused_store_is_closed(store, monkeypatch):

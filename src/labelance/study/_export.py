@@ -20,6 +20,7 @@ from labelance.study._results import (
     import_results,
     is_folder,
     read_folder,
+    refuse_unreadable,
 )
 from labelance.study._store import Store, plan_row, refuse_conflict
 from labelance.study._study import plan_of
@@ -157,7 +158,9 @@ def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, .
         store = Store(path, read_only=True)
         for plan in store.plans():
             study_of(plan, trust=())  # a damaged plan must not make the other store unreadable
-        return store.rows(), store.plan_rows()
+        rows = store.rows()
+        refuse_unreadable(rows)
+        return rows, store.plan_rows()
     results = read_folder(path)
     if results.about["config"] != results.study.hash:
         raise StudyError(

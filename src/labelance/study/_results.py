@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -70,7 +71,8 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     study : Study
         The plan; rows that were computed by another are left out.
     store : path
-        The SQLite file. An exported folder has no figures of single labels.
+        The SQLite file. An exported folder has no figures of single labels, and cells that were
+        merged from one are left out.
 
     Returns
     -------
@@ -93,13 +95,13 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     """
     pandas = optional_import("pandas", extra="data", purpose="A table of results")
     rows = Store(store, read_only=True).rows(study, columns=["labels"])
-    parts = [_of_labels(pandas, row) for row in rows if row["status"] == "done"]
+    parts = [_of_labels(pandas, row) for row in rows if row["labels"] is not None]
     columns = [*Cell._fields, "label", *Measures._fields]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
 
 
 def _of_labels(pandas: Any, row: dict[str, Any]) -> pd.DataFrame:
-    figures = dict(zip(Measures._fields, unpack(row["labels"])))
+    figures = dict(zip(Measures._fields, _read_labels(row["labels"])))
     n_labels = len(figures["f1"])
     kept = {name: figures.get(name, np.full(n_labels, np.nan)) for name in Measures._fields}
     return pandas.DataFrame({**cell_of(row)._asdict(), "label": np.arange(n_labels), **kept})
@@ -364,6 +366,26 @@ def _read_versions(texts: Iterable[str | None]) -> list[dict[str, str]]:
             read[text] = require(read_json(text, "The versions of a cell"), _TEXTS, "versions")
         found.append(read[text])
     return found
+
+
+def _read_labels(content: bytes) -> np.ndarray:
+    """Return the figures of labels, a row for each measure."""
+    try:
+        table = unpack(content)
+        if table.ndim == 2 and table.shape[0] and table.dtype.kind == "f":
+            return table
+        found = f"one has the shape {table.shape} and the type {table.dtype}"
+    except (zlib.error, ValueError, EOFError, MemoryError) as error:
+        found = str(error)
+    raise StudyError("The figures of labels in a store are tables of numbers", found, RESTORE)
+
+
+def refuse_unreadable(rows: Sequence[dict[str, Any]]) -> None:
+    """Raise for rows of a store whose packed columns cannot be read."""
+    _read_versions(row["versions"] for row in rows)
+    for content in (row["labels"] for row in rows):
+        if content is not None:
+            _read_labels(content)
 
 
 def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:

@@ -225,7 +225,9 @@ class Store:
 
     def status(self, study: Study) -> dict[Cell, str]:
         """Return which cells of a study are here, and whether they are done or failed."""
+        checked = {name: COLUMNS[name] for name in (*_IDENTITY, "status", *METRICS)}
         with self._open() as db:
+            _refuse_damaged(db, self.path, "cells", checked)
             found = db.execute(f"SELECT {', '.join(_IDENTITY)}, status FROM cells").fetchall()
         here = {(Cell(*row[:5]), row[5]): row[6] for row in map(tuple, found)}
         wanted = ((cell, (cell, study.config(cell))) for cell in study.cells())
