@@ -185,12 +185,25 @@ def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
         "cells": 3, "exact": 3, "largest_difference": 0.0, "differing": [],
     }  # fmt: skip
     for source in ("results", done):
-        code, out, _ = call("report", source, "-o", "report.md", "--title", "Songs")
+        code, out, _ = call("report", source, "-o", "report.md", "--title", "Songs", "--force")
         assert (code, out) == (0, "report.md: written\n")
         text = (tmp_path / "report.md").read_text()
         assert text.startswith("# Songs")
         assert "MeanImR" in text
     assert call("status", "results")[0] == 0
+
+
+@pytest.mark.parametrize("output", ["out.csv", "out"])
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_what_exists_is_kept_without_force(call, done, tmp_path, command, output):
+    there = tmp_path / output if "." in output else tmp_path / output / "scores.csv"
+    there.parent.mkdir(exist_ok=True)
+    there.write_text("mine")
+    code, _, err = call(command, done, "-o", output)
+    assert (code, there.read_text()) == (1, "mine")
+    assert "exists already" in err
+    assert "--force" in err
+    assert call(command, done, "-o", output, "--force")[0] == 0
 
 
 def test_verify_finds_a_wrong_figure(call, done, tmp_path):

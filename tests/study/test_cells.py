@@ -218,11 +218,32 @@ def test_a_classifier_of_ones_own_needs_no_tags(tiny, monkeypatch):
     assert [row["status"] for row in rows.values()] == ["done", "done"]
 
 
-def test_a_learner_that_cannot_be_cloned_is_refused_before_any_work(tiny, monkeypatch):
-    bare = type("Bare", (), {"fit": None, "predict": None, "predict_proba": None})
-    monkeypatch.setitem(sys.modules, "bare", SimpleNamespace(Bare=bare))
-    with pytest.raises(StudyError, match="has no get_params"):
-        replace(tiny, learners=(Learner("Bare", Component("bare.Bare")),)).check()
+class Bare:
+    """A learner and sampler by its methods, and nothing else."""
+
+    fit_resample = fit = predict = predict_proba = None
+
+
+class Stubborn(Bare, BaseEstimator):
+    """Keeps other parameters than it is given, so scikit-learn cannot clone it."""
+
+    def __init__(self, k=1):
+        self.k = [k]
+
+
+@pytest.mark.parametrize("kind", ["learner", "sampler"])
+@pytest.mark.parametrize(
+    ("made", "words"), [(Bare, "has no get_params"), (Stubborn, "Stubborn cannot be: ")]
+)
+def test_what_cannot_be_cloned_is_refused_before_any_work(tiny, monkeypatch, kind, made, words):
+    monkeypatch.setitem(sys.modules, "own", SimpleNamespace(**{made.__name__: made}))
+    own = Component(f"own.{made.__name__}")
+    parts = {
+        "learner": {"learners": (Learner("Own", own),)},
+        "sampler": {"methods": (Method("Own", own),)},
+    }
+    with pytest.raises(StudyError, match=words):
+        replace(tiny, **parts[kind]).check()
 
 
 def test_sample_weights_are_only_asked_of_learners_that_can(tiny):

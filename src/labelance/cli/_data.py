@@ -371,7 +371,13 @@ def check_free(path: Path, force: bool) -> None:
             f"{path} is a folder" if path.is_dir() else f"{folder} is none",
             "Make the folder first, or name another file",
         )
-    if path.exists() and not force:
+    keep_files(path, force)
+
+
+def keep_files(path: Path, force: bool) -> None:
+    """Refuse to write over a file, or into a folder that holds something."""
+    taken = any(path.iterdir()) if path.is_dir() else path.exists()
+    if taken and not force:
         raise InputError(
             "Files that exist are kept",
             f"{path} exists already",

@@ -11,7 +11,7 @@ import typer
 import labelance
 from labelance._utils import optional_import
 from labelance.cli._console import App, errors, print_json, print_table, progress, say
-from labelance.cli._data import JsonOption, split_names
+from labelance.cli._data import ForceOption, JsonOption, keep_files, split_names
 from labelance.cli._study_run import find_classes_here, names_option, run
 
 _FEW = 10
@@ -220,9 +220,11 @@ def export(
         ),
     ],
     study: StudyOption = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Write the finished cells as a tidy table, to publish or to commit."""
+    keep_files(output, force)
     about = labelance.study.export_results(results, output, study=study).about
     if json:
         print_json({"output": str(output), **about})
@@ -320,6 +322,8 @@ def report(
     ],
     title: Annotated[str | None, typer.Option(help="Its heading.", show_default=False)] = None,
     study: StudyOption = None,
+    force: ForceOption = False,
 ) -> None:  # fmt: skip
     """Write tables, statistics and figures of the results."""
+    keep_files(output, force)
     say(f"{_write_report(results, output, title=title, study=study)}: written")

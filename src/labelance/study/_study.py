@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
@@ -380,12 +381,7 @@ def _check_learner(name: str, component: Component) -> None:
             f"{component.path} has no such methods",
             "Name a multi-label classifier",
         )
-    if not hasattr(built, "get_params"):
-        raise StudyError(
-            f"The learner {name} is cloned for every member of an ensemble",
-            f"{component.path} has no get_params",
-            "Derive it from sklearn.base.BaseEstimator",
-        )
+    _check_clone(f"The learner {name}", component, built)
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
         raise StudyError(
             f"The learner {name} gives scores, for AUC",
@@ -394,13 +390,34 @@ def _check_learner(name: str, component: Component) -> None:
         )
 
 
-def _check_method(method: Method) -> None:
-    if method.sampler is not None and not hasattr(method.sampler.build(), "fit_resample"):
+def _check_sampler(name: str, component: Component) -> None:
+    built = component.build()
+    if not hasattr(built, "fit_resample"):
         raise StudyError(
-            f"The sampler of {method.name} has fit_resample",
-            f"{method.sampler.path} has not",
+            f"The sampler of {name} has fit_resample",
+            f"{component.path} has not",
             "Name a sampler of labelance or of a library like it",
         )
+    _check_clone(f"The sampler of {name}", component, built)
+
+
+def _check_clone(what: str, component: Component, built: Any) -> None:
+    """Raise unless it can be copied as scikit-learn does: the code of a user may fail anyhow."""
+    try:
+        clone(built)
+    except Exception as error:
+        raise StudyError(
+            f"{what} is cloned for every member of an ensemble",
+            f"{component.path} cannot be: {error}"
+            if hasattr(built, "get_params")
+            else f"{component.path} has no get_params",
+            "Derive it from sklearn.base.BaseEstimator, and only store parameters in __init__",
+        ) from error
+
+
+def _check_method(method: Method) -> None:
+    if method.sampler is not None:
+        _check_sampler(method.name, method.sampler)
     if method.learner is not None:
         _check_learner(method.name, method.learner)
     method.refuse_wrong_values()
