@@ -182,7 +182,7 @@ def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
     code, out, err = call("verify", "results", "--sample", 3, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == {
-        "cells": 3, "exact": 3, "largest_difference": 0.0, "differing": [],
+        "cells": 3, "exact": 3, "within_tolerance": 0, "largest_difference": 0.0, "differing": [],
     }  # fmt: skip
     for source in ("results", done):
         code, out, _ = call("report", source, "-o", "report.md", "--title", "Songs", "--force")
@@ -216,7 +216,10 @@ def test_verify_finds_a_wrong_figure(call, done, tmp_path):
     code, out, _ = call("verify", "results", "--sample", 0)
     assert code == 1
     assert "/".join(cells[:5]) + ": macro_f1 differs by" in out
-    assert "8 cells computed again: 7 equal to the last bit, 1 different" in out
+    assert (
+        "8 cells computed again: 7 equal to the last bit, 0 within the tolerance, 1 different"
+        in out
+    )
 
 
 def test_merge(call, done, tmp_path):

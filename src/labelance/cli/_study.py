@@ -299,14 +299,19 @@ def _tell_verification(checked: Any, as_json: bool) -> None:
     ]  # fmt: skip
     if as_json:
         largest = checked.largest_difference
-        counts = {"cells": len(checked.cells), "exact": checked.n_exact}
+        counts = {
+            "cells": len(checked.cells),
+            "exact": checked.n_exact,
+            "within_tolerance": checked.n_within,
+        }
         print_json({**counts, "largest_difference": largest, "differing": differing})
         return
     for one in differing:
         say(f"{one['cell']}: {one['error'] or '{metric} differs by {difference:g}'.format(**one)}")
     say(
         f"{len(checked.cells)} cells computed again: {checked.n_exact} equal to the last bit, "
-        f"{len(differing)} different; largest difference {checked.largest_difference:g}"
+        f"{checked.n_within} within the tolerance, {len(differing)} different; "
+        f"largest difference {checked.largest_difference:g}"
     )
 
 

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
 from importlib import import_module
 from numbers import Integral
@@ -116,9 +116,14 @@ class Component:
     def check(self) -> None:
         """Raise unless its class, and those of its parameters, are there and may be built."""
         self.find()
+        for part in self.parts():
+            part.check()
+
+    def parts(self) -> Iterator[Component]:
+        """Yield the parameters that are components themselves."""
         for value in self.params.values():
             if isinstance(value, Mapping) and "class" in value:
-                Component.of(value, trust=self.trust).check()
+                yield Component.of(value, trust=self.trust)
 
     def _build_value(self, value: Any) -> Any:
         if isinstance(value, Mapping) and "class" in value:
