@@ -10,7 +10,7 @@ from labelance.study import Component, Learner, read_results, run_study
 
 distributed = pytest.importorskip("distributed")
 # What a cluster says while it is shut down is not about us.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,6 @@ def cluster():
         yield cluster
 
 
-@pytest.mark.slow
 def test_a_cluster_gives_the_same_rows(tiny, tiny_store, tmp_path, cluster, figures):
     address, small = cluster.scheduler_address, tiny.only(datasets=["two"])
     outcome = run_study(small, tmp_path / "s.db", executor="dask", address=address)
@@ -43,7 +42,6 @@ def test_the_client_that_is_active_is_used_and_left_open(
     assert_frame_equal(figures(small, tmp_path / "s.db"), figures(small, tiny_store))
 
 
-@pytest.mark.slow
 def test_failures_are_rows_and_the_rest_goes_on(tiny, tmp_path, cluster):
     odd = Learner("odd", Component("BinaryRelevance", {"estimator": "not one"}))
     study = replace(tiny.only(datasets=["two"]), learners=[odd, *tiny.learners])
