@@ -265,6 +265,7 @@ def test_parts_of_a_split_are_those_of_the_split_in_memory(tmp_path):
 KILLED = textwrap.dedent("""
     import os, signal, sys
     import labelance._utils as utils
+    from labelance._utils import _checksums
     from contextlib import contextmanager
 
     left, kept = 0, utils.replace_when_done
@@ -278,7 +279,7 @@ KILLED = textwrap.dedent("""
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    utils.replace_when_done = replace_when_done
+    utils.replace_when_done = _checksums.replace_when_done = replace_when_done
     from labelance.outofcore import resample_file
     from labelance.sampling import MLSOL
 
@@ -329,7 +330,7 @@ def begun(tmp_path, monkeypatch, sampler, *, steps):
 def test_blocks_that_were_written_are_not_made_again(tmp_path, monkeypatch):
     sampler = MLSMOTE(random_state=0)
     file, out, folder = begun(tmp_path, monkeypatch, sampler, steps=3)
-    assert len(list(folder.glob("rows-*"))) == 3
+    assert len(list(folder.glob("rows-*.arrow"))) == 3
     expected, made = in_memory(read_multilabel(file), sampler), []
 
     original = Recipe.block
@@ -358,8 +359,8 @@ def test_a_run_that_goes_on_draws_what_it_would_have_drawn(tmp_path, monkeypatch
 def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change):
     sampler, options = MLROS(random_state=0), {}
     file, out, folder = begun(tmp_path, monkeypatch, sampler, steps=2)
-    if change == "data":
-        os.utime(file, (1, 1))
+    if change == "data":  # of the same size and time, which no file system tells apart
+        replace_content(file)
     elif change == "sampler":
         sampler = MLROS(random_state=1)
     else:
@@ -370,6 +371,119 @@ def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change)
     assert folder.exists()
     done = resample_file(file, out, sampler, memory=LIMIT, overwrite=True, **options)
     assert read_multilabel(done.path).same_as(in_memory(read_multilabel(file), sampler))
+
+
+def replace_content(file):
+    """Write other features into a Parquet file of the same size and time."""
+    before, table = file.stat(), parquet.read_table(file)
+    other = table.set_column(0, table.column_names[0], table[0].combine_chunks()[::-1])
+    parquet.write_table(other, file, row_group_size=64)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+
+
+def test_an_array_of_other_rows_is_other_data(tmp_path, monkeypatch):
+    X, y = np.zeros((2000, 4)), np.eye(3, dtype=int)[np.arange(2000) % 3]
+    y[:9] = 1
+    call = partial(resample_file, output=tmp_path / "more.npy", sampler=MLROS(random_state=0), y=y)
+    with monkeypatch.context() as patch:
+        patch.setattr(Recipe, "block", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            call(X)
+    X[1000] = 1  # printed arrays leave this row out
+    with pytest.raises(InputError, match="data were changed after it began"):
+        call(X)
+
+
+def interrupt(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+def test_a_touched_file_is_the_same_data(tmp_path, monkeypatch):
+    file, out, _ = begun(tmp_path, monkeypatch, MLROS(random_state=0), steps=2)
+    os.utime(file, (1, 1))
+    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    assert resample_file(file, out, MLROS(random_state=0), memory=LIMIT).rows_after
+
+
+DAMAGE = {
+    "cut": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "changed": lambda file: file.write_bytes(flip(file.read_bytes())),
+    "junk": lambda file: file.write_bytes(b"\xff 7 junk\n" * 40),
+    "deleted": lambda file: file.unlink(),
+}
+
+
+def flip(content):
+    """Change one bit in the middle."""
+    middle = len(content) // 2
+    return (
+        content[:middle]
+        + bytes(byte ^ 1 for byte in content[middle : middle + 1])
+        + (content[middle + 1 :])
+    )
+
+
+def interrupted_runs(tmp_path, patch):
+    """Yield calls that were interrupted in their second block: of a table, and of an array."""
+    file = write(songs(80), tmp_path / "songs.parquet", rows=40)
+    rng = np.random.default_rng(0)
+    source, y = Slices(rng.random((80, 6))), (rng.random((80, 2)) < 0.2).astype(int)
+    sampler = MLSMOTE(random_state=0)
+    original = Recipe.block
+    for kind, call in {
+        "parquet": partial(resample_file, file, sampler=sampler, memory="30kB"),
+        "npy": partial(resample_file, source, sampler=sampler, y=y, memory="30kB"),
+    }.items():
+        expected = call(output=tmp_path / f"expected.{kind}").path.read_bytes()
+        steps = iter([original, original])
+        patch.setattr(Recipe, "block", lambda *a, s=steps: next(s, interrupt)(*a))
+        with pytest.raises(KeyboardInterrupt):
+            call(output=tmp_path / f"more.{kind}")
+        patch.setattr(Recipe, "block", original)
+        yield partial(call, output=tmp_path / f"more.{kind}"), expected
+
+
+def test_whatever_is_damaged_a_run_that_goes_on_writes_the_same(tmp_path, monkeypatch, capsys):
+    n_cases = 0
+    for call, expected in interrupted_runs(tmp_path, monkeypatch):
+        output = call.keywords["output"]
+        folder, whole = output.with_name(f"{output.name}.partial"), tmp_path / "whole"
+        shutil.copytree(folder, whole)
+        capsys.readouterr()
+        for number, file in enumerate(sorted(whole.iterdir())):
+            for turn in range(1 if file.suffix == ".sum" else 2):  # all of them take 128 cases
+                name, damage = list(DAMAGE.items())[(number + turn) % len(DAMAGE)]
+                shutil.rmtree(folder, ignore_errors=True)
+                shutil.copytree(whole, folder)
+                damage(folder / file.name)
+                assert call().path.read_bytes() == expected, (file.name, name)
+                output.unlink()
+                said = capsys.readouterr().err
+                assert (file.name == "lock") != ("starts again" in said), (file.name, name, said)
+                n_cases += 1
+        shutil.rmtree(whole)
+    assert n_cases > 30
+
+
+def test_blocks_of_another_split_are_not_taken(tmp_path, monkeypatch):
+    file = write(songs(), tmp_path / "songs.parquet")
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    call = partial(split_file, file, files, memory=LIMIT, overwrite=True)
+    joins = iter([list])  # blocks of the first part; the second part is interrupted
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "labelance.outofcore._output.track", lambda parts, *a: next(joins, interrupt)(parts)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            call(random_state=1)
+    assert (tmp_path / "b.parquet.partial").exists()
+    call(random_state=2)
+    expected = [path.read_bytes() for path in files]
+    for path in files:
+        path.unlink()
+    call(random_state=2)
+    assert [path.read_bytes() for path in files] == expected
 
 
 def test_one_process_at_a_time_works_on_a_result(tmp_path, monkeypatch):
@@ -481,7 +595,7 @@ def test_a_limit_too_small_for_a_neighbor_search_is_refused_before_rows_are_read
         assert not list(tmp_path.iterdir())
         with pytest.raises(AssertionError, match="rows were read"):
             call(sampler, "200MB")
-        shutil.rmtree(tmp_path / "more.npy.partial")
+        assert not list(tmp_path.iterdir())
     with pytest.raises(AssertionError, match="rows were read"):
         call(MLROS(), "100MB")
 

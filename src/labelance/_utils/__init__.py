@@ -1,5 +1,6 @@
 """Small tools for every package: random numbers, kernels, files, memory, messages."""
 
+from labelance._utils._checksums import GrowingFile, hash_file, is_whole, keep_file
 from labelance._utils._dtypes import label_dtype
 from labelance._utils._files import replace_when_done
 from labelance._utils._kernel import (
@@ -31,15 +32,19 @@ from labelance._utils._random import (
 __all__ = [
     "ONE",
     "ZERO",
+    "GrowingFile",
     "RandomStateLike",
     "as_generator",
     "available_memory",
     "compilation_seconds",
     "did_you_mean",
     "draw_seeds",
+    "hash_file",
     "inlined_kernel",
     "inner_kernel",
     "is_repeatable",
+    "is_whole",
+    "keep_file",
     "kernel",
     "kernel_folder",
     "label_dtype",

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._scratch import current_scratch
-from labelance._utils import replace_when_done
+from labelance._utils import is_whole, keep_file
 from labelance.exceptions import InputError
 
 
@@ -143,14 +143,14 @@ def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
     if here is None or path is None:
         return search()
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
-    if path.exists():  # written last
+    if all(map(is_whole, (path, *arrays))):
         indices, distances = (here.load(file, "r") for file in arrays)
         return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
     found = search()
     for file, array in zip(arrays, (found.indices, found.distances)):
-        with replace_when_done(file) as temporary:
+        with keep_file(file) as temporary:
             np.save(temporary, array)
-    with replace_when_done(path) as temporary:
+    with keep_file(path) as temporary:
         temporary.write_text(json.dumps({"recall": found.recall_}))
     return found
 

@@ -18,7 +18,7 @@ from sklearn import config_context
 
 from labelance._progress import loop, speaking
 from labelance._scratch import Scratch, scratch
-from labelance._utils import replace_when_done
+from labelance._utils import GrowingFile, is_whole, keep_file
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats import DatasetBlocks, format_amount, parse_amount
 from labelance.exceptions import FileWriteError, TooManyRowsError
@@ -170,26 +170,27 @@ def read_to_disk(
 ) -> MultiLabelDataset:
     """Copy features to a file of nothing but numbers; return the dataset on top of it.
 
-    The labels of a row group are written when its features are, so a run that was ended goes on
-    with the first row group without them.
+    The labels of a row group are written when its features are, so an interrupted run resumes
+    with the first row group that has not both, as they were written.
     """
     sizes = blocks.group_sizes
     cells, d = here.folder / "features.bin", header.n_features
     _refuse_full_disk(cells, sum(sizes) * d * header.values.itemsize)
     labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
-    with cells.open("ab") as file, loop("Reading rows", sum(sizes), "rows") as progress:
-        for group, path in enumerate(labels):
-            before = sum(sizes[:group])
-            if path.exists():
-                progress.advance(sizes[group])
-                continue
-            file.truncate(before * d * header.values.itemsize)  # what a killed process left
+    with GrowingFile(cells) as file, loop("Reading rows", sum(sizes), "rows") as progress:
+        done = 0
+        while done < len(file.blocks) and is_whole(labels[done]):
+            done += 1
+        file.keep(done)
+        progress.advance(sum(sizes[:done]))
+        for group in range(done, len(sizes)):
             parts = []
             for block in blocks.read_group(group):
-                block.values.tofile(file)
+                file.write(block.values)
                 parts.append(block.Y)
                 progress.advance(block.n_samples)
-            with replace_when_done(path) as temporary:
+            file.end_block()
+            with keep_file(labels[group]) as temporary:
                 sp.save_npz(temporary, sp.vstack(parts, format="csr"), compressed=False)
     return_memory_of_arrow()
     Y = sp.vstack([header.Y, *map(sp.load_npz, labels)], format="csr")
@@ -215,12 +216,12 @@ def copy_to_disk(source: Any, here: Scratch) -> np.ndarray:
     size = max(1, d * dtype.itemsize)
     step = max(1, here.block_bytes // (2 * size))
     _refuse_full_disk(cells, n * size)
-    with cells.open("ab") as file, loop("Reading rows", n, "rows") as progress:
-        done = file.tell() // (step * size) * step
-        file.truncate(done * size)
+    with GrowingFile(cells) as file, loop("Reading rows", n, "rows") as progress:
+        done = file.size // size
         progress.advance(done)
         for start in range(done, n, step):
-            block = np.ascontiguousarray(source[start : min(start + step, n)], dtype=dtype)
-            block.tofile(file)
+            block = np.asarray(source[start : min(start + step, n)], dtype=dtype)
+            file.write(block)
+            file.end_block()
             progress.advance(len(block))
     return here.open(cells, (n, d), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ from typing import Any
 from joblib import hash as joblib_hash
 
 from labelance import __version__
-from labelance._utils import replace_when_done
+from labelance._progress import say
+from labelance._utils import hash_file, replace_when_done
 from labelance.datasets.formats import format_amount, list_parquet
 from labelance.exceptions import FileWriteError, InputError, LabelanceError
 
@@ -27,8 +29,8 @@ class Job:
     there can be relied on, whenever the process was ended.
     """
 
-    def __init__(self, folder: Path, record: dict[str, Any]) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, record: dict[str, Any], *, is_new: bool = True) -> None:
+        self.folder, self.is_new = folder, is_new
         self._record = record
 
     def decide(self, name: str, choose: Callable[[], Any]) -> Any:
@@ -49,7 +51,8 @@ class Job:
 
     def _write(self) -> None:
         with replace_when_done(self.folder / _RECORD) as temporary:
-            temporary.write_text(json.dumps(self._record), encoding="utf-8")
+            signed = {**self._record, "checksum": _hash_record(self._record)}
+            temporary.write_text(json.dumps(signed), encoding="utf-8")
 
 
 def job_folder(output: Path) -> Path:
@@ -101,9 +104,11 @@ def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
     if record is not None and record["asked"] != asked:
         if not overwrite:
             raise _asked_otherwise(folder, record["asked"], asked)
-        _empty(folder)
         record = None
-    job = Job(folder, record or {"asked": asked, "decided": {}})
+    if record is not None:
+        return Job(folder, record, is_new=False)
+    _empty(folder)  # without its record nothing says what a file belongs to
+    job = Job(folder, {"asked": asked, "decided": {}})
     job._write()
     return job
 
@@ -142,34 +147,47 @@ def _cannot_write(folder: Path, problem: OSError) -> FileWriteError:
 
 def describe_file(path: Path) -> dict[str, Any]:
     """Return what changes when a file, or one of a folder of Parquet files, does."""
-    if not path.exists():
+    if not (path.is_file() or path.is_dir()):
         raise InputError(
             "Data larger than memory come from a file, or from a folder of Parquet files",
-            f"there is no {str(path)!r}",
+            f"there is no file or folder {str(path)!r}",
             "Check the path",
         )
-    about = [(file.name, file.stat()) for file in list_parquet(path)]
+    files = list_parquet(path)
+    content = [(file.name, hash_file(file)) for file in files]
     return {
         "path": str(path.resolve()),
-        "bytes": sum(stat.st_size for _, stat in about),
-        "changed": str(joblib_hash([(name, stat.st_mtime_ns) for name, stat in about])),
+        "bytes": sum(file.stat().st_size for file in files),
+        "content": str(joblib_hash(content)),
     }
 
 
 def _read_record(folder: Path) -> dict[str, Any] | None:
+    """Return what a run wrote about itself; None if it has not, or if that is damaged."""
     try:
         record: dict[str, Any] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return record
+        checksum = record.pop("checksum")
+        whole = checksum == _hash_record(record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        whole = False
+    if whole:
+        return record
+    if any(path.name != _LOCK for path in folder.iterdir()):
+        say(f"{folder / _RECORD} is damaged or missing; the run starts again")
+    return None
+
+
+def _hash_record(record: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(record).encode()).hexdigest()
 
 
 def _asked_otherwise(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> InputError:
     old, new = _flatten(before), _flatten(now)
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     said = "; ".join(f"{name} was {old.get(name)} and is {new.get(name)}" for name in names)
-    if "data changed" in names and "data path" not in names:
-        said = f"data in {now['data']['path']} were changed after it began"
+    if "data content" in names and "data path" not in names:
+        where = f" in {now['data']['path']}" if "path" in now["data"] else ""
+        said = f"data{where} were changed after it began"
     return InputError(
         "A run that was ended before its end goes on with the same data and options",
         f"in {folder} is one that differs: {said}",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from labelance._progress import loop, track
-from labelance._utils import optional_import, replace_when_done
+from labelance._utils import GrowingFile, is_whole, keep_file, optional_import
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats import to_arrow
 from labelance.exceptions import InputError
@@ -66,11 +66,11 @@ def write_parquet_blocks(
     with loop("Writing rows", n_rows, "rows") as progress:
         for start, part in zip(starts, parts):
             stop = min(start + step, n_rows)
-            if not part.exists():
+            if not is_whole(part):
                 X, y = block(start, stop)
                 table = to_arrow(replace(like, values=X, Y=y))
                 with (
-                    replace_when_done(part) as temporary,
+                    keep_file(part) as temporary,
                     arrow.ipc.new_file(str(temporary), table.schema) as writer,
                 ):
                     writer.write_table(table)
@@ -94,20 +94,21 @@ def write_npy_blocks(
     """
     header = _npy_header((n_rows, like.shape[1]), like.dtype)
     size = like.shape[1] * like.dtype.itemsize
-    part = folder / "rows.npy"
-    with part.open("ab") as file, loop("Writing rows", n_rows, "rows") as progress:
-        if file.tell() < len(header):
-            file.truncate(0)
-            file.write(header)
-            file.flush()
-        done = (file.tell() - len(header)) // (step * size) * step
-        file.truncate(len(header) + done * size)  # what a killed process left of a block
+    with (
+        GrowingFile(folder / "rows.npy") as file,
+        loop("Writing rows", n_rows, "rows") as progress,
+    ):
+        if not file.blocks:
+            file.write(np.frombuffer(header, np.uint8))
+            file.end_block()
+        done = (file.size - len(header)) // size
         progress.advance(done)
         for start in range(done, n_rows, step):
             X, _ = block(start, min(start + step, n_rows))
-            np.ascontiguousarray(X, dtype=like.dtype).tofile(file)
+            file.write(np.asarray(X, dtype=like.dtype))
+            file.end_block()
             progress.advance(len(X))
-    os.replace(part, output)
+        file.rename(output)
 
 
 def _npy_header(shape: tuple[int, int], dtype: np.dtype) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from joblib import hash as joblib_hash
 from sklearn.base import clone
 
 from labelance._progress import speaking
-from labelance._scratch import Scratch, find_stored_rows
+from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
 from labelance._utils import did_you_mean
 from labelance._validation import mask_of_columns, validate_labels
 from labelance.datasets import MultiLabelDataset
@@ -141,7 +142,7 @@ def resample_file(
     kinds = (".parquet", ".pq") if y is None else (".npy",)
     check_output(output, kinds, source=source, overwrite=overwrite)
     asked = {
-        "data": _describe_source(source),
+        "data": _describe_source(source, sampler, limit),
         "labels": None if y is None else _fingerprint(y),
         "options": {name: repr(value) for name, value in sorted(options.items())},
         "sampler": {
@@ -185,9 +186,7 @@ def _resample_array(
     """Resample the rows of an array into a NumPy file."""
     if isinstance(source, (str, os.PathLike)):
         source = _load_features(Path(source), here)
-    row_bytes = source.shape[1] * np.dtype(source.dtype).itemsize
-    searches = sampler.traits.finds_neighbors
-    check_limit(source.shape[0], row_bytes, here.memory, searches=searches)
+    _check_array(source, sampler, here.memory)
     X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
     recipe = sampler.plan(X, Y).recipe(sampler.random_state)
     step = _block_rows(X, Y.shape[1], job, here)
@@ -222,7 +221,7 @@ def _check_labels(source: Any, y: Any, options: dict[str, Any]) -> None:
         )
 
 
-def _describe_source(source: Any) -> Any:
+def _describe_source(source: Any, sampler: BaseMultiLabelSampler, memory: int) -> dict[str, Any]:
     """Return what changes when the data do."""
     if isinstance(source, (str, os.PathLike)):
         return describe_file(Path(source))
@@ -232,9 +231,26 @@ def _describe_source(source: Any) -> Any:
             f"a {type(source).__name__} came",
             "Pass the path of a Parquet or NumPy file, or an array of zarr or h5py",
         )
-    file = getattr(source, "filename", None)
-    about = describe_file(Path(file)) if isinstance(source, np.memmap) and file else str(source)
-    return {"shape": list(source.shape), "type": str(source.dtype), "from": about}
+    _check_array(source, sampler, memory)
+    content = _hash_rows(source, memory)
+    return {"shape": list(source.shape), "type": str(source.dtype), "content": content}
+
+
+def _check_array(source: Any, sampler: BaseMultiLabelSampler, memory: int) -> None:
+    """Raise unless rows of an array fit into memory; read none."""
+    row_bytes = source.shape[1] * np.dtype(source.dtype).itemsize
+    searches = sampler.traits.finds_neighbors
+    check_limit(source.shape[0], row_bytes, memory, searches=searches)
+
+
+def _hash_rows(source: Any, memory: int) -> str:
+    """Return a checksum of all rows of an array, read in blocks."""
+    found, row_bytes = hashlib.blake2b(), source.shape[1] * np.dtype(source.dtype).itemsize
+    with scratch(Path(), memory) as here:  # no file is made: it lets pages go
+        _watch(source, here)
+        for rows in split_rows(source.shape[0], row_bytes):
+            found.update(np.asarray(source[rows]).tobytes())
+    return found.hexdigest()
 
 
 def _fingerprint(y: Any) -> str:
@@ -259,9 +275,14 @@ def _open_features(source: Any, here: Scratch) -> np.ndarray:
     """Return features as an array: mapped from their file, or from a copy of them."""
     if not isinstance(source, np.ndarray):
         return copy_to_disk(source, here)
+    _watch(source, here)
+    return np.asarray(source)
+
+
+def _watch(source: Any, here: Scratch) -> None:
+    """Let pages go of an array that the caller has mapped from a file."""
     if isinstance(source, np.memmap) and find_stored_rows(source) is None:
         here.watch(source)
-    return np.asarray(source)
 
 
 def _seed(sampler: BaseMultiLabelSampler, job: Job) -> BaseMultiLabelSampler:

@@ -93,8 +93,14 @@ def split_file(
         open_job(files[0], asked, overwrite=overwrite) as job,
         working_on_disk(job.folder, limit) as here,
     ):
+
+        def is_done(file: Path) -> bool:
+            return job.is_done(str(file)) and file.exists()
+
         for file in files:
-            if not job.is_done(str(file)):
+            if job.is_new and file != files[0]:
+                shutil.rmtree(job_folder(file), ignore_errors=True)  # blocks of another run
+            if not is_done(file):
                 check_output(file, (".parquet", ".pq"), source=source, overwrite=overwrite)
         blocks = open_blocks(Path(source), here, options)
         data = read_to_disk(blocks, blocks.read_header(), here)
@@ -104,7 +110,7 @@ def split_file(
         size = data.values.itemsize * data.n_features + data.n_labels
         step = job.decide("rows of a block", lambda: max(1, here.block_bytes // size))
         for file, rows in zip(files, parts):
-            if not job.is_done(str(file)):
+            if not is_done(file):
                 block = partial(_take, data, rows)
                 write_parquet_blocks(block, len(rows), step, data, file, job_folder(file))
                 job.finish(str(file))
