@@ -61,6 +61,10 @@ class InputError(LabelanceError, ValueError):
     """The data or a parameter has a shape or value that the method cannot work with."""
 
 
+class ParameterError(InputError, TypeError):
+    """A class has no parameter of this name; the message lists those that it has."""
+
+
 class StudyError(InputError):
     """A study's plan, store or results cannot be worked with."""
 

@@ -21,7 +21,7 @@ from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
 from labelance._utils import read_only
-from labelance.exceptions import InputError
+from labelance.exceptions import ContainerError, InputError
 
 _GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
 # How whole numbers travel before the column's own dtype is restored.
@@ -41,6 +41,16 @@ def is_tensor(data: Any) -> bool:
 def on_device(data: Any) -> bool:
     """Tell whether ``data`` is a tensor outside the computer's own memory."""
     return is_tensor(data) and data.device.type not in HOST_DEVICES
+
+
+def advise_shape(n_dimensions: int, role: str) -> str:
+    """Return how to make a table of an array that has not two dimensions."""
+    if n_dimensions > 2:
+        return f"Flatten each row: {role}.reshape(len({role}), -1)"
+    return (
+        f"Reshape your data: {role}.reshape(-1, 1) if it has a single column, "
+        f"{role}.reshape(1, -1) if it is a single row"
+    )
 
 
 def to_working_floats(values: np.ndarray) -> np.ndarray:
@@ -213,8 +223,7 @@ def is_frame(data: Any) -> bool:
 
 def has_categories(data: Any) -> bool:
     """Tell whether ``data`` is a data frame with categorical columns."""
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    return isinstance(frame, nw.DataFrame) and any(map(_is_nominal, frame.schema.values()))
+    return is_frame(data) and any(map(_is_nominal, open_frame(data, "X").schema.values()))
 
 
 def open_frame(native: Any, role: str) -> Any:
@@ -231,7 +240,20 @@ def open_frame(native: Any, role: str) -> Any:
             f"these names occur more than once: {', '.join(repeated[:5])}",
             f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
         )
+    if role == "X":
+        _refuse_mixed_names(names)
     return frame
+
+
+def _refuse_mixed_names(names: list[Any]) -> None:
+    """Raise as scikit-learn does, which takes names that are all strings, or that are none."""
+    other = [name for name in names if not isinstance(name, str)]
+    if 0 < len(other) < len(names):
+        raise ContainerError(
+            "The columns of X have strings as names, or none of them has",
+            f"{other[0]!r} is of type {type(other[0]).__name__} among strings",
+            "Make all of them strings: X.columns = X.columns.astype(str)",
+        )
 
 
 class FrameContainer:

@@ -13,10 +13,12 @@ from labelance._arrays._containers import (
     FrameContainer,
     Nominal,
     SparseContainer,
+    advise_shape,
     find_columns,
     is_frame,
     is_tensor,
     on_device,
+    open_frame,
 )
 from labelance._arrays._dask import is_blocks, is_dask, open_dask
 from labelance._arrays._gather import gather_rows
@@ -123,9 +125,10 @@ class RowsContainer:
 
     def __init__(self, native: Any) -> None:
         self.native = native
-        frame = nw.from_native(native, eager_only=True, pass_through=True)
-        is_named = isinstance(frame, nw.DataFrame)
-        self.names: tuple[Any, ...] | None = tuple(frame.columns) if is_named else None
+        is_named = not isinstance(native, np.ndarray) and is_frame(native)
+        self.names: tuple[Any, ...] | None = (
+            tuple(open_frame(native, "X").columns) if is_named else None
+        )
         self.shape: tuple[int, int] = np.shape(native)
         self.nominal = np.zeros(self.shape[1], dtype=bool)
 
@@ -315,11 +318,6 @@ def _describe(data: Any, native: np.ndarray, role: str) -> str:
 
 
 def _advice(native: np.ndarray, role: str) -> str:
-    if native.dtype.kind in "biuf" and native.ndim == 1:
-        return (
-            f"Reshape your data: {role}.reshape(-1, 1) if it has a single column, "
-            f"{role}.reshape(1, -1) if it is a single row"
-        )
-    if native.ndim > 2:
-        return f"Flatten each row: {role}.reshape(len({role}), -1)"
+    if native.ndim > 2 or (native.dtype.kind in "biuf" and native.ndim == 1):
+        return advise_shape(native.ndim, role)
     return "Encode words and objects as numbers, or use a data frame with categorical columns"

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import DeviceCells, on_device, to_working_floats
+from labelance._arrays._containers import (
+    DeviceCells,
+    advise_shape,
+    on_device,
+    to_working_floats,
+)
 from labelance.exceptions import ContainerError, InputError
 
 # Rows are made and added up in blocks of about this many numbers, a few times over in float64.
@@ -52,8 +57,7 @@ def open_tensor(data: Any, role: str) -> TensorContainer:
         raise InputError(
             f"{role} is a table of numbers with two dimensions, rows and columns",
             f"{role} is a Tensor of {data.ndim} dimension(s)",
-            f"Reshape your data: {role}.reshape(-1, 1) if it has a single column, "
-            f"{role}.reshape(1, -1) if it is a single row",
+            advise_shape(data.ndim, role),
         )
     if data.is_complex() or data.is_quantized:
         raise InputError(

@@ -20,6 +20,7 @@ from labelance._utils._memory import (
 )
 from labelance._utils._messages import did_you_mean, warn_user
 from labelance._utils._optional import optional_import
+from labelance._utils._parameters import ListsParameters
 from labelance._utils._random import (
     RandomStateLike,
     as_generator,
@@ -33,6 +34,7 @@ __all__ = [
     "ONE",
     "ZERO",
     "GrowingFile",
+    "ListsParameters",
     "RandomStateLike",
     "as_generator",
     "available_memory",

@@ -11,6 +11,7 @@ estimator inside another one of ours gets a :class:`Data`, never X and y as they
 from labelance._validation._arguments import (
     check_label_names,
     check_positive,
+    read_weights,
     validate_groups,
     validate_weights,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "check_positive",
     "mask_of_columns",
     "name_columns",
+    "read_weights",
     "refuse_device",
     "refuse_other_places",
     "validate_data",

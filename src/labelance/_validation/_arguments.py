@@ -45,7 +45,7 @@ def validate_weights(
     if sample_weight is None:
         return None, None
     asked = f"{who} needs one weight for every row, 0 or larger"
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = read_weights(sample_weight, who=who)
     if weight.shape != (n,):
         raise InputError(
             asked, f"sample_weight has shape {weight.shape} and X {n} rows", "Pass one per row"
@@ -59,6 +59,18 @@ def validate_weights(
         raise InputError(asked, "all weights are zero", "Give some row a positive weight")
     kept = weight[rows]
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
+
+
+def read_weights(sample_weight: Any, *, who: str) -> NDArray[np.float64]:
+    """Return weights as numbers; raise where they are none."""
+    try:
+        return np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(
+            f"{who} needs one weight for every row, 0 or larger",
+            f"sample_weight holds no numbers ({problem})",
+            "Pass one number per row",
+        ) from problem
 
 
 def check_label_names(names: Any, n_labels: int, *, who: str) -> tuple[Any, ...]:

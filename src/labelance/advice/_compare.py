@@ -24,7 +24,7 @@ from labelance._arrays import take_rows
 from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
 from labelance.ensemble import LabelThresholds, MLSOLBagging
-from labelance.exceptions import LabelanceError
+from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import BinaryRelevance, relevance
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
@@ -105,6 +105,12 @@ def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     """Return the learner of the comparison: a forest, or a regression for sparse rows."""
     if sp.issparse(data.X):
         return BinaryRelevance(LogisticRegression(solver="liblinear"), n_jobs=n_jobs)
+    if np.nanmax(np.abs(data.X), initial=0.0) > np.finfo(np.float32).max:
+        raise InputError(
+            "advise grows forests, whose numbers end at 3.4e38",
+            "X has larger ones",
+            "Scale X down, or pass an estimator that takes them",
+        )
     forest = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
     nominal = np.flatnonzero(data.categorical).tolist()
     if not nominal:

@@ -25,6 +25,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
 from labelance._progress import speaking
+from labelance._utils import ListsParameters
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -42,7 +43,7 @@ from labelance.learners.tree import C45Classifier
 from labelance.metrics import label_scores
 
 
-class BaseMultiLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of learners for (n, q) indicator targets.
 
     A subclass gives ``_fit`` and ``_scores``, and ``_predict`` where its rule is not

@@ -72,11 +72,11 @@ class Playground(ThreadingHTTPServer):
         self.turn = threading.Lock()  # one exploration at a time: they change the warnings' filter
         try:
             super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as problem:
+        except (OSError, OverflowError, TypeError) as problem:
             raise InputError(
                 "The playground listens at a free port",
-                f"{host} has none at port={port} ({problem})",
-                "Choose another, or leave it out",
+                f"{host} has none at port={port!r} ({problem})",
+                "Choose another integer, or leave it out",
             ) from problem
 
     @property

@@ -30,7 +30,7 @@ from labelance._arrays import (
 )
 from labelance._progress import speaking
 from labelance._scratch import return_freed_memory
-from labelance._utils import RandomStateLike, as_generator, warn_user
+from labelance._utils import ListsParameters, RandomStateLike, as_generator, warn_user
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -290,7 +290,9 @@ def _carry_out(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
     return Resampled(X, y, drawn.provenance, *drawn.sources(n))
 
 
-class BaseMultiLabelSampler(OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseMultiLabelSampler(
+    ListsParameters, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of all multi-label samplers.
 
     It keeps imbalanced-learn's contract (``fit_resample``, two return values, no

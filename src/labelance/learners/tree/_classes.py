@@ -28,7 +28,8 @@ from sklearn.utils.validation import (
 
 from labelance._arrays import has_categories
 from labelance._progress import Progress, loop
-from labelance._validation import Schema, validate_features, validate_like
+from labelance._utils import ListsParameters
+from labelance._validation import Schema, read_weights, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._binary_builder import grow_binary_trees
 from labelance.learners.tree._builder import grow_trees
@@ -61,7 +62,7 @@ _NUMBERS: dict[str, Any] = {
 }
 
 
-class C45Classifier(ClassifierMixin, BaseEstimator):
+class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
     """A C4.5 decision tree, equal to Weka's J48.
 
     Splits are chosen by gain ratio among those of at least average gain: thresholds on numeric
@@ -197,6 +198,8 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             getattr(self, "feature_names_in_", None),
         )
         categories = categories_of_features(X, nominal, self.n_categories, self._schema)
+        if sample_weight is not None:
+            sample_weight = read_weights(sample_weight, who="C45Classifier")
         weight = self._weights(X, y, sample_weight)
         if weight is not None and not np.all(weight > 0):
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
@@ -212,8 +215,8 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         if not has_categories(X):
             return validate_data(self, X, y, **_NUMBERS)
         y = validate_data(self, y=y)
-        validate_data(self, X, skip_check_array=True)
         features = validate_features(X, who="C45Classifier", missing="keep")
+        validate_data(self, X, skip_check_array=True)
         check_consistent_length(features.X, y)
         self._schema = features.schema()
         return features.X.astype(np.float64, copy=False), y

@@ -1,0 +1,112 @@
+"""Typical mistakes in Python: each error says what is wrong, where, and what to do."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import labelance
+from labelance.exceptions import LabelanceError
+from labelance.learners import BinaryRelevance, C45Classifier, MLkNN
+from labelance.play import Playground
+from labelance.sampling import all_samplers
+
+rng = np.random.default_rng(0)
+X = rng.random((40, 4))
+Y = (X[:, :3] < [0.5, 0.3, 0.2]).astype(int)
+REPEATED = pd.DataFrame(X, columns=["a", "b", "a", "c"])
+MIXED = pd.DataFrame(X, columns=["a", 1, "b", 2.5])
+
+MISTAKES = {
+    "weights that are words": (
+        lambda: BinaryRelevance().fit(X, Y, sample_weight=["x"] * 40),
+        ("one weight for every row", "no numbers", "one number per row"),
+    ),
+    "weights of a tree that are words": (
+        lambda: C45Classifier().fit(X, Y[:, 0], sample_weight=["x"] * 40),
+        ("one weight for every row", "no numbers", "one number per row"),
+    ),
+    "numbers that no forest takes": (
+        lambda: labelance.advise(X * 1e300, Y),
+        ("3.4e38", "larger", "Scale X down"),
+    ),
+    "a port that is a word": (
+        lambda: Playground(port="x"),
+        ("free port", "port='x'", "another integer"),
+    ),
+    "repeated names": (
+        lambda: labelance.profile(REPEATED, Y),
+        ("different names", "more than once: a", "X.columns ="),
+    ),
+    "names of two types": (
+        lambda: labelance.profile(MIXED, Y),
+        ("have strings", "1 is of type int", "astype(str)"),
+    ),
+    "names of two types in rows to predict": (
+        lambda: MLkNN(3).fit(X, Y).predict(MIXED),
+        ("have strings", "1 is of type int", "astype(str)"),
+    ),
+    "images": (
+        lambda: labelance.MLSOL().fit_resample(np.zeros((40, 2, 2, 3)), Y),
+        ("two dimensions", "4 dimension", "X.reshape(len(X), -1)"),
+    ),
+    "a sampler's parameter in British English": (
+        lambda: labelance.MLSOL(k_neighbours=3),
+        (
+            "MLSOL takes",
+            "'k_neighbours'",
+            "Did you mean 'k_neighbors'? Choose from: categorical_features, ",
+        ),
+    ),
+    "a learner's parameter": (
+        lambda: BinaryRelevance(n_job=2),
+        ("BinaryRelevance takes", "'n_job'", "Did you mean 'n_jobs'?"),
+    ),
+    "a tree's parameter": (
+        lambda: C45Classifier(min_leaf=2),
+        ("C45Classifier takes", "'min_leaf'", "Choose from: "),
+    ),
+    "an ensemble's parameter": (
+        lambda: labelance.EMLSOL(n_estimator=2),
+        ("EMLSOL takes", "'n_estimator'", "Did you mean 'n_estimators'"),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_with_its_cure(mistake):
+    call, words = MISTAKES[mistake]
+    with pytest.raises(LabelanceError) as caught:
+        call()
+    error = caught.value
+    for part, word in zip((error.asked, error.came, error.fix), words):
+        assert word in part
+
+
+@pytest.mark.parametrize("sampler", all_samplers().values(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("frame", [REPEATED, MIXED], ids=["repeated", "mixed"])
+def test_no_sampler_takes_names_that_are_unclear(sampler, frame):
+    with pytest.raises(LabelanceError, match=r"The columns of X have .* X\.columns = "):
+        sampler().fit_resample(frame, Y)
+
+
+def test_a_tensor_of_images_is_to_be_flattened():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with pytest.raises(LabelanceError, match=r"4 dimension\(s\)\. Flatten each row: X\.reshape"):
+        labelance.MLSOL().fit_resample(torch.zeros((40, 2, 2, 3)), Y)
+
+
+def test_a_name_of_a_package_is_found_there():
+    with pytest.raises(ImportError, match=r"from labelance\.ensemble import LabelThresholds"):
+        from labelance import LabelThresholds  # noqa: F401
+    with pytest.raises(ImportError, match="cannot import name 'LabelThreshold' from 'labelance'"):
+        from labelance import LabelThreshold  # noqa: F401
+    assert not hasattr(labelance, "LabelThresholds")
+
+
+def test_asking_for_an_attribute_imports_nothing():
+    code = "import labelance, sys; hasattr(labelance, 'x'); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
