@@ -99,6 +99,32 @@ def test_splitters(splitter, labels):
             np.testing.assert_array_equal(rows, expected)
 
 
+GROUPS = np.arange(N) // 4
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        model_selection.IterativeStratifiedKFold(3, random_state=0),
+        model_selection.IterativeStratifiedGroupKFold(3, random_state=0),
+        model_selection.IterativeStratifiedShuffleSplit(2, random_state=0),
+        model_selection.RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+    ],
+    ids=lambda splitter: type(splitter).__name__,
+)
+def test_splitters_count_rows_that_dask_does_not_know(splitter):
+    groups = GROUPS if "Group" in type(splitter).__name__ else None
+    expected = list(splitter.split(X, Y, groups))
+    filtered = [table[table[:, 0] > -np.inf] for table in (as_dask(X, LENGTHS), as_dask(Y, [60]))]
+    assert all(np.isnan(table.shape[0]) for table in filtered)
+    one = as_dask(GROUPS[:, None], LENGTHS)
+    unknown = None if groups is None else one[one[:, 0] > -1][:, 0]
+    for tables in ((*filtered, unknown), (filtered[0], Y, groups), (X, filtered[1], groups)):
+        for fold, other in zip(splitter.split(*tables), expected, strict=True):
+            np.testing.assert_array_equal(fold[0], other[0])
+            np.testing.assert_array_equal(fold[1], other[1])
+
+
 def test_a_split_of_collections_gives_collections(labels):
     split = model_selection.multilabel_train_test_split
     table = pd.DataFrame(X, index=np.arange(N) * 2)

@@ -44,6 +44,7 @@ class _WithoutGroups:
                 LabelanceWarning,
                 stacklevel=2,
             )
+        X, y, _ = _count_dask_rows(X, y, None, who=type(self).__name__)
         rows: Iterator[tuple[Rows, Rows]] = super().split(X, y)  # type: ignore[misc]
         return rows
 
@@ -329,6 +330,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
         groups : array-like of shape (n,)
             The group of every row: numbers or words.
         """
+        X, y, groups = _count_dask_rows(X, y, groups, who=type(self).__name__)
         return super().split(X, y, groups)
 
     def _iter_test_indices(
@@ -460,6 +462,18 @@ def _count_rows(array: Any) -> int:
     if is_dask(array):
         return count_rows_and_columns(array)[0]
     return array.shape[0] if hasattr(array, "shape") else len(array)
+
+
+def _count_dask_rows(X: Any, y: Any, groups: Any, *, who: str) -> tuple[Any, Any, Any]:
+    """Return tables that know how many rows they have, which scikit-learn asks them.
+
+    Of a Dask collection of features only that number is kept; labels and groups come to memory.
+    """
+    if is_dask(X):
+        X = np.empty((_count_rows(X), 0))
+    if is_dask(y):
+        y = validate_labels(y, who=who).Y
+    return X, y, np.asarray(groups) if is_dask(groups) else groups
 
 
 def validate_stratified(Y: Any, *, order: Any, who: str) -> csr_array:
