@@ -6,9 +6,21 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
+from labelance import advise, profile
+from labelance.datasets import read_multilabel
 from labelance.exceptions import InputError, MissingValuesError
-from labelance.learners import SOSHF, BinaryRelevance
-from labelance.sampling import LPROS, LPRUS, MLROS, MLRUS, MLSMOTE, MLSOL, REMEDIAL
+from labelance.learners import SOSHF, BinaryRelevance, C45Classifier, MLkNN
+from labelance.sampling import (
+    LPROS,
+    LPRUS,
+    MLROS,
+    MLRUS,
+    MLSMOTE,
+    MLSOL,
+    MLTL,
+    REMEDIAL,
+    RHwHUS,
+)
 
 rng = np.random.default_rng(0)
 NUMBERS = rng.random((60, 2))
@@ -55,9 +67,55 @@ def test_rows_are_copied_whatever_they_hold(kind, X):
     assert sampler.explain(X, Y).after.n_samples == len(chosen)
 
 
-def test_samplers_that_compute_with_features_still_refuse_text():
-    with pytest.raises(InputError, match="'city'"):
-        MLSOL().fit_resample(FRAME[["size", "city"]], Y)
+STRINGS = {
+    "strings": lambda frame: frame,
+    "objects": lambda frame: frame.astype({"city": object}),
+    "polars": pl.from_pandas,
+}
+
+
+@pytest.mark.parametrize("convert", STRINGS.values(), ids=STRINGS)
+@pytest.mark.parametrize("kind", [MLSOL, MLSMOTE, MLTL, RHwHUS])
+def test_a_frame_with_strings_is_the_same_as_its_csv_file(kind, convert, tmp_path):
+    frame = convert(FRAME[["size", "city"]].reset_index(drop=True))
+    FRAME[["size", "city"]].assign(a=Y[:, 0], b=Y[:, 1], c=Y[:, 2]).to_csv(
+        tmp_path / "table.csv", index=False
+    )
+    X, y = read_multilabel(tmp_path / "table.csv", labels=["a", "b", "c"]).to_X_y()
+    sampler = kind() if kind is MLTL else kind(random_state=0)
+    X_new, Y_new = sampler.fit_resample(frame, Y)
+    X_read, Y_read = sampler.fit_resample(X, y)
+    assert list(X_new.dtypes) == list(frame.dtypes)
+    assert list(X_new["city"]) == list(X_read["city"])
+    assert_array_equal(X_new["size"], X_read["size"])
+    assert_array_equal(Y_new, Y_read)
+    assert str(profile(frame, Y)) == str(profile(X, Y))
+
+
+def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
+    frame = FRAME[["size", "city"]]
+    declared = frame.astype({"city": "category"})
+    for learner, y in ((MLkNN(5), Y), (C45Classifier(), Y[:, 0])):
+        expected = learner.fit(declared, y).predict_proba(declared)
+        assert_array_equal(learner.fit(frame, y).predict_proba(frame[:7]), expected[:7])
+    numbers = MLkNN(5).fit(frame[["size"]], Y)
+    with pytest.raises(InputError, match="fitted on numbers in columns 'size'"):
+        numbers.predict(frame[["city"]].rename(columns={"city": "size"}))
+
+
+def test_advice_on_strings_is_a_model_that_takes_them():
+    advice = advise(FRAME[["size", "city"]], Y, budget=0.1)
+    assert advice.estimator.fit(FRAME[["size", "city"]], Y).predict(FRAME[["size", "city"]]).shape
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_ids_and_free_text_are_refused_with_their_cure(share):
+    texts = [f"text {t}" if t < 60 * share else "none" for t in range(60)]
+    frame = pd.DataFrame({"size": NUMBERS[:, 0], "note": texts})
+    for call in (MLSOL().fit_resample, MLSMOTE().fit_resample, profile, advise, MLkNN(5).fit):
+        with pytest.raises(InputError, match=r"'note' has \d\d different .* Drop it, X\.drop"):
+            call(frame, Y)
+    assert list(MLROS().fit_resample(frame, Y)[0].dtypes) == list(frame.dtypes)
 
 
 @pytest.mark.parametrize("library", [pd, pl])

@@ -26,8 +26,9 @@ from labelance.exceptions import ContainerError, InputError
 _GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
 # How whole numbers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
-# Columns of these are nominal only if somebody says so.
+# Strings are nominal unless they are ids or free text; objects, only if the user says so.
 _WORDS = (nw.String, nw.Object)
+_FEW_ROWS = 20  # in which strings of any kind may all be different
 Nominal = Callable[[Any], np.ndarray]
 HOST_DEVICES = {"cpu"}  # devices of torch whose memory numpy can read
 
@@ -222,8 +223,23 @@ def is_frame(data: Any) -> bool:
 
 
 def has_categories(data: Any) -> bool:
-    """Tell whether ``data`` is a data frame with categorical columns."""
-    return is_frame(data) and any(map(_is_nominal, open_frame(data, "X").schema.values()))
+    """Tell whether ``data`` is a data frame with columns of categories or strings."""
+    if not is_frame(data):
+        return False
+    dtypes = open_frame(data, "X").schema.values()
+    return any(_is_nominal(dtype) or dtype == nw.String for dtype in dtypes)
+
+
+def is_free_text(n_strings: int, n_rows: int) -> bool:
+    """Tell whether a column holds ids or free text: most rows have a string of their own.
+
+    Examples
+    --------
+    >>> from labelance._arrays import is_free_text
+    >>> is_free_text(3, 1000), is_free_text(900, 1000), is_free_text(9, 10)
+    (False, True, False)
+    """
+    return n_rows >= _FEW_ROWS and 2 * n_strings > n_rows
 
 
 def open_frame(native: Any, role: str) -> Any:
@@ -259,8 +275,8 @@ def _refuse_mixed_names(names: list[Any]) -> None:
 class FrameContainer:
     """A data frame; categorical columns become codes, and come back as categories.
 
-    ``nominal`` says which columns are nominal of those that hold words, too; these words are
-    coded in alphabetical order.
+    So do columns of X that hold few different strings, coded in alphabetical order; ``nominal``
+    says which others with strings or objects are nominal, too.
     """
 
     def __init__(self, native: Any, role: str, nominal: Nominal | None = None) -> None:
@@ -272,7 +288,26 @@ class FrameContainer:
         self.nominal = np.array([_is_nominal(dtype) for dtype in dtypes], dtype=bool)
         if nominal is not None and not self.nominal.all():
             self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
+        if role == "X":
+            self._take_strings(dtypes)
         _refuse_words(role, self.names, dtypes, self.nominal)
+
+    def _take_strings(self, dtypes: list[Any]) -> None:
+        """Make columns of few different strings nominal; raise for ids and free text."""
+        for j, dtype in enumerate(dtypes):
+            if dtype != nw.String or self.nominal[j]:
+                continue
+            n_strings = self._series(j).drop_nulls().n_unique()
+            if is_free_text(n_strings, len(self.frame)):
+                raise InputError(
+                    "Columns of strings in X are categories, of which many rows share one",
+                    f"{self.names[j]!r} has {n_strings:,} different strings in "
+                    f"{len(self.frame):,} rows, as ids and free text have",
+                    f"Drop it, X.drop(columns={self.names[j]!r}), or encode it as numbers; if it "
+                    "is categorical, make it so (pandas: .astype('category'), polars: "
+                    ".cast(pl.Categorical))",
+                )
+            self.nominal[j] = True
 
     @property
     def shape(self) -> tuple[int, int]:

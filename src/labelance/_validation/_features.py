@@ -171,6 +171,7 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     _refuse_infinite(values, container.names, who)
     here = container.categories()
     _refuse_lost_categories(schema, here, who)
+    _refuse_new_categories(schema, container, who)
     if schema.categories or schema.decoders:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
@@ -189,6 +190,17 @@ def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], wh
             f"{name_columns(lost, schema.names)} are categorical",
             "X has no categories there",
             "Pass a data frame with the same categorical columns",
+        )
+
+
+def _refuse_new_categories(schema: Schema, container: Container, who: str) -> None:
+    """Raise where numbers were learned: codes of strings would be taken for them."""
+    new = [j for j in np.flatnonzero(container.nominal).tolist() if j not in schema.categories]
+    if new:
+        raise InputError(
+            f"{who} was fitted on numbers in columns {name_columns(new, schema.names)}",
+            "X has strings or categories there",
+            "Pass numbers, as in fit",
         )
 
 

@@ -507,7 +507,7 @@ def test_words_that_are_others_in_every_row_are_warned_of(tmp_path, ending):
         path.write_text(text.replace(",", "\t") if ending == "tsv" else text)
 
     write(20, lambda t: f"song {t}")
-    with pytest.warns(LabelanceWarning, match=r"another word in 'title', .* ids") as caught:
+    with pytest.warns(LabelanceWarning, match=r"of their own in 'title', .* ids") as caught:
         data = read_multilabel(path, labels=-1)
     assert caught[0].filename == __file__
     assert data.feature_names == ("title", "beat", "key")

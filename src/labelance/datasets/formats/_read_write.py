@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
 
+from labelance._arrays import is_free_text
 from labelance._utils import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
@@ -56,8 +57,6 @@ _SUFFIXES: dict[str, Format] = {
     ".npz": "npz",
 }
 
-
-_FEW_ROWS = 20  # in which words of any kind may all be different
 
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
 
@@ -226,20 +225,18 @@ def read_multilabel(
 
 
 def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
-    """Warn of columns with another word in every row, such as names of things."""
-    if data.n_samples < _FEW_ROWS:
-        return
+    """Warn of columns with another string in most rows, such as names of things."""
     columns = [
         name
         for name, values in zip(data.feature_names, data.categories)
-        if values is not None and len(values) == data.n_samples and name not in named
+        if values and is_free_text(len(values), data.n_samples) and name not in named
     ]
     if columns:
         shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
         warnings.warn(
-            f"Every row has another word in {shown}, as it is with names and ids, and nothing "
-            "can be learned of that. Take it out of the file, or name it as categorical if it is "
-            "meant.",
+            f"Most rows have a string of their own in {shown}, as ids and free text do, and "
+            "nothing can be learned of that. Take it out of the file, or name it as categorical if "
+            "it is meant.",
             LabelanceWarning,
             stacklevel=3,
         )
