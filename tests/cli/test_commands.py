@@ -530,6 +530,25 @@ def test_resample_under_a_limit_writes_the_same_table(call, large, tmp_path, met
     assert read_multilabel(out[1]).same_as(read_multilabel(out[0]))
 
 
+@pytest.mark.parametrize("limit", [(), ("--memory", "1MB")], ids=["memory", "disk"])
+def test_dates_are_kept_where_rows_are_only_copied(call, large, tmp_path, limit):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    table, dated, out = parquet.read_table(large), tmp_path / "in.parquet", tmp_path / "out.parquet"
+    days = pa.array(np.arange(len(table), dtype=np.int32), type=pa.date32())
+    parquet.write_table(table.add_column(1, "day", days), dated)
+    code, _, err = call("resample", dated, "-o", out, "--method", "mlros", *limit)
+    assert code == 0, err
+    written = parquet.read_table(out)
+    assert written["day"].type == pa.date32()
+    source = table.take(written["day"].cast(pa.int32()))
+    assert written.drop_columns(["day"]).to_pydict() == source.to_pydict()
+    code, _, err = call("resample", dated, "-o", tmp_path / "no.parquet", "--method", "mlsol")
+    assert code == 1
+    assert "'day' is of type date32" in err
+
+
 def test_a_folder_of_parquet_files_is_one_table_under_a_limit(call, large, tmp_path):
     folder, rows = tmp_path / "parts", read_multilabel(large)
     folder.mkdir()

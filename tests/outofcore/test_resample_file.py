@@ -28,6 +28,7 @@ from labelance.sampling import (
     MLRUS,
     MLSMOTE,
     MLSOL,
+    REMEDIAL,
     Recipe,
     SamplerSequence,
 )
@@ -120,6 +121,54 @@ def test_words_and_labels_of_words_are_coded_as_in_memory(tmp_path):
     parquet.write_table(pa.table(columns), file, row_group_size=7)
     with open_dataset(file, memory=LIMIT, labels=["sad", "calm"]) as data:
         assert data.same_as(read_multilabel(file, labels=["sad", "calm"]))
+
+
+def dated_table(n=90):
+    """Return a table with a date, times with and without a zone, and a missing one."""
+    rng = np.random.default_rng(0)
+    stamps = rng.integers(0, 2**50, n).tolist()
+    stamps[3] = None
+    days = pa.array(rng.integers(0, 20_000, n).astype(np.int32), type=pa.date32())
+    return pa.table({
+        "day": days,
+        "x": rng.random(n),
+        "at": pa.array(stamps, type=pa.timestamp("us")),
+        "there": pa.array(stamps, type=pa.timestamp("us", tz="Europe/Athens")),
+        "a": (rng.random(n) < 0.5).astype(int),
+        "b": (rng.random(n) < 0.1).astype(int),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("sampler", [MLROS(random_state=0), MLRUS(random_state=0), REMEDIAL()])
+def test_dates_are_kept_by_samplers_that_only_copy_rows(tmp_path, sampler):
+    table = dated_table()
+    parquet.write_table(table, tmp_path / "in.parquet", row_group_size=40)
+    done = resample_file(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", sampler, memory=LIMIT, labels=["a", "b"]
+    )
+    written = parquet.read_table(done.path)
+    y = np.column_stack([table["a"], table["b"]])
+    rows = clone(sampler).fit_resample(np.arange(90)[:, None], y)[0].ravel()
+    names = ["day", "x", "at", "there"]
+    assert written.column_names == [*names, "a", "b"]
+    assert (
+        written.select(names)
+        .cast(table.select(names).schema)
+        .equals(table.select(names).take(rows))
+    )
+    assert written.schema.field("there").type == table.schema.field("there").type
+    with pytest.raises(InputError, match="'day' is of type date32"):
+        resample_file(
+            tmp_path / "in.parquet", tmp_path / "more.parquet", MLSOL(), labels=["a", "b"]
+        )
+
+
+def test_dates_that_no_float_holds_are_refused(tmp_path):
+    stamps = pa.array([2**60 + t for t in range(90)], type=pa.timestamp("ns"))
+    table = dated_table().set_column(2, "at", stamps)
+    parquet.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(InputError, match=r"'at' \(timestamp\[ns\]\) has longer ones\. Store it"):
+        resample_file(tmp_path / "in.parquet", tmp_path / "out.parquet", MLROS(), labels=["a", "b"])
 
 
 def parts(folder, table, edges):

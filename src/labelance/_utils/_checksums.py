@@ -106,7 +106,7 @@ class GrowingFile:
         """Add the cells of an array to the current block."""
         array = np.ascontiguousarray(array)
         array.tofile(self._file)
-        self._hash.update(array.reshape(-1).view(np.uint8))
+        self._hash.update(array.reshape(-1).view(np.uint8).data)
         self._written += array.nbytes
 
     def end_block(self) -> None:

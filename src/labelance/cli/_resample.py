@@ -91,6 +91,9 @@ def resample(
         _resample_on_disk(sampler, source, output, to, memory, force=force, json=json)
         return
     format = choose_format(source, output, to)
+    if _keeps_dates(sampler, source, output, format):
+        _resample_on_disk(sampler, source, output, to, "2GB", force=force, json=json)
+        return
     with telling_what_is_kept(output):
         with long_work("Reading", quiet=json) as tell:
             dataset = source.load()
@@ -101,6 +104,19 @@ def resample(
             tell_losses((result, format))
             written = write(result, output, format=format, force=force)
         _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
+
+
+def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> bool:
+    """Tell whether dates of a Parquet file go to another one, which the way in blocks does."""
+    path = Path(source.data)
+    return (
+        format == "parquet"
+        and str(output) != STREAM
+        and path.is_file()
+        and source.find_format() == "parquet"
+        and labelance.outofcore.only_copies_rows(sampler)
+        and labelance.datasets.formats.has_dates(path)
+    )
 
 
 def _resample_on_disk(

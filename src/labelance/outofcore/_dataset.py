@@ -131,11 +131,18 @@ def return_memory_of_arrow() -> None:
 
 
 def open_blocks(
-    path: Path, here: Scratch, options: dict[str, Any], *, searches: bool = False
+    path: Path,
+    here: Scratch,
+    options: dict[str, Any],
+    *,
+    searches: bool = False,
+    keep_dates: bool = False,
 ) -> DatasetBlocks:
     """Open a Parquet file to be read in blocks, if these and its labels fit into memory."""
     # A block is in memory as the file has it, as numbers, and as features and labels.
-    blocks = DatasetBlocks(path, block_bytes=here.block_bytes // 2, **options)
+    blocks = DatasetBlocks(
+        path, block_bytes=here.block_bytes // 2, keep_dates=keep_dates, **options
+    )
     n_rows = sum(blocks.group_sizes)
     check_limit(n_rows, blocks.bytes_per_row, here.memory, searches=searches)
     return blocks

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from labelance._progress import loop, track
 from labelance._utils import GrowingFile, is_whole, keep_file, optional_import
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats import to_arrow
+from labelance.datasets.formats import restore_dates, to_arrow
 from labelance.exceptions import InputError
 
 Block = Callable[[int, int], tuple[Any, Any]]  # X and y of the rows from start to stop
@@ -43,7 +44,14 @@ def check_output(output: Path, kinds: tuple[str, ...], *, source: Any, overwrite
 
 
 def write_parquet_blocks(
-    block: Block, n_rows: int, step: int, like: MultiLabelDataset, output: Path, folder: Path
+    block: Block,
+    n_rows: int,
+    step: int,
+    like: MultiLabelDataset,
+    output: Path,
+    folder: Path,
+    *,
+    dates: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write rows block by block, then join the blocks as the row groups of one file.
 
@@ -57,6 +65,8 @@ def write_parquet_blocks(
         Names and categories.
     output, folder : Path
         The file, and a folder beside it where its blocks are kept until it is whole.
+    dates : mapping of str to pyarrow.DataType
+        Columns of numbers that are dates.
     """
     arrow = optional_import("pyarrow", extra="data", purpose="Writing Parquet")
     parquet = optional_import("pyarrow.parquet", extra="data", purpose="Writing Parquet")
@@ -68,14 +78,15 @@ def write_parquet_blocks(
             stop = min(start + step, n_rows)
             if not is_whole(part):
                 X, y = block(start, stop)
-                table = to_arrow(replace(like, values=X, Y=y))
+                table = restore_dates(to_arrow(replace(like, values=X, Y=y)), dates)
                 with (
                     keep_file(part) as temporary,
                     arrow.ipc.new_file(str(temporary), table.schema) as writer,
                 ):
                     writer.write_table(table)
             progress.advance(stop - start)
-    schema = to_arrow(replace(like, values=like.values[:0], Y=like.Y[:0])).schema
+    empty = replace(like, values=like.values[:0], Y=like.Y[:0])
+    schema = restore_dates(to_arrow(empty), dates).schema
     nominal = [name for name, words in zip(like.feature_names, like.categories) if words]
     joined = folder / "joined.parquet"
     with parquet.ParquetWriter(joined, schema, use_dictionary=nominal) as writer:

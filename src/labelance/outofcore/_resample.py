@@ -170,14 +170,27 @@ def _resample_table(
     options: dict[str, Any],
 ) -> ResampledFile:
     """Resample a Parquet file into another one."""
-    blocks = open_blocks(source, here, options, searches=sampler.traits.finds_neighbors)
+    blocks = open_blocks(
+        source,
+        here,
+        options,
+        searches=sampler.traits.finds_neighbors,
+        keep_dates=only_copies_rows(sampler),
+    )
     header = blocks.read_header()
     sampler = adapt_sampler(sampler, header)
     dataset = read_to_disk(blocks, header, here)
     recipe = sampler.plan(dataset.values, dataset.Y).recipe(sampler.random_state)
     step = _block_rows(dataset.values, dataset.n_labels, job, here)
-    write_parquet_blocks(recipe.block, recipe.n_rows, step, dataset, output, job.folder)
+    write_parquet_blocks(
+        recipe.block, recipe.n_rows, step, dataset, output, job.folder, dates=blocks.dates
+    )
     return ResampledFile(output, dataset.Y, recipe.Y, recipe.drawn.provenance)
+
+
+def only_copies_rows(sampler: BaseMultiLabelSampler) -> bool:
+    """Tell whether a sampler looks at no feature, so that these may be anything."""
+    return bool(sampler._validation_options().get("only_rows", False))
 
 
 def _resample_array(

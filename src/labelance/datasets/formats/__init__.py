@@ -6,7 +6,7 @@ from labelance.datasets.formats._labels import (
     matches_pattern,
     read_label_names,
 )
-from labelance.datasets.formats._parquet import list_parquet, to_arrow
+from labelance.datasets.formats._parquet import has_dates, list_parquet, restore_dates, to_arrow
 from labelance.datasets.formats._read_write import (
     DatasetBlocks,
     find_format,

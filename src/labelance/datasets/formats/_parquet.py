@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
@@ -83,9 +83,17 @@ class ParquetBlocks:
         The file, or the folder.
     block_bytes : int
         How many bytes the numbers of a block may take.
+    keep_dates : bool
+        Read dates and times as numbers that `restore_dates` turns back, for those who only copy
+        rows; else they are refused.
+
+    Attributes
+    ----------
+    dates : dict of str to pyarrow.DataType
+        The columns of dates and times that are kept.
     """
 
-    def __init__(self, file: TextFile, block_bytes: int) -> None:
+    def __init__(self, file: TextFile, block_bytes: int, *, keep_dates: bool = False) -> None:
         pa, self._parquet = _pyarrow()
         self.file = file
         self.group_sizes: list[int] = []
@@ -100,6 +108,7 @@ class ParquetBlocks:
             self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
             self._block_rows = max(1, block_bytes // self.bytes_per_row)
             self._schema, self._words = schema, _words_about(file, schema)
+            self.dates = _find_dates(schema) if keep_dates else {}
             self.is_sparse = bool(self._words.get("sparse"))
             nominal = [field.name for field in schema if pa.types.is_dictionary(field.type)]
             self._words["categories"] = {
@@ -129,6 +138,10 @@ class ParquetBlocks:
             return source.schema_arrow
 
     def _to_table(self, table: Any) -> Table:
+        for name, kind in self.dates.items():
+            place = table.column_names.index(name)
+            numbers = _number_dates(self.file, name, table.column(place), kind)
+            table = table.set_column(place, name, numbers)
         return _to_table(self.file, table, self._words, set(self._texts))
 
     def _find_words(self, name: str) -> tuple[str, ...] | None:
@@ -218,6 +231,55 @@ def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
 
 def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def has_dates(path: Path) -> bool:
+    """Tell whether a Parquet file has columns of dates or times."""
+    _, parquet = _pyarrow()
+    file = TextFile(path)
+    with _reading(file), parquet.ParquetFile(path) as source:
+        return bool(_find_dates(source.schema_arrow))
+
+
+def _find_dates(schema: Any) -> dict[str, Any]:
+    pa, _ = _pyarrow()
+    return {
+        field.name: field.type
+        for field in schema
+        if pa.types.is_temporal(field.type) and not pa.types.is_interval(field.type)
+    }
+
+
+def _number_dates(file: TextFile, name: str, column: Any, kind: Any) -> Any:
+    """Return dates as the numbers that Arrow has for them, if floats hold these exactly."""
+    pa, _ = _pyarrow()
+    whole = column.cast(_integers(kind)).cast(pa.int64())
+    numbers = whole.cast(pa.float64(), safe=False)
+    if not numbers.cast(pa.int64(), safe=False).equals(whole):
+        raise file.error(
+            None,
+            "Dates are kept as numbers of up to 16 digits",
+            f"{name!r} ({kind}) has longer ones",
+            "Store it in microseconds, or remove this column",
+        )
+    return numbers
+
+
+def _integers(kind: Any) -> Any:
+    """Return the integers that a type of dates is made of."""
+    pa, _ = _pyarrow()
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def restore_dates(table: Any, dates: Mapping[str, Any]) -> Any:
+    """Return a table in which numbers are the dates again that `ParquetBlocks` read as such."""
+    pa, _ = _pyarrow()
+    for name, kind in dates.items():
+        place = table.column_names.index(name)
+        numbers = pa.array(table.column(place).to_numpy(), from_pandas=True)  # NaN is missing
+        column = numbers.cast(pa.int64()).cast(_integers(kind)).cast(kind)
+        table = table.set_column(place, pa.field(name, kind), column)
+    return table
 
 
 def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:

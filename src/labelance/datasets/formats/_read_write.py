@@ -251,6 +251,8 @@ class DatasetBlocks:
         The file, or a folder of files with the same columns.
     block_bytes : int
         How many bytes the numbers of a block may take.
+    keep_dates : bool
+        Whether dates and times are kept as numbers, for samplers that only copy rows.
     labels, present, missing_labels, multi_class
         As for `read_multilabel`; rows cannot be dropped.
     """
@@ -260,6 +262,7 @@ class DatasetBlocks:
         path: str | PathLike[str],
         *,
         block_bytes: int,
+        keep_dates: bool = False,
         labels: Labels = None,
         present: str | Collection[str] | None = None,
         missing_labels: MissingLabels | None = None,
@@ -275,7 +278,7 @@ class DatasetBlocks:
                 "Take missing labels for absent, missing_labels='negative', or drop the rows first",
             )
         file = TextFile(Path(path), max_memory=find_budget(Path(path)))
-        self._source = ParquetBlocks(file, block_bytes)
+        self._source = ParquetBlocks(file, block_bytes, keep_dates=keep_dates)
         self._options = labels, present, missing_labels or "error", multi_class or "error"
         if self._source.is_sparse:
             raise InputError(
@@ -288,6 +291,11 @@ class DatasetBlocks:
     def group_sizes(self) -> list[int]:
         """The rows of every row group."""
         return self._source.group_sizes
+
+    @property
+    def dates(self) -> dict[str, Any]:
+        """The Arrow types of the columns of dates and times that are kept."""
+        return self._source.dates
 
     @property
     def bytes_per_row(self) -> int:
