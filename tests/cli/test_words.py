@@ -17,7 +17,7 @@ from labelance.study import load_study
 
 READING = (
     "--labels", "--format", "--encoding", "--categorical", "--present", "--missing-labels",
-    "--multi-class", "--max-memory",
+    "--multi-class", "--label-separator", "--ignore", "--max-memory",
 )  # fmt: skip
 
 
@@ -86,6 +86,65 @@ def test_errors_of_files_name_flags(call, songs, words, said):
     assert not any(python in err for python in ("labels=", "encoding=", "format=", "memory="))
 
 
+TAGS = "id,tempo,tags\na,90,rock;pop\nb,120,pop\nc,60,\nd,70,jazz;rock\n"
+DECIMAL = "tempo;loud;happy\n90;0,5;1\n120;0,25;0\n"
+
+# A file, what is typed after "describe FILE", and the words that say what is wrong, where, and
+# what to do.
+MISTAKES = [
+    ("tags.csv", TAGS, "--labels tags", "'tags' has texts of several labels", "jazz;rock",
+     "--label-separator ';'"),
+    ("tags.csv", TAGS, "--labels rock,pop", "2 are not", "'rock'", "Columns: id, tempo, tags"),
+    ("tags.csv", TAGS, "--labels tags* --label-separator ; --ignore ids", "'ids' is not",
+     "--ignore", "Did you mean 'id'?"),
+    ("tags.csv", TAGS, "--labels tempo --label-separator ;", "'tempo' has numbers", "tags.csv",
+     "Leave it out of the labels"),
+    ("tags.csv", TAGS, "--labels tags* --label-separator ; --multi-class reduce",
+     "--multi-class reduce", "--label-separator", "Leave one of the two out"),
+    ("songs.csv", DECIMAL, "--labels happy", "'loud' has '0,25'", "songs.csv", "decimal=','"),
+    ("songs.csv", DECIMAL, "--labels sad", "1 are not", "'sad'", "Columns: tempo, loud, happy"),
+    ("songs.xlsx", "PK", "--labels sad", "is a spreadsheet", "songs.xlsx", "Save it as CSV"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words", "wrong", "where", "cure"),
+    [pytest.param(*mistake, id=f"{mistake[0]} {mistake[2]}") for mistake in MISTAKES],
+)
+def test_mistakes_name_what_is_wrong_where_and_what_to_do(
+    call, tmp_path, file, text, words, wrong, where, cure
+):
+    path = tmp_path / file
+    path.write_text(text)
+    code, _, err = call("describe", path, *words.split(" "))
+    assert code == 1
+    assert all(said in err for said in (wrong, where, cure)), err
+    assert not any(python in err for python in ("label_separator", "labels=", "ignore="))
+
+
+def test_labels_of_one_column_are_read_by_every_command(call, tmp_path):
+    path, out = tmp_path / "tags.csv", tmp_path / "more.csv"
+    path.write_text(TAGS)
+    read = (path, "--labels", "tags", "--label-separator", ";", "--ignore", "id")
+    code, written, _ = call("convert", *read[:1], "-", *read[1:])
+    assert (code, written.splitlines()[:2]) == (0, ["tempo,jazz,pop,rock", "90,0,1,1"])
+    code, _, err = call("resample", *read, "--method", "mlros", "-o", out)
+    assert (code, out.read_text().splitlines()[0]) == (0, "tempo,jazz,pop,rock"), err
+    code, written, _ = call("describe", *read, "-k", "0", "--json")
+    assert (code, json.loads(written)["n_labels"]) == (0, 3)
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_name_flags_too(call, tmp_path):
+    path = tmp_path / "tags.csv"
+    path.write_text(TAGS)
+    words = ("--labels", "tags", "--multi-class", "reduce", "--missing-labels", "negative")
+    code, _, err = call("describe", path, *words, "-k", "0")
+    assert code == 0
+    assert "--label-separator ';' for the labels jazz, pop, rock" in err
+    assert "label_separator" not in err
+
+
 def test_labels_that_are_missing_or_in_other_words_ask_for_their_flags(call, tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("tempo,happy,sad\n90,ja,nein\n120,,ja\n60,nein,ja\n")
@@ -125,7 +184,10 @@ def test_errors_of_samplers_name_columns_and_settings(call, songs, tmp_path):
     assert "Did you mean 'sad'?" in err
 
 
-@pytest.mark.parametrize("command", ["describe", "resample", "split", "convert"])
+@pytest.mark.parametrize(
+    "command",
+    ["describe", "profile", "compare", "advise", "play", "resample", "split", "convert"],
+)
 def test_every_command_that_reads_data_says_how(call, command):
     _, out, _ = call(command, "--help")
     assert all(flag in out for flag in READING)

@@ -180,6 +180,26 @@ def parts(folder, table, edges):
     return folder
 
 
+def test_listed_labels_and_ignored_columns_are_those_in_memory(tmp_path):
+    file = tmp_path / "tags.parquet"
+    rng = np.random.default_rng(0)
+    words = np.array(["rock", "pop", "jazz", "folk"])
+    tags = [";".join(words[rng.random(4) < 0.4]) or None for _ in range(300)]
+    days = [[i] for i in range(300)]
+    table = pa.table({"x": rng.random(300), "days": days, "z": rng.random(300), "tags": tags})
+    parquet.write_table(table, file, row_group_size=50)
+    options = {"labels": ["tags"], "label_separator": ";", "ignore": ["days"]}
+    with open_dataset(file, memory=LIMIT, **options) as data:
+        expected = read_multilabel(file, **options)
+        assert (data.label_names, data.feature_names) == (
+            ("folk", "jazz", "pop", "rock"),
+            ("x", "z"),
+        )
+        assert data.same_as(expected)
+    with pytest.raises(InputError, match="label_separator=';'"):
+        open_dataset(file, memory=LIMIT, labels=["tags"], ignore=["days"]).__enter__()
+
+
 def test_a_folder_of_files_is_read_as_one_table(tmp_path):
     rng = np.random.default_rng(0)
     words = {"genre": rng.choice(["jazz", "blues", "rock"], 90), "calm": rng.random(90) < 0.1}

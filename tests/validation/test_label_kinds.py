@@ -257,3 +257,29 @@ def test_the_warning_of_constant_labels_names_them_and_says_what_to_do():
     frame = pd.DataFrame(Y, columns=NAMES).assign(polka=0)
     with pytest.warns(ConstantLabelWarning, match="'polka'.*leave their columns.*out of y"):
         MLROS(random_state=0).fit_resample(X, frame)
+
+
+TEXTS = [";".join(row) for row in ROWS]
+TEXT_KINDS = {
+    "series": pd.Series(TEXTS),
+    "object series": pd.Series([text or None for text in TEXTS], dtype=object),
+    "array": np.array(TEXTS, dtype=object),
+    "list": TEXTS,
+    "frame": pd.DataFrame({"tags": TEXTS}),
+    "table": np.array(TEXTS)[:, None],
+    "spaced": pd.Series(TEXTS).str.replace(";", ", "),
+    "full polars": pl.Series("tags", [text or "rock" for text in TEXTS]),
+}
+
+
+@pytest.mark.parametrize("y", TEXT_KINDS.values(), ids=TEXT_KINDS)
+@pytest.mark.parametrize("function", [MLROS(random_state=0).fit_resample, profile])
+def test_texts_of_several_labels_show_a_cure_that_works(function, y):
+    with pytest.raises(LabelFormatError, match="texts of several labels") as caught:
+        function(X, y)
+    cure = caught.value.fix.partition(": ")[2]
+    given = eval(cure, {"y": y})
+    labels = [[name in row for name in NAMES] for row in given]
+    expected = [row or ["rock"] for row in ROWS] if isinstance(y, pl.Series) else ROWS
+    assert_array_equal(labels, [[name in row for name in NAMES] for row in expected])
+    function(X, given)

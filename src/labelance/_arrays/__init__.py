@@ -38,7 +38,16 @@ from labelance._arrays._interpolate import (
     interpolate_rows,
     skip_numbers,
 )
-from labelance._arrays._labels import ABSENT, PRESENT, LabelSets, find_label_sets, open_labels
+from labelance._arrays._labels import (
+    ABSENT,
+    PRESENT,
+    LabelSets,
+    cure_lists,
+    find_label_sets,
+    find_list_separator,
+    open_labels,
+    split_list,
+)
 from labelance._arrays._open import (
     Container,
     RowsContainer,
@@ -75,10 +84,12 @@ __all__ = [
     "compute",
     "count_numbers",
     "count_rows_and_columns",
+    "cure_lists",
     "cut_rows",
     "device_of",
     "even_edges",
     "find_label_sets",
+    "find_list_separator",
     "gather_rows",
     "has_categories",
     "is_free_text",
@@ -102,6 +113,7 @@ __all__ = [
     "share",
     "skip_numbers",
     "sparse_rows",
+    "split_list",
     "squeeze_runs",
     "stack_rows",
     "take_columns",

@@ -33,6 +33,9 @@ _OPPOSITES = {
 }  # fmt: skip
 _OPPOSITES |= {absent: present for present, absent in _OPPOSITES.items()}
 
+# What may stand between the labels in a text such as "rock;pop".
+LIST_SEPARATORS = (";", "|", ",")
+
 _SETS = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -58,6 +61,46 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
         if words:
             return WordFrame(y, frame, words)
     return open_container(y, "y", in_blocks=True)
+
+
+def find_list_separator(texts: Iterable[object]) -> str | None:
+    """Return what separates labels in texts such as ``rock;pop``, None where texts are no lists.
+
+    Texts are lists if they split into names of which some are in other texts too.
+
+    Examples
+    --------
+    >>> from labelance._arrays import find_list_separator
+    >>> find_list_separator(["rock;pop", "pop"]), find_list_separator(["so, so", "good"])
+    (';', None)
+    """
+    words = {text for text in texts if isinstance(text, str)}
+    for separator in LIST_SEPARATORS:
+        if not any(separator in word for word in words):
+            continue
+        lists = [set(split_list(word, separator)) for word in words]
+        if sum(map(len, lists)) > len(set().union(*lists)):
+            return separator
+    return None
+
+
+def split_list(text: str, separator: str) -> list[str]:
+    """Return the labels in a text, each once and without blanks around it."""
+    return [*dict.fromkeys(name for part in text.split(separator) if (name := part.strip()))]
+
+
+def cure_lists(y: str, texts: Iterable[object], separator: str, *, is_series: bool) -> str:
+    """Return what makes lists of labels of texts, in Python; ``y`` names the texts."""
+    texts = list(texts)
+    full = [text for text in texts if isinstance(text, str) and text.strip()]
+    spaced = all(text.count(separator) == text.count(f"{separator} ") for text in full)
+    shown = f'"{separator} "' if spaced else f'"{separator}"'
+    if is_series and len(full) == len(texts):
+        return f"Make lists of labels: {y}.str.split({shown})"
+    # An empty text splits into a label without a name, and NaN does not split.
+    test = "isinstance(text, str) and text" if any(map(_is_missing, texts)) else "text"
+    otherwise = f" if {test} else []" if len(full) < len(texts) else ""
+    return f"Make lists of labels: [text.split({shown}){otherwise} for text in {y}]"
 
 
 def _first_cell(table: Any) -> Any:
@@ -344,6 +387,13 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
     if len(absent) + len(present) < len(words) or len(absent) > 1 or len(present) > 1:
         shown = ", ".join(sorted(map(str, words))[:5]) + ", …" * (len(words) > 5)
         column = f"y[{name!r}]" if isinstance(name, str) else f"y[:, {name}]"
+        separator = find_list_separator(words)
+        if separator is not None:
+            raise LabelFormatError(
+                "y has a column for every label, or a list of labels for every row",
+                f"{column} holds texts of several labels: {shown}",
+                cure_lists(column, words, separator, is_series=isinstance(name, str)),
+            )
         raise LabelFormatError(
             "A label is 0 or 1, or a pair of words such as no and yes",
             f"{column} holds {shown}",

@@ -32,6 +32,20 @@ def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def show_names(names: Iterable[object], most: int = 10) -> str:
+    """Return names for a message, the first few of many.
+
+    Examples
+    --------
+    >>> from labelance._utils import show_names
+    >>> show_names(["a", "b"]), show_names("abcd", most=2)
+    ('a, b', 'a, b, … (4 in all)')
+    """
+    texts = [str(name) for name in names]
+    rest = f", … ({len(texts)} in all)" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + rest
+
+
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return the question that begins an advice, or nothing if no name that is known is near.
 

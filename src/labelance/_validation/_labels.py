@@ -13,7 +13,10 @@ from sklearn.utils.multiclass import type_of_target
 from labelance._arrays import (
     Container,
     LabelSets,
+    cure_lists,
     find_label_sets,
+    find_list_separator,
+    is_dask,
     keep_device,
     open_labels,
     refuse_delayed,
@@ -172,6 +175,7 @@ def _refuse_flat_labels(Y: Any, who: str) -> None:
         )
     if find_label_sets(Y) is not None:
         return
+    _refuse_texts_of_lists(Y, asked)
     first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
     ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
     if isinstance(first, str) or ragged:
@@ -188,6 +192,20 @@ def _refuse_flat_labels(Y: Any, who: str) -> None:
             "Only binary classification is supported, label by label: for a single 0/1 label use "
             "y.reshape(-1, 1), or y.to_frame() for a Series; for classes use "
             "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
+        )
+
+
+def _refuse_texts_of_lists(Y: Any, asked: str) -> None:
+    """Raise for a column of texts such as ``rock;pop``, and show how to split them."""
+    is_series = type(Y).__name__ == "Series" and not is_dask(Y)
+    is_flat = isinstance(Y, (list, tuple)) or (isinstance(Y, np.ndarray) and Y.ndim == 1)
+    separator = find_list_separator(Y) if is_series or is_flat else None
+    if separator is not None:
+        example = next(text for text in Y if isinstance(text, str) and separator in text)
+        raise LabelFormatError(
+            asked,
+            f"y has texts of several labels, such as {example!r}",
+            cure_lists("y", Y, separator, is_series=is_series),
         )
 
 

@@ -100,6 +100,22 @@ MultiClassOption = Annotated[
         show_default=False,
     ),
 ]
+LabelSeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        help="What stands between labels where one column lists them, such as ';' for rock;pop.",
+        show_default=False,
+    ),
+]
+IgnoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore",
+        help="Columns to leave out, such as ids and dates, separated by commas.",
+        show_default=False,
+    ),
+]
 ProtocolOption = Annotated[
     Protocol,
     typer.Option(
@@ -153,6 +169,8 @@ class Source:
     present: PresentOption = None
     missing_labels: MissingLabelsOption = None
     multi_class: MultiClassOption = None
+    label_separator: LabelSeparatorOption = None
+    ignore: IgnoreOption = None
     protocol: ProtocolOption = None
     max_memory: MaxMemoryOption = None
 
@@ -169,6 +187,8 @@ class Source:
             "present",
             "missing_labels",
             "multi_class",
+            "label_separator",
+            "ignore",
             "max_memory",
         )
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
@@ -258,6 +278,8 @@ class Source:
             "present": split_names(self.present),
             "missing_labels": self.missing_labels,
             "multi_class": self.multi_class,
+            "label_separator": self.label_separator,
+            "ignore": split_names(self.ignore),
             "max_memory": self.max_memory,
         }
         return {name: value for name, value in options.items() if value is not None}

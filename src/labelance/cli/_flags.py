@@ -1,14 +1,16 @@
-"""Errors in the words of the command line: flags instead of keyword arguments, columns by name."""
+"""Errors and warnings for the command line: flags for keyword arguments, columns by name."""
 
 from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any
 
-from labelance.exceptions import LabelanceError
+from labelance.exceptions import LabelanceError, LabelanceWarning
 
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
@@ -19,7 +21,7 @@ _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
 
 @contextmanager
 def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
-    """Name the flags of a command in errors, where the library names keyword arguments.
+    """Name flags in errors and warnings, where the library names keyword arguments.
 
     Parameters
     ----------
@@ -48,6 +50,14 @@ def errors_with_names(feature_names: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
+    show = warnings.showwarning
+
+    def show_reworded(message: Warning | str, *details: Any, **more: Any) -> None:
+        if isinstance(message, LabelanceWarning):
+            message = type(message)(reword(str(message)))
+        show(message, *details, **more)
+
+    warnings.showwarning = show_reworded
     try:
         yield
     except LabelanceError as error:
@@ -58,6 +68,8 @@ def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
             raise
         text = _PARAMETER.sub(r"\1=… of \2", str(error))
         raise type(error)(reword(text)) from error
+    finally:
+        warnings.showwarning = show
 
 
 def is_of_a_parameter(error: ValueError) -> bool:
@@ -88,5 +100,5 @@ def _write(flag: str, value: str) -> str:
     if value == "True" and " " not in flag:
         return flag
     plain = re.sub(r"['\"\[\]]", "", value).replace(", ", ",")
-    plain = f"'{plain}'" if re.search(r"[*\s]", plain) else plain
+    plain = f"'{plain}'" if re.search(r"[*\s;|]", plain) else plain
     return f"{flag}={plain}" if " " in flag else f"{flag} {plain}"

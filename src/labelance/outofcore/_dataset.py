@@ -55,8 +55,8 @@ def open_dataset(
     verbose : int, default=0
         1 shows on a terminal how far the reading is.
     **options
-        ``labels``, ``present``, ``missing_labels`` and ``multi_class``, as for
-        `labelance.datasets.read_multilabel`.
+        ``labels``, ``present``, ``missing_labels``, ``multi_class``, ``label_separator`` and
+        ``ignore``, as for `labelance.datasets.read_multilabel`.
 
     Yields
     ------

@@ -104,8 +104,8 @@ def resample_file(
     verbose : int, default=0
         1 shows on a terminal how far it is.
     **options
-        ``labels``, ``present``, ``missing_labels`` and ``multi_class`` of a Parquet file, as for
-        `labelance.datasets.read_multilabel`.
+        ``labels``, ``present``, ``missing_labels``, ``multi_class``, ``label_separator`` and
+        ``ignore`` of a Parquet file, as for `labelance.datasets.read_multilabel`.
 
     Returns
     -------

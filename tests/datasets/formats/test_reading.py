@@ -1,6 +1,7 @@
 """What files may say, and how labels are chosen."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -320,7 +321,7 @@ def test_extreme_classification_counts_from_zero(tmp_path):
 
 def test_options_of_other_formats_are_refused(tmp_path, sparse):
     with pytest.raises(
-        InputError, match="options of a file of format arff are labels, missing_labels, multi_class"
+        InputError, match="options of a file of format arff are ignore, label_separator, labels"
     ):
         read_multilabel(sparse, separator=";")
     with pytest.raises(InputError, match="formats arff, csv"):
@@ -515,3 +516,115 @@ def test_words_that_are_others_in_every_row_are_warned_of(tmp_path, ending):
     for n_rows, word in ((19, lambda t: f"song {t}"), (40, lambda t: f"song {t // 2}")):
         write(n_rows, word)
         read_multilabel(path, labels=-1)
+
+
+TAGS = ["rock;pop", "pop", "", "jazz ; rock;rock", "pop;jazz", "rock"]
+
+
+def write_tags(path, texts, kind):
+    """Write a number and a text of labels for every row, with a column of ids that differ."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"id": [f"s{i}" for i in range(len(texts))], "tempo": range(len(texts))}
+    )
+    frame["tags"] = [text or None for text in texts]
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+
+
+@pytest.mark.parametrize("separator", ";|,")
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+def test_labels_listed_in_one_column(tmp_path, kind, separator):
+    path = tmp_path / f"songs.{kind}"
+    write_tags(path, [text.replace(";", separator) for text in TAGS], kind)
+    with pytest.raises(DataFileError, match=re.escape(f"label_separator='{separator}'") + ".*jazz"):
+        read_multilabel(path, labels=["tags"], ignore=["id"])
+    data = read_multilabel(path, labels=["tags"], label_separator=separator, ignore=["id"])
+    assert data.label_names == ("jazz", "pop", "rock")
+    assert data.feature_names == ("tempo",)
+    sets = [{name.strip() for name in text.split(";")} - {""} for text in TAGS]
+    expected = [[name in labels for name in data.label_names] for labels in sets]
+    np.testing.assert_array_equal(data.Y.toarray(), expected)
+    kept = read_multilabel(
+        path, labels=["tags"], label_separator=separator, missing_labels="drop", ignore=["id"]
+    )
+    np.testing.assert_array_equal(kept.Y.toarray(), [row for row in expected if any(row)])
+
+
+def test_texts_of_labels_are_not_reduced_silently(tmp_path):
+    path = tmp_path / "songs.csv"
+    write_tags(path, [text or "rock" for text in TAGS], "csv")
+    options = {"labels": ["tags"], "multi_class": "reduce"}
+    with pytest.warns(
+        LabelanceWarning, match=r"each of 5 texts.*label_separator=';'.*jazz, pop, rock"
+    ):
+        assert read_multilabel(path, **options).n_labels == 5
+    with pytest.raises(InputError, match=r"label_separator.*multi_class='reduce'"):
+        read_multilabel(path, **options, label_separator=";")
+    with pytest.raises(DataFileError, match=r"label_separator.*'tempo' has numbers"):
+        read_multilabel(path, labels=["tempo"], label_separator=";")
+    with pytest.raises(InputError, match="label_separator is"):
+        read_multilabel(path, labels=["tags"], label_separator="")
+
+
+def test_values_with_commas_are_no_lists(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text('tempo,mood\n90,"so, so"\n120,good\n60,bad\n')
+    data = read_multilabel(path, labels=["mood"], multi_class="reduce")
+    assert data.label_names == ("mood=bad", "mood=good", "mood=so, so")
+
+
+@pytest.mark.parametrize("ending", ["arff", "csv", "tsv", "parquet", "npz"])
+def test_ignored_columns_are_as_if_the_file_had_none(tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    values = np.array([[0.0, 5.0, 1.0], [1.0, 6.0, 0.0], [0.0, 7.0, 1.0]])
+    words = (("x", "y"), None, ("u", "v"))
+    names = ("id", "tempo", "day")
+    whole = MultiLabelDataset(values, [[1], [0], [1]], names, ("sad",), categories=words)
+    part = MultiLabelDataset(values[:, 1:2], [[1], [0], [1]], ("tempo",), ("sad",))
+    path = write_multilabel(whole, tmp_path / f"songs.{ending}")
+    assert read_multilabel(path, ignore=["day", "id"]).same_as(part)
+    with pytest.raises(DataFileError, match=r"ignore.*Did you mean 'day'.*Columns: id, tempo, day"):
+        read_multilabel(path, ignore=["days"])
+
+
+def test_what_is_ignored_may_hold_anything(tmp_path):
+    arff = tmp_path / "songs.arff"
+    head = "@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute at date\n@attribute x real\n@data\n"
+    arff.write_text(f"{head}1,2020-01-02,3\n0,2020-01-03,4\n")
+    assert read_multilabel(arff, ignore=["at"]).values.tolist() == [[3], [4]]
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"x": [1.0, 2.0], "x.y": [[1], [2, 3]], "l": [0, 1]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "songs.parquet")
+    data = read_multilabel(tmp_path / "songs.parquet", labels=["l"], ignore=["x.y"])
+    assert data.values.tolist() == [[1], [2]]
+
+
+def test_a_comma_in_the_header_does_not_hide_the_semicolon(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("beat;loud (dB, mean);key;sad\n120;0.5;C;0\n90;0.25;a;1\n")
+    data = read_multilabel(path, labels=-1)
+    assert data.feature_names == ("beat", "loud (dB, mean)", "key")
+
+
+@pytest.mark.parametrize("separator", ",;\t")
+def test_decimal_commas_name_their_cure_whatever_separates_cells(tmp_path, separator):
+    path = tmp_path / "songs.csv"
+    path.write_text(separator.join(["beat", "day", "sad\n"]))
+    with path.open("a") as file:
+        file.write(separator.join(["120", "12.05.2020", "0\n"]))
+        file.write(separator.join(['"90,5"', "13.05.2020", "1\n"]))
+    for told in (None, separator):
+        with pytest.raises(DataFileError, match=r"'beat' has '90,5'.*decimal=','"):
+            read_multilabel(path, labels=-1, separator=told)
+    assert read_multilabel(path, labels=-1, ignore=["beat"]).feature_names == ("day",)
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "xls", "ods"])
+def test_spreadsheets_are_told_how_they_become_csv(tmp_path, ending):
+    with pytest.raises(InputError, match=r"is a spreadsheet.*CSV.*pandas\.read_excel"):
+        read_multilabel(tmp_path / f"songs.{ending}")

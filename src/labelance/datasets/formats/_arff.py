@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, vstack
 
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff_rows import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE, find_cells
-from labelance.datasets.formats._labels import Table, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
 from labelance.datasets.formats._tokenizer import (
     DROP,
@@ -43,6 +43,9 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.S)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 
 
+_IGNORED = ""  # in place of the type of a column that is left out; no type is empty
+
+
 class _SplitHead(NamedTuple):
     """A head, split: the relation, and name, type as written and line of every attribute."""
 
@@ -64,7 +67,10 @@ class ArffHeader:
 
 
 def read_header(
-    file: TextFile, blocks: Iterator[tuple[int, bytes]], text: TextPolicy
+    file: TextFile,
+    blocks: Iterator[tuple[int, bytes]],
+    text: TextPolicy,
+    ignore: Sequence[str] = (),
 ) -> tuple[ArffHeader, int, bytes]:
     """Read up to ``@data``; also return the number of the next line and what came with it."""
     head, memory = bytearray(), 0
@@ -76,7 +82,7 @@ def read_header(
         file.require(memory, what="the head", line=line)
         head += block[:end]
         if end is not None:
-            header = _parse_header(file, head.decode(file.encoding), text, memory)
+            header = _parse_header(file, head.decode(file.encoding), text, ignore, memory)
             return header, head.count(b"\n") + 1, block[end:]
     raise file.error(
         head.count(b"\n") + 1,
@@ -119,19 +125,24 @@ def _data_line(block: bytes) -> int | None:
     return None
 
 
-def _parse_header(file: TextFile, head: str, text: TextPolicy, memory: int) -> ArffHeader:
+def _parse_header(
+    file: TextFile, head: str, text: TextPolicy, ignore: Sequence[str], memory: int
+) -> ArffHeader:
     relation, names, specs, lines = _split_head(file, head)
     if not names:
         raise file.error(
             None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
         )
     refuse_repeated_names(file, names, lines)
+    for column in find_columns(file, names, ignore, "ignore"):
+        specs[column] = _IGNORED
     # Files have tens of thousands of columns of a few types; each type is parsed once.
     first = dict(zip(reversed(specs), range(len(specs) - 1, -1, -1)))
     known = {
         spec: _parse_type(file, lines[column], names[column], spec, text)
         for spec, column in first.items()
-    }
+        if spec != _IGNORED
+    } | {_IGNORED: (DROP, None)}
     kinds = np.array([known[spec][0] for spec in specs], dtype=np.uint8)
     categories = tuple([known[spec][1] for spec in specs])
     return ArffHeader(relation, tuple(names), kinds, categories, memory)
@@ -261,10 +272,10 @@ _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})")
 _FIRST_ROW = re.compile(rb"^[ \t]*([^%\s])", re.M)
 
 
-def read_arff(file: TextFile, *, text: TextPolicy = "error") -> Table:
+def read_arff(file: TextFile, *, text: TextPolicy = "error", ignore: Sequence[str] = ()) -> Table:
     """Read a dense or sparse ARFF file into a table."""
     blocks = file.lines()
-    header, line, rest = read_header(file, blocks, text)
+    header, line, rest = read_header(file, blocks, text, ignore)
     body = _Body(file, header)
     for first_line, block in chain([(line, rest)], blocks):
         body.read(first_line, block)
@@ -277,9 +288,9 @@ def read_arff(file: TextFile, *, text: TextPolicy = "error") -> Table:
         name=_MEKA.split(header.relation)[0].rstrip(" :"),
         labels=_meka_labels(file, header.relation, len(header.names)),
     )
+    table = table.sort_categories(body.reader.learned) if body.reader.learned else table
     dropped = header.kinds == DROP
-    table = table.take(np.flatnonzero(~dropped)) if dropped.any() else table
-    return table.sort_categories(body.reader.learned) if body.reader.learned else table
+    return table.take(np.flatnonzero(~dropped)) if dropped.any() else table
 
 
 class _Body:

@@ -13,18 +13,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import did_you_mean, kernel
+from labelance._utils import kernel
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._labels import Table, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
 from labelance.datasets.formats._tokenizer import (
     CELLS,
+    DROP,
     ESCAPED,
     FAILED,
     GUESS,
@@ -168,21 +170,25 @@ Block = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def read_csv(
-    file: TextFile, *, separator: str | None = None, categorical: Sequence[str] = ()
+    file: TextFile,
+    *,
+    separator: str | None = None,
+    categorical: Sequence[str] = (),
+    ignore: Sequence[str] = (),
 ) -> Table:
     """Read a file of separated values; a column with a word in it is nominal.
 
     A file with words is read twice, since only its end tells which columns have them.
     """
-    given = separator
-    separator = _find_separator(file) if given is None else given
+    separator = _find_separator(file) if separator is None else separator
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
         raise InputError(
             "separator is one character", f"separator={separator!r}", "Give ',', ';' or '\\t'"
         )
     body = _Body(file, separator)
     kinds = np.full(len(body.names), GUESS, dtype=np.uint8)
-    kinds[body.positions(categorical)] = TEXT
+    kinds[find_columns(file, body.names, categorical, "categorical")] = TEXT
+    kinds[find_columns(file, body.names, ignore, "ignore")] = DROP
     reader = body.reader(kinds)
     parts = body.read_numbers(reader)
     if parts is None:
@@ -200,32 +206,40 @@ def read_csv(
         raise file.error(
             None, "Rows follow the header", "there is none", "Check that this is the whole file"
         )
-    if given is None and separator == ";":
-        _refuse_decimal_commas(table, reader.learned, categorical)
-    return table.sort_categories(reader.learned)
+    table = table.sort_categories(reader.learned)
+    return table.take(np.flatnonzero(kinds != DROP)) if ignore else table
 
 
 def _find_separator(file: TextFile) -> str:
-    """Return what separates the names in the header: a comma, unless there is none."""
+    """Return what separates cells: what cuts the header and the first row into most cells alike."""
     head = next(file.lines(quote=b'"'), (1, b""))[1][: 1 << 20].decode(file.encoding, "ignore")
-    for separator in ",;\t":
-        try:
-            if len(next(csv.reader(io.StringIO(head, newline="\n"), delimiter=separator), [])) > 1:
-                return separator
-        except csv.Error:
-            break  # whoever reads the names says what is wrong with them
-    return ","
+    widths = {separator: _first_widths(head, separator) for separator in ",;\t"}
+    alike = {separator: w[0] for separator, w in widths.items() if len({*w}) == 1 and w[0] > 1}
+    if alike:
+        return max(alike, key=alike.__getitem__)
+    return next((separator for separator, w in widths.items() if w and w[0] > 1), ",")
 
 
-def _refuse_decimal_commas(table: Table, columns: Iterable[int], nominal: Sequence[str]) -> None:
+def _first_widths(head: str, separator: str) -> list[int]:
+    """Return how many cells a separator makes of the header and of the first row."""
+    rows = filter(None, csv.reader(io.StringIO(head, newline="\n"), delimiter=separator))
+    try:
+        return [len(row) for row in islice(rows, 2)]
+    except csv.Error:
+        return []  # `_read_names` raises for what is wrong with them
+
+
+def refuse_decimal_commas(
+    file: TextFile, data: MultiLabelDataset, categorical: Collection[str]
+) -> None:
     """Raise where numbers with a decimal comma would be taken for words."""
-    for j in columns:
-        values = table.categories[j] or ()
-        if values and table.names[j] not in nominal and all(map(_DECIMAL.fullmatch, values)):
-            raise table.file.error(
+    for name, values in zip(data.feature_names, data.categories):
+        commas = [value for value in values or () if "," in value]
+        if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
+            raise file.error(
                 None,
                 "Numbers have a decimal point",
-                f"the column {table.names[j]!r} has {values[0]!r}",
+                f"the column {name!r} has {commas[0]!r}",
                 "Write the file with points, such as pandas.read_csv(file, sep=';', decimal=',')"
                 ".to_csv(new, index=False), or name the column in categorical=[…]",
             )
@@ -237,18 +251,6 @@ class _Body:
     def __init__(self, file: TextFile, separator: str) -> None:
         self.file, self.separator = file, separator
         self.names, self.header_lines = _read_names(file, separator)
-
-    def positions(self, names: Sequence[str]) -> list[int]:
-        """Return the columns of these names."""
-        unknown = [name for name in names if name not in self.names]
-        if unknown:
-            raise self.file.error(
-                1,
-                "Every name in categorical=[…] is a column",
-                f"{unknown[0]!r} is not",
-                f"{did_you_mean(unknown[0], self.names)}Correct the name",
-            )
-        return [self.names.index(name) for name in names]
 
     def reader(self, kinds: NDArray[np.uint8]) -> CellReader:
         """Make a reader of cells; no values are declared in this format."""

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import ABSENT, PRESENT
-from labelance._utils import did_you_mean
+from labelance._arrays import ABSENT, PRESENT, find_list_separator, split_list
+from labelance._utils import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset, is_sparse
 from labelance.datasets.formats._compression import strip_suffix
-from labelance.datasets.formats._text_file import TextFile, find_budget
-from labelance.exceptions import DataFileError, InputError
+from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 
 def refuse_repeated_names(
@@ -38,6 +38,23 @@ def refuse_repeated_names(
         f"{name!r} comes twice",
         "Rename one of them",
     )
+
+
+def find_columns(
+    file: TextFile, names: Sequence[str], wanted: Iterable[str], option: str
+) -> list[int]:
+    """Return the positions of columns that an option names; raise for a name that is none."""
+    place = {name: j for j, name in enumerate(names)}
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    unknown = [name for name in wanted if name not in place]
+    if unknown:
+        raise file.error(
+            None,
+            f"Every name in {option}=[…] is a column",
+            f"{unknown[0]!r} is not",
+            f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
+        )
+    return [place[name] for name in wanted]
 
 
 @dataclass(frozen=True)
@@ -225,6 +242,7 @@ def split_labels(
     present: str | Collection[str] | None,
     missing_labels: MissingLabels = "error",
     multi_class: MultiClass = "error",
+    label_separator: str | None = None,
 ) -> MultiLabelDataset:
     """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
     chosen = find_label_columns(table, labels)
@@ -234,16 +252,85 @@ def split_labels(
     if missing_labels == "drop":
         table = _drop_unknown(table, columns)
     cells = table.cells[:, columns]
-    _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
-    values = _label_values(table, columns, present, multi_class)
+    if label_separator is not None:
+        Y, label_names = _read_lists(table, columns, label_separator)
+    else:
+        if present is None:
+            _refuse_lists(table, columns, multi_class)
+        _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
+        values = _label_values(table, columns, present, multi_class)
+        Y, label_names = _indicator(table.file, cells, values), [value.name for value in values]
     return MultiLabelDataset(
         values=table.cells[:, others],
-        Y=_indicator(table.file, cells, values),
+        Y=Y,
         feature_names=tuple(compress(table.names, (~is_label).tolist())),
-        label_names=tuple(value.name for value in values),
+        label_names=tuple(label_names),
         categories=tuple(compress(table.categories, (~is_label).tolist())),
         name=table.name,
     )
+
+
+def _read_lists(
+    table: Table, columns: NDArray[np.intp], separator: str
+) -> tuple[csr_array, list[str]]:
+    """Return labels of columns of texts such as ``rock;pop``; a missing text has none."""
+    texts = [_list_texts(table, column, separator) for column in columns]
+    lists = [[split_list(text, separator) for text in column] for column in texts]
+    names = sorted({name for column in lists for row in column for name in row})
+    if not names:
+        raise table.file.error(
+            None,
+            "With label_separator label columns have texts of labels",
+            f"there is no label in {show_names(table.names[j] for j in columns)}",
+            "Check which columns are the labels",
+        )
+    place = {name: j for j, name in enumerate(names)}
+    Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
+    for column, rows in zip(columns, lists):
+        ends = np.cumsum([0, *map(len, rows), 0])  # the last text is the missing one
+        places = np.array([place[name] for row in rows for name in row], dtype=np.intp)
+        ones = np.ones(len(places), dtype=np.int32)
+        known = csr_array((ones, places, ends), (len(rows) + 1, len(names)))
+        codes: Any = table.cells[:, [column]]
+        codes = (codes.toarray() if is_sparse(codes) else codes)[:, 0]
+        at = np.where(np.isnan(codes), len(rows), codes).astype(np.intp)
+        # Parquet has a long text once, however many rows have it.
+        needed = 2 * BYTES_PER_NUMBER * int(np.diff(ends)[at].sum())
+        table.file.require(needed, what=f"the labels in {table.names[column]!r}")
+        Y = Y + known[at]
+    return csr_array(Y > 0, dtype=np.int8), names  # two columns may name one label
+
+
+def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...]:
+    """Return the distinct texts of a label column; raise for one of zeros and ones."""
+    texts = table.categories[column]
+    if texts is None or (texts and _present_code(texts, None) is not None):
+        raise table.file.error(
+            None,
+            f"With label_separator label columns have texts such as 'rock{separator}pop'",
+            f"{table.names[column]!r} has numbers, or words such as no and yes",
+            "Leave it out of the labels, or leave label_separator out",
+        )
+    return texts
+
+
+def _refuse_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiClass) -> None:
+    """Raise for texts of several labels; warn where every such text is to be a label."""
+    for column in columns:
+        name, texts = table.names[column], table.categories[column] or ()
+        separator = find_list_separator(texts)
+        if separator is None:
+            continue
+        labels = sorted({label for text in texts for label in split_list(text, separator)})
+        example = next(text for text in texts if separator in text)
+        came = f"{name!r} has texts of several labels, such as {example!r}"
+        fix = f"Give label_separator='{separator}' for the labels {show_names(labels, 6)}"
+        if multi_class == "error":
+            raise table.file.error(None, "A label column has 0 and 1", came, fix)
+        warn_user(
+            f"{came}, and multi_class='reduce' makes a label of each of {len(texts)} texts. {fix}.",
+            LabelanceWarning,
+        )
 
 
 class LabelValue(NamedTuple):
@@ -345,7 +432,7 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
             None,
             f"Some column is called {pattern!r}",
             "none is",
-            f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
+            f"{did_you_mean(pattern, table.names)}{_HOW_TO}. Columns: {show_names(table.names)}",
         )
     return found
 
@@ -383,7 +470,7 @@ def _find_by_name(
             None,
             f"Every label that {source} names is a column",
             f"{len(unknown)} are not, the first is {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], table.names)}{fix}",
+            f"{did_you_mean(unknown[0], table.names)}{fix}. Columns: {show_names(table.names)}",
         )
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from labelance._utils import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
-from labelance.datasets.formats._labels import Table, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
 from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,
     BYTES_PER_NUMBER,
@@ -36,16 +36,19 @@ _BUFFER = 1 << 16  # bytes of a column that are read at once, where a file is re
 Column = tuple[NDArray[np.float64], tuple[str, ...] | None]
 
 
-def read_parquet(file: TextFile) -> Table:
+def read_parquet(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
     """Read columns of numbers, booleans, words and categories into a table."""
     pa, parquet = _pyarrow()
     with _reading(file):
         with parquet.ParquetFile(file.path) as source:
             _check_size(file, source.metadata)
-            texts = _check_types(file, pa, source.schema_arrow)
+            schema = _leave_out(file, pa, source.schema_arrow, ignore)
+            texts = _check_types(file, pa, schema)
         # Words come as codes: a word of a megabyte in a million rows is in memory once.
         with parquet.ParquetFile(file.path, read_dictionary=texts) as source:
-            table = source.read(use_threads=False)
+            table = source.read(schema.names if ignore else None, use_threads=False)
+            # pyarrow also reads 'a.b' where 'a' is asked for.
+            table = table.select(schema.names) if ignore else table
         return _to_table(file, table, _words_about(file, table.schema), set(texts))
 
 
@@ -83,6 +86,8 @@ class ParquetBlocks:
         The file, or the folder.
     block_bytes : int
         How many bytes the numbers of a block may take.
+    ignore : sequence of str
+        Columns to leave out.
     keep_dates : bool
         Read dates and times as numbers that `restore_dates` turns back, for those who only copy
         rows; else they are refused.
@@ -93,7 +98,14 @@ class ParquetBlocks:
         The columns of dates and times that are kept.
     """
 
-    def __init__(self, file: TextFile, block_bytes: int, *, keep_dates: bool = False) -> None:
+    def __init__(
+        self,
+        file: TextFile,
+        block_bytes: int,
+        ignore: Sequence[str] = (),
+        *,
+        keep_dates: bool = False,
+    ) -> None:
         pa, self._parquet = _pyarrow()
         self.file = file
         self.group_sizes: list[int] = []
@@ -103,6 +115,7 @@ class ParquetBlocks:
         for other in self._files[1:]:
             _refuse_other_columns(other, self._read_metadata(other), self._files[0], schema)
         with _reading(file):
+            schema = _leave_out(file, pa, schema, ignore)
             self._texts = _check_types(file, pa, schema)
             refuse_repeated_names(file, schema.names)
             self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
@@ -124,9 +137,12 @@ class ParquetBlocks:
         pa, _ = _pyarrow()
         file, number = self._groups[group]
         with _reading(file), self._open(file) as source:
-            batches = source.iter_batches(self._block_rows, row_groups=[number], use_threads=False)
+            names = self._schema.names
+            batches = source.iter_batches(
+                self._block_rows, row_groups=[number], columns=names, use_threads=False
+            )
             for batch in batches:
-                yield self._to_table(pa.Table.from_batches([batch]))
+                yield self._to_table(pa.Table.from_batches([batch]).select(names))
 
     def _read_metadata(self, file: TextFile) -> Any:
         """Add the row groups of a file; return its schema."""
@@ -227,6 +243,16 @@ def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
         if pa.types.is_nested(field.type):
             raise _wrong_type(file, field.name, field.type)
     return [field.name for field in schema if _is_text(pa, field.type)]
+
+
+def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> Any:
+    """Return the schema without some columns."""
+    if not ignore:
+        return schema
+    refuse_repeated_names(file, schema.names)
+    ignored = set(find_columns(file, schema.names, ignore, "ignore"))
+    kept = [field for j, field in enumerate(schema) if j not in ignored]
+    return pa.schema(kept, metadata=schema.metadata)
 
 
 def _is_text(pa: Any, kind: Any) -> bool:

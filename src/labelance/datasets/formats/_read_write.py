@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -22,12 +23,13 @@ from labelance.datasets.formats._compression import (
     is_compressed,
     strip_suffix,
 )
-from labelance.datasets.formats._csv import read_csv, write_csv
+from labelance.datasets.formats._csv import read_csv, refuse_decimal_commas, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
     MissingLabels,
     MultiClass,
     Table,
+    find_columns,
     label_file_beside,
     label_file_bytes,
     read_label_names,
@@ -56,6 +58,7 @@ _SUFFIXES: dict[str, Format] = {
     ".txt": "libsvm",
     ".npz": "npz",
 }
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
@@ -71,6 +74,13 @@ def find_format(path: Path, format: str | None) -> Format:
             f"{path.name!r} would be compressed twice",
             f"Take {path.suffix} off the name",
         )
+    if found is None and format is None and inner in _SPREADSHEETS:
+        raise InputError(
+            f"A file is of one of the formats {', '.join(FORMATS)}",
+            f"{path.name!r} is a spreadsheet",
+            "Save it as CSV in the program that made it, or in Python: pandas.read_excel("
+            f"{str(path)!r}).to_csv({path.stem + '.csv'!r}, index=False)",
+        )
     if found is None:
         raise InputError(
             f"A file is of one of the formats {', '.join(FORMATS)}",
@@ -81,17 +91,17 @@ def find_format(path: Path, format: str | None) -> Format:
 
 
 # What reads a format, and the options of `read_multilabel` that it takes.
-_TABLE = frozenset({"labels", "present", "missing_labels", "multi_class"})
+_TABLE = frozenset({"labels", "present", "missing_labels", "multi_class", "label_separator"})
 _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
-    "arff": (read_arff, _TABLE | {"text"}),
-    "csv": (read_csv, _TABLE | {"separator", "categorical"}),
-    "tsv": (partial(read_csv, separator="\t"), _TABLE | {"categorical"}),
-    "parquet": (read_parquet, _TABLE),
+    "arff": (read_arff, _TABLE | {"text", "ignore"}),
+    "csv": (read_csv, _TABLE | {"separator", "categorical", "ignore"}),
+    "tsv": (partial(read_csv, separator="\t"), _TABLE | {"categorical", "ignore"}),
+    "parquet": (read_parquet, _TABLE | {"ignore"}),
     "libsvm": (
         read_libsvm,
-        frozenset({"first_feature", "first_label", "n_features", "n_labels"}),
+        frozenset({"first_feature", "first_label", "n_features", "n_labels", "ignore"}),
     ),
-    "npz": (read_npz, frozenset()),
+    "npz": (read_npz, frozenset({"ignore"})),
 }
 
 
@@ -103,6 +113,8 @@ def read_multilabel(
     present: str | Collection[str] | None = None,
     missing_labels: MissingLabels | None = None,
     multi_class: MultiClass | None = None,
+    label_separator: str | None = None,
+    ignore: Sequence[str] | None = None,
     text: TextPolicy | None = None,
     separator: str | None = None,
     categorical: Sequence[str] | None = None,
@@ -139,6 +151,12 @@ def read_multilabel(
         What to do with label columns of several values, which do not say when a row has the label:
         refuse them, or make a label ``column=value`` of every value. With
         ``MultiClassReduction.from_label_names`` scores become values again.
+    label_separator : str, optional
+        What stands between labels where label columns hold texts of several labels, such as
+        ``";"`` for ``rock;pop``. Every name in the texts becomes a label; a row whose text is
+        missing has none.
+    ignore : sequence of str, optional
+        Columns to leave out, such as ids and dates, as if the file did not have them.
     text : {"error", "nominal", "drop"}, default="error"
         What to do with string and date attributes of ARFF: refuse them, make every distinct
         text a category, or leave the column out.
@@ -199,6 +217,8 @@ def read_multilabel(
         "present": present,
         "missing_labels": missing_labels,
         "multi_class": multi_class,
+        "label_separator": label_separator,
+        "ignore": ignore,
         "text": text,
         "separator": separator,
         "categorical": categorical,
@@ -214,14 +234,31 @@ def read_multilabel(
     budget = find_budget(Path(path), max_memory)
     file = TextFile(Path(path), encoding=encoding, max_memory=budget)
     _warn_of_plain_file(file.path)
-    found = read(file, **{name: options[name] for name in options.keys() - _TABLE})
+    about_rows = options.keys() - _TABLE
+    if kind in ("libsvm", "npz"):
+        about_rows -= {"ignore"}  # they name their features themselves
+    found = read(file, **{name: options[name] for name in about_rows})
     if isinstance(found, MultiLabelDataset):
-        return found
-    policies = missing_labels or "error", multi_class or "error"
+        return _leave_out(found, file, ignore) if ignore else found
+    policies = missing_labels or "error", multi_class or "error", label_separator
     data = split_labels(found, labels, present, *policies)
     if "categorical" in takes:  # other formats declare what is nominal
+        refuse_decimal_commas(file, data, categorical or ())
         _warn_of_identifiers(data, categorical or ())
     return data
+
+
+def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -> MultiLabelDataset:
+    """Return a dataset without some features."""
+    ignored = find_columns(file, data.feature_names, ignore, "ignore")
+    kept = np.delete(np.arange(data.n_features), ignored)
+    return replace(
+        data,
+        values=data.values[:, kept],
+        feature_names=tuple(data.feature_names[j] for j in kept),
+        categorical_features=data.categorical_features[kept],
+        categories=tuple(data.categories[j] for j in kept),
+    )
 
 
 def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
@@ -235,8 +272,8 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
         shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
         warnings.warn(
             f"Most rows have a string of their own in {shown}, as ids and free text do, and "
-            "nothing can be learned of that. Take it out of the file, or name it as categorical if "
-            "it is meant.",
+            f"nothing can be learned of that. Leave it out with ignore={columns[:5]}, or name it in "
+            "categorical=[…] if it is meant.",
             LabelanceWarning,
             stacklevel=3,
         )
@@ -253,7 +290,7 @@ class DatasetBlocks:
         How many bytes the numbers of a block may take.
     keep_dates : bool
         Whether dates and times are kept as numbers, for samplers that only copy rows.
-    labels, present, missing_labels, multi_class
+    labels, present, missing_labels, multi_class, label_separator, ignore
         As for `read_multilabel`; rows cannot be dropped.
     """
 
@@ -267,10 +304,17 @@ class DatasetBlocks:
         present: str | Collection[str] | None = None,
         missing_labels: MissingLabels | None = None,
         multi_class: MultiClass | None = None,
+        label_separator: str | None = None,
+        ignore: Sequence[str] | None = None,
     ) -> None:
         _refuse_other_formats(Path(path))
-        policies = {"missing_labels": missing_labels or "error", "multi_class": multi_class}
-        _check_policies({name: policy for name, policy in policies.items() if policy})
+        policies = {
+            "present": present,
+            "missing_labels": missing_labels,
+            "multi_class": multi_class,
+            "label_separator": label_separator,
+        }
+        _check_policies({name: policy for name, policy in policies.items() if policy is not None})
         if missing_labels == "drop":
             raise InputError(
                 "Data larger than memory keep all their rows",
@@ -278,8 +322,14 @@ class DatasetBlocks:
                 "Take missing labels for absent, missing_labels='negative', or drop the rows first",
             )
         file = TextFile(Path(path), max_memory=find_budget(Path(path)))
-        self._source = ParquetBlocks(file, block_bytes, keep_dates=keep_dates)
-        self._options = labels, present, missing_labels or "error", multi_class or "error"
+        self._source = ParquetBlocks(file, block_bytes, ignore or (), keep_dates=keep_dates)
+        self._options = (
+            labels,
+            present,
+            missing_labels or "error",
+            multi_class or "error",
+            label_separator,
+        )
         if self._source.is_sparse:
             raise InputError(
                 "Data larger than memory have dense features",
@@ -372,6 +422,22 @@ def _check_policies(options: dict[str, Any]) -> None:
                 f"{options[name]!r} came",
                 "Choose one of these",
             )
+    separator = options.get("label_separator")
+    if separator is None:
+        return
+    if not isinstance(separator, str) or not separator:
+        raise InputError(
+            "label_separator is what stands between labels, such as ';'",
+            f"it is {separator!r}",
+            "Give what separates them in the file",
+        )
+    other = next((name for name in ("present", "multi_class") if name in options), None)
+    if other is not None:
+        raise InputError(
+            "With label_separator a row has the labels that its text names",
+            f"{other}={options[other]!r} says it in another way",
+            "Leave one of the two out",
+        )
 
 
 _WRITERS: dict[Format, Callable[[MultiLabelDataset, BinaryIO], None]] = {
