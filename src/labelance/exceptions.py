@@ -12,6 +12,8 @@ Traceback (most recent call last):
 labelance.exceptions.InputError: X is a table of numbers, but X has a column of words. encode it.
 """
 
+import re
+
 __all__ = [
     "ConstantLabelWarning",
     "ContainerError",
@@ -36,6 +38,17 @@ __all__ = [
 ]
 
 
+# Names come from data, and may be as long as a file.
+_LONG_WORD = re.compile(r"\S{301,}")
+_MOST = 5_000
+
+
+def _shorten(text: str) -> str:
+    """Return a text of a message with the middle of endless names left out."""
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:150]}…{word[0][-50:]}", text)
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]}…{text[-_MOST // 4 :]}"
+
+
 class LabelanceError(Exception):
     """Base of all errors of this library: what was asked, what came, what to do.
 
@@ -50,6 +63,7 @@ class LabelanceError(Exception):
     """
 
     def __init__(self, asked: str, came: str, fix: str) -> None:
+        asked, came, fix = map(_shorten, (asked, came, fix))
         super().__init__(asked, came, fix)
         self.asked, self.came, self.fix = asked, came, fix
 
@@ -111,6 +125,9 @@ class MissingDependencyError(LabelanceError, ImportError):
 
 class LabelanceWarning(UserWarning):
     """Base of all warnings of this library."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_shorten(message))
 
 
 class ConstantLabelWarning(LabelanceWarning):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -120,6 +121,14 @@ def test_mistakes_name_what_is_wrong_where_and_what_to_do(
     assert code == 1
     assert all(said in err for said in (wrong, where, cure)), err
     assert not any(python in err for python in ("label_separator", "labels=", "ignore="))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
+def test_a_pipe_is_read_from_standard_input(call, tmp_path):
+    path = tmp_path / "songs.csv"
+    os.mkfifo(path)
+    code, _, err = call("describe", path, "--labels", "-1")
+    assert (code, "is a pipe" in err, "describe - --format csv" in err) == (1, True, True)
 
 
 def test_labels_of_one_column_are_read_by_every_command(call, tmp_path):

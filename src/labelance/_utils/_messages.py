@@ -11,6 +11,8 @@ from types import FrameType
 # Whose lines are no user's: our own, and those of who calls us for one.
 _BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
 
+_MOST_LETTERS = 200  # of names that are compared, which takes the product of their lengths
+
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn, and point at the line of the user that led here, however deep we are.
@@ -57,6 +59,8 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     >>> did_you_mean("x", ["name", "folds", "repeats"])
     ''
     """
-    by_lower = {str(name).lower(): name for name in known}
+    if len(str(word)) > _MOST_LETTERS:
+        return ""
+    by_lower = {str(name).lower(): name for name in known if len(str(name)) <= _MOST_LETTERS}
     near = get_close_matches(str(word).lower(), by_lower, n=2)
     return f"Did you mean {' or '.join(repr(by_lower[n]) for n in near)}? " if near else ""

@@ -304,6 +304,12 @@ class Source:
             if any(name.endswith(".parquet") for name in inside):
                 fix += "; resample, split and profile read all its Parquet files with --memory 2GB"
             return InputError(asked, f"{self.data} is a folder", fix)
+        if os.path.exists(self.data):
+            return InputError(
+                asked,
+                f"{self.data} is a pipe or a device",
+                "Read it from standard input: labelance describe - --format csv < PIPE",
+            )
         return InputError(
             asked,
             f"there is no file {self.data!r} here and no dataset of that name",

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
+import warnings
 import zipfile
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, read_rda, write_multilabel
 from labelance.datasets.formats import DEFAULT_BUDGET, find_budget, format_amount, parse_amount
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 # Reads every file named with at most 25 MB, in a process that can have little more than that.
 READ_ALL = """
@@ -169,3 +171,52 @@ def test_amounts_that_are_none_are_refused(tmp_path, amount):
 def test_amounts_are_shown_as_they_are_given():
     for text in ("1 B", "999 B", "4 GB", "1.5 TB"):
         assert format_amount(parse_amount(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("line.arff.gz", arff(1, b"0,1\n1," + b"0" * 6_000_000 + b"\n"), 6),
+        ("quote.csv.gz", b'a,l\n1,0\n"' + b"x,1\n" * 1_500_000, 3),
+        ("line.libsvm.gz", b"0 1:1\n0 1:" + b"0" * 6_000_000 + b"\n", 2),
+    ],
+)
+def test_a_line_is_refused_before_its_copies_take_the_memory(
+    tmp_path, monkeypatch, name, text, line
+):
+    monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", 1 << 16)
+    path = tmp_path / name
+    path.write_bytes(zipped(text))
+    labels = -1 if ".csv" in name else None
+    for _ in range(2):  # the second time everything is imported and compiled
+        tracemalloc.start()
+        with pytest.raises(DataFileError, match=rf"line {line}: .*max_memory=8 MB.* a line"):
+            read_multilabel(path, labels=labels, max_memory="8MB")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 8_000_000
+
+
+def test_endless_names_are_shortened_in_messages(tmp_path):
+    path = tmp_path / "long.arff"
+    name = "n" * 900_000
+    path.write_text(f"@relation 'r: -C 1'\n@attribute {name} {{a,b,c}}\n@data\na\n")
+    for labels in (None, ["other"], [name + name]):
+        with pytest.raises(DataFileError) as caught:
+            read_multilabel(path, labels=labels)
+        assert len(str(caught.value)) < 1_500
+    with pytest.raises(InputError) as caught:
+        raise InputError("a word " * 100_000, name, "fix")
+    assert len(str(caught.value)) < 10_000
+    with pytest.warns(LabelanceWarning) as warned:
+        warnings.warn(f"The label {name} is odd.", LabelanceWarning, stacklevel=1)
+    assert len(str(warned[0].message)) < 500
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
+@pytest.mark.parametrize("ending", ["csv", "arff", "parquet", "npz", "libsvm", "csv.gz"])
+def test_a_pipe_is_refused_at_once(tmp_path, ending):
+    path = tmp_path / f"data.{ending}"
+    os.mkfifo(path)
+    with pytest.raises(DataFileError, match="pipe or a device"):
+        read_multilabel(path)

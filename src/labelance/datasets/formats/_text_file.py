@@ -84,6 +84,8 @@ def json_memory(text: bytes) -> int:
 
 READ_SIZE = 1 << 18
 BLOCK_SIZE = 1 << 22
+# A long line is in memory as read, as a block, in the parts of it that are looked at, as text.
+LINE_COPIES = 4
 # Positions in a block are 32-bit numbers.
 MAX_BLOCK = 2**31 - 2
 
@@ -102,6 +104,13 @@ class TextFile:
                 "The encoding is one of text that Python knows and that extends ASCII",
                 f"encoding={self.encoding!r} was given",
                 "Give one such as 'utf-8', 'latin-1' or 'cp1252'",
+            )
+        if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
+            raise self.error(
+                None,
+                "A data file is a regular file, which can be read twice",
+                "this is a pipe or a device",
+                "Write what it gives to a file first",
             )
 
     def error(self, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
@@ -140,15 +149,19 @@ class TextFile:
             cut = _last_line_end(chunk, quote, inside)
             if cut:
                 block = b"".join([*pending, chunk[:cut]])
+                pending, inside = [], False
                 yield number, self._checked(number, block)
                 number += block.count(b"\n")
-                pending, inside = [], False
             pending.append(chunk[cut:])
-            self.require(sum(map(len, pending)), what="a line", line=number)
+            needed = LINE_COPIES * sum(map(len, pending))
+            if needed > self.max_memory:
+                what = "a line" if quote is None else "a line, or a cell whose quote is not closed,"
+                self.require(needed, what=what, line=number)
             inside ^= quote is not None and chunk.count(quote, cut) % 2 == 1
-        rest = b"".join(pending)
-        if rest:
-            yield number, self._checked(number, rest + b"\n")
+        if any(pending):
+            rest = b"".join([*pending, b"\n"])
+            pending.clear()
+            yield number, self._checked(number, rest)
 
     def _next(self, chunks: Iterator[bytes], number: int | None) -> bytes:
         """Return the next chunk, nothing at the end; a broken file breaks in line ``number``."""
