@@ -211,14 +211,14 @@ def read_file(path: Path, rng: random.Random, **options: Any) -> None:
     if ".arff" in path.suffixes:
         options["text"] = rng.choice([None, "drop", "nominal"])
     encoding = rng.choice(["utf-8", "utf-8", "latin-1", "cp1252", "shift_jis"])
-    data = read_multilabel(path, encoding=encoding, max_memory=MAX_MEMORY, **options)
+    data = read_multilabel(path, encoding=encoding, max_size=MAX_MEMORY, **options)
     data.Y.check_format(full_check=True)
     assert data.same_as(data)
 
 
 def read_labels(path: Path, rng: random.Random) -> None:
     """Read a label file."""
-    assert read_label_names(path, max_memory=MAX_MEMORY)
+    assert read_label_names(path, max_size=MAX_MEMORY)
 
 
 def read_plan(path: Path, rng: random.Random) -> None:

@@ -362,10 +362,10 @@ def test_parts_may_be_numbers_of_rows(call, songs, tmp_path):
 
 
 def test_the_memory_of_a_file_is_limited(call, songs):
-    code, _, err = call("describe", songs, "--labels", "happy", "--max-memory", "1kB")
+    code, _, err = call("describe", songs, "--labels", "happy", "--max-size", "1kB")
     assert code
-    assert "--max-memory 4GB" in err.replace("\n", " ")
-    assert call("describe", songs, "--labels", "happy", "--max-memory", "1MB")[0] == 0
+    assert "--max-size 4GB" in err.replace("\n", " ")
+    assert call("describe", songs, "--labels", "happy", "--max-size", "1MB")[0] == 0
 
 
 @pytest.mark.parametrize("labels", ["²", "--5", "9" * 5000])

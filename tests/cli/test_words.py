@@ -5,12 +5,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from labelance import _progress
 from labelance._utils import did_you_mean
-from labelance.cli import main
+from labelance.cli import _console, main
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import DownloadError, InputError
 from labelance.metrics import get_label_scorer
@@ -18,7 +21,7 @@ from labelance.study import load_study
 
 READING = (
     "--labels", "--format", "--encoding", "--categorical", "--present", "--missing-labels",
-    "--multi-class", "--label-separator", "--ignore", "--max-memory",
+    "--multi-class", "--label-separator", "--ignore", "--max-size",
 )  # fmt: skip
 
 
@@ -73,7 +76,7 @@ def test_what_all_parts_of_a_split_lose_is_said_once(call, songs):
         (["describe", "{songs}", "--labels", "sda"], "Did you mean 'sad'?"),
         (["describe", "{songs}", "--labels", "sda"], "label that --labels … names"),
         (["describe", "{songs}", "--labels", "-2", "--encoding", "utf-99"], "--encoding utf-99"),
-        (["describe", "{songs}", "--labels", "-2", "--max-memory", "1k"], "--max-memory 4GB"),
+        (["describe", "{songs}", "--labels", "-2", "--max-size", "1k"], "--max-size 4GB"),
         (["describe", "{songs}", "--labels", "-2", "--categorical", "temp"], "mean 'tempo'?"),
         (["convert", "{songs}", "{folder}/x.odd", "--labels", "-2"], "--to csv"),
         (["describe", "{folder}/songs.odd"], "--format csv"),
@@ -268,6 +271,32 @@ def test_a_folder_is_called_one(call, songs):
     assert code == 1
     assert "is a folder" in err
     assert str(songs) in err
+
+
+def test_only_work_of_known_length_has_a_bar(monkeypatch):
+    for name in ("_PATIENCE", "_MEASURED", "_PERIOD"):
+        monkeypatch.setattr(_progress, name, 0.01)
+    out = io.StringIO()
+    monkeypatch.setattr(_console, "errors", Console(file=out, force_terminal=True, width=120))
+    with _console.long_work("Reading"):
+        time.sleep(0.15)
+    assert "Reading" in out.getvalue()
+    assert "━" not in out.getvalue()  # a pulse without an end
+    with _console.long_work("Reading"), _progress.loop("Counting", 9, "sheep") as progress:
+        for _ in range(4):
+            progress.advance()
+            time.sleep(0.06)
+    assert "━" in out.getvalue()
+    assert "left" in out.getvalue()
+
+
+def test_memory_and_size_have_a_word_each(call):
+    _, out, _ = call("resample", "--help")
+    out = " ".join(out.replace("│", " ").split())
+    assert "--memory" in out
+    assert "--max-size" in out
+    assert "--max-memory" not in out
+    assert "Refuse a file" in out
 
 
 def test_convert_names_the_label_file(call, songs, tmp_path):

@@ -173,7 +173,7 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
         SpinnerColumn(),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
-        BarColumn(),
+        _KnownBar(),
         TextColumn("{task.fields[left]}"),
         console=errors,
         transient=True,
@@ -181,6 +181,14 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
     heading = bar.add_task(description, total=None, left="")
     with bar, speaking(1, _Bars(bar)):
         yield lambda description: bar.update(heading, description=description)
+
+
+class _KnownBar(BarColumn):
+    """A bar for work of known length only: a pulse would say nothing."""
+
+    def render(self, task: Any) -> Any:
+        """Return the bar, or nothing."""
+        return "" if task.total is None else super().render(task)
 
 
 class _Bars(Board):

@@ -122,12 +122,12 @@ ProtocolOption = Annotated[
         "--protocol", help="Prepare a dataset of the catalogue as in the paper.", show_default=False
     ),
 ]
-MaxMemoryOption = Annotated[
+MaxSizeOption = Annotated[
     str | None,
     typer.Option(
-        "--max-memory",
-        help="The most memory that the data of a file may take, such as 4GB; 1 GiB or 100 times "
-        "the size of the file by default.",
+        "--max-size",
+        help="Refuse a file whose data take more than this when unpacked and read, such as 4GB; "
+        "1 GiB or 100 times the size of the file by default.",
         show_default=False,
     ),
 ]
@@ -148,8 +148,8 @@ MemoryOption = Annotated[
     str | None,
     typer.Option(
         "--memory",
-        help="Work on a Parquet file, or a folder of them, larger than memory, with so much "
-        "memory, such as 2GB. What does not fit is kept on disk beside the result.",
+        help="Work on a Parquet file, or a folder of them, that is larger than memory: take at "
+        "most this much memory, such as 2GB, and keep the rest on disk next to the result.",
         show_default=False,
     ),
 ]
@@ -172,7 +172,7 @@ class Source:
     label_separator: LabelSeparatorOption = None
     ignore: IgnoreOption = None
     protocol: ProtocolOption = None
-    max_memory: MaxMemoryOption = None
+    max_size: MaxSizeOption = None
 
     def load(self) -> MultiLabelDataset:
         """Read a file or standard input, or load a dataset of the catalogue by name."""
@@ -189,7 +189,7 @@ class Source:
             "multi_class",
             "label_separator",
             "ignore",
-            "max_memory",
+            "max_size",
         )
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
 
@@ -221,7 +221,7 @@ class Source:
             else:
                 came, fix = f"there is no {self.data!r} here", "Check the path"
             raise InputError(asked, came, fix)
-        self._refuse("format", "encoding", "categorical", "protocol", "max_memory", of="Parquet")
+        self._refuse("format", "encoding", "categorical", "protocol", "max_size", of="Parquet")
         return Path(self.data), self._options()
 
     def add_to_code(self, code: str) -> str:
@@ -280,7 +280,7 @@ class Source:
             "multi_class": self.multi_class,
             "label_separator": self.label_separator,
             "ignore": split_names(self.ignore),
-            "max_memory": self.max_memory,
+            "max_size": self.max_size,
         }
         return {name: value for name, value in options.items() if value is not None}
 

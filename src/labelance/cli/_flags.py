@@ -26,7 +26,7 @@ def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
     Parameters
     ----------
     flags : mapping
-        From keyword arguments to flags, such as ``{"max_memory": "--max-memory"}``, or
+        From keyword arguments to flags, such as ``{"max_size": "--max-size"}``, or
         ``{"missing": "--set missing"}`` for what becomes ``--set missing=distance``.
     """
     with _rewording(lambda text: _in_flags(text, flags)):

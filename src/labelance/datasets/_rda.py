@@ -78,8 +78,8 @@ def read_rda(content: bytes, name: str) -> dict[str, RObject]:
 class _Reader:
     """Reader of one item after the other; it keeps symbols, since later items refer to them."""
 
-    def __init__(self, stream: BinaryIO, max_memory: int) -> None:
-        self._stream, self._left = stream, max_memory
+    def __init__(self, stream: BinaryIO, max_size: int) -> None:
+        self._stream, self._left = stream, max_size
         self._symbols: list[str] = []
 
     def objects(self) -> list[tuple[str, RObject]]:

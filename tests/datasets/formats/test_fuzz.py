@@ -58,7 +58,7 @@ def test_changed_bytes_are_read_or_refused(tmp_path, name, edits, zipped):
     text = name.endswith((".arff", ".csv", ".tsv", ".libsvm"))
     path.write_bytes(gzip.compress(content, mtime=0) if zipped and text else content)
     try:
-        data = read_multilabel(path, labels=labels, max_memory=10_000_000)
+        data = read_multilabel(path, labels=labels, max_size=10_000_000)
     except InputError:
         return
     assert data.values.shape[0] == data.Y.shape[0]

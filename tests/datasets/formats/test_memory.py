@@ -32,10 +32,10 @@ limit = virtual + 300_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for path in bombs:
     try:
-        read_multilabel(path, max_memory="25MB", labels=-1 if ".csv" in path else None)
+        read_multilabel(path, max_size="25MB", labels=-1 if ".csv" in path else None)
         print(path, "was read")
     except DataFileError as error:
-        if "max_memory=25 MB" not in str(error) or "max_memory='4GB'" not in str(error):
+        if "max_size=25 MB" not in str(error) or "max_size='4GB'" not in str(error):
             print(path, error)
 """
 
@@ -150,22 +150,22 @@ def test_r_objects_have_the_same_budget():
 
 
 def test_the_budget_is_a_gibibyte_or_a_hundred_times_the_file(tmp_path, monkeypatch):
-    monkeypatch.delenv("LABELANCE_MAX_MEMORY", raising=False)
+    monkeypatch.delenv("LABELANCE_MAX_SIZE", raising=False)
     path = tmp_path / "a.csv"
     assert find_budget(path) == DEFAULT_BUDGET == 2**30
     with path.open("wb") as out:
         out.truncate(100_000_000)
     assert find_budget(path) == 10_000_000_000
     assert find_budget(path, "4GB") == 4_000_000_000
-    monkeypatch.setenv("LABELANCE_MAX_MEMORY", "2 MiB")
+    monkeypatch.setenv("LABELANCE_MAX_SIZE", "2 MiB")
     assert find_budget(path) == 2 << 20
     assert find_budget(path, 5) == 5
 
 
 @pytest.mark.parametrize("amount", ["", "much", "-1", 0, -5, "0", True, "1e9", "1 XB", "٣GB"])
 def test_amounts_that_are_none_are_refused(tmp_path, amount):
-    with pytest.raises(InputError, match="max_memory is a number of bytes"):
-        read_multilabel(tmp_path / "a.csv", max_memory=amount)
+    with pytest.raises(InputError, match="max_size is a number of bytes"):
+        read_multilabel(tmp_path / "a.csv", max_size=amount)
 
 
 def test_amounts_are_shown_as_they_are_given():
@@ -190,8 +190,8 @@ def test_a_line_is_refused_before_its_copies_take_the_memory(
     labels = -1 if ".csv" in name else None
     for _ in range(2):  # the second time everything is imported and compiled
         tracemalloc.start()
-        with pytest.raises(DataFileError, match=rf"line {line}: .*max_memory=8 MB.* a line"):
-            read_multilabel(path, labels=labels, max_memory="8MB")
+        with pytest.raises(DataFileError, match=rf"line {line}: .*max_size=8 MB.* a line"):
+            read_multilabel(path, labels=labels, max_size="8MB")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 8_000_000

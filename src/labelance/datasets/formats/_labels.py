@@ -119,9 +119,9 @@ MOST_LEVELS = 1000
 NAMESPACE = "http://mulan.sourceforge.net/labels"
 
 
-def read_label_names(path: Path, *, max_memory: int | None = None) -> tuple[str, ...]:
+def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, ...]:
     """Read the names of all labels of a Mulan label file, nested ones included."""
-    file, names = TextFile(path, max_memory=find_budget(path, max_memory)), list[str]()
+    file, names = TextFile(path, max_size=find_budget(path, max_size)), list[str]()
     parser, memory = _make_parser(file, names), 0
     try:
         for block in file.blocks():
@@ -391,7 +391,7 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
 
 def _names_in(table: Table, path: Path) -> tuple[str, ...]:
     """Read a label file under the same limit as the data."""
-    return read_label_names(path, max_memory=table.file.max_memory)
+    return read_label_names(path, max_size=table.file.max_size)
 
 
 def label_file_beside(path: Path) -> Path:

@@ -123,7 +123,7 @@ def read_multilabel(
     n_features: int | None = None,
     n_labels: int | None = None,
     encoding: str = "utf-8",
-    max_memory: int | str | None = None,
+    max_size: int | str | None = None,
 ) -> MultiLabelDataset:
     r"""Read multi-label data from a file: ARFF, CSV, TSV, Parquet, LibSVM text or NPZ.
 
@@ -174,10 +174,10 @@ def read_multilabel(
         as many as are used.
     encoding : str, default="utf-8"
         The encoding of a text file.
-    max_memory : int or str, optional
-        The most memory that the data, names included, may take, in bytes or as ``"4GB"``: a guard
+    max_size : int or str, optional
+        The largest size of the data in memory, names included, in bytes or as ``"4GB"``: a guard
         against small files made to fill the memory. A compressed file may not unpack to more,
-        either. Unless given, what the environment variable ``LABELANCE_MAX_MEMORY`` says, or else
+        either. Unless given, what the environment variable ``LABELANCE_MAX_SIZE`` says, or else
         1 GiB or 100 times the size of the file, whichever is more.
 
     Returns
@@ -231,8 +231,8 @@ def read_multilabel(
     options = {name: value for name, value in given.items() if value is not None}
     _check_options(options, takes, kind)
     _check_policies(options)
-    budget = find_budget(Path(path), max_memory)
-    file = TextFile(Path(path), encoding=encoding, max_memory=budget)
+    budget = find_budget(Path(path), max_size)
+    file = TextFile(Path(path), encoding=encoding, max_size=budget)
     _warn_of_plain_file(file.path)
     about_rows = options.keys() - _TABLE
     if kind in ("libsvm", "npz"):
@@ -321,7 +321,7 @@ class DatasetBlocks:
                 "missing_labels='drop' was given",
                 "Take missing labels for absent, missing_labels='negative', or drop the rows first",
             )
-        file = TextFile(Path(path), max_memory=find_budget(Path(path)))
+        file = TextFile(Path(path), max_size=find_budget(Path(path)))
         self._source = ParquetBlocks(file, block_bytes, ignore or (), keep_dates=keep_dates)
         self._options = (
             labels,

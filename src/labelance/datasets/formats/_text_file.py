@@ -27,7 +27,7 @@ from labelance.exceptions import DataFileError, InputError
 # By default so much in any case, and so many times the size of the file.
 DEFAULT_BUDGET = 1 << 30
 BUDGET_PER_BYTE = 100
-VARIABLE = "LABELANCE_MAX_MEMORY"
+VARIABLE = "LABELANCE_MAX_SIZE"
 
 # A short Python string and its place in a tuple.
 BYTES_PER_NAME = 64
@@ -37,19 +37,19 @@ _AMOUNT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:([kmgtp])(i?)b?|b)?
 _UNITS = "kmgtp"
 
 
-def find_budget(path: Path, max_memory: int | str | None = None) -> int:
+def find_budget(path: Path, max_size: int | str | None = None) -> int:
     """Return how many bytes the data of a file may take."""
-    if max_memory is None:
-        max_memory = os.environ.get(VARIABLE)
-    if max_memory is not None:
-        return parse_amount(max_memory)
+    if max_size is None:
+        max_size = os.environ.get(VARIABLE)
+    if max_size is not None:
+        return parse_amount(max_size)
     try:
         return max(DEFAULT_BUDGET, BUDGET_PER_BYTE * path.stat().st_size)
     except OSError:
         return DEFAULT_BUDGET  # whoever opens the file says what is wrong with it
 
 
-def parse_amount(amount: int | str, name: str = "max_memory") -> int:
+def parse_amount(amount: int | str, name: str = "max_size") -> int:
     """Return a number of bytes, such as 4000000000 for ``"4GB"``; ``name`` is what errors name.
 
     Examples
@@ -96,7 +96,7 @@ class TextFile:
 
     path: Path
     encoding: str = "utf-8"
-    max_memory: int = DEFAULT_BUDGET
+    max_size: int = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
         if not _extends_ascii(self.encoding):
@@ -120,15 +120,15 @@ class TextFile:
 
     def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
-        if needed > self.max_memory:
+        if needed > self.max_size:
             raise self.error(line, *self.too_large(f"{what} would take {format_amount(needed)}"))
 
     def too_large(self, came: str) -> tuple[str, str, str]:
         """Say what is wrong with a file that takes more memory than allowed."""
         return (
-            f"What is in the file takes at most max_memory={format_amount(self.max_memory)}",
+            f"What is in the file takes at most max_size={format_amount(self.max_size)}",
             came,
-            "If you trust the file, give more, such as max_memory='4GB'",
+            "If you trust the file, give more, such as max_size='4GB'",
         )
 
     def blocks(self) -> Iterator[bytes]:
@@ -154,7 +154,7 @@ class TextFile:
                 number += block.count(b"\n")
             pending.append(chunk[cut:])
             needed = LINE_COPIES * sum(map(len, pending))
-            if needed > self.max_memory:
+            if needed > self.max_size:
                 what = "a line" if quote is None else "a line, or a cell whose quote is not closed,"
                 self.require(needed, what=what, line=number)
             inside ^= quote is not None and chunk.count(quote, cut) % 2 == 1
@@ -187,7 +187,7 @@ class TextFile:
         total = 0
         for chunk in chunks:
             total += len(chunk)
-            if total > self.max_memory:
+            if total > self.max_size:
                 raise Unreadable(*self.too_large("it is larger when unzipped"))
             yield chunk
 
