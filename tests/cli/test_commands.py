@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from inspect import signature
 from io import StringIO
 
 import numpy as np
@@ -137,6 +138,18 @@ def test_describe_speaks_json(call, songs):
         code, out, _ = call("describe", songs, "--labels", labels, "--json")
         result = json.loads(out)
         assert (code, result["n_labels"], result["n_samples"]) == (0, 3, 90)
+
+
+def test_describe_searches_among_as_many_rows_as_profile(call, songs):
+    from labelance.cli import _files, _profile
+
+    default = signature(_profile.profile).parameters["subsample"].default
+    assert signature(_files.describe).parameters["subsample"].default == default == 50_000
+    words = ("describe", songs, "--labels", "happy", "--json")
+    for subsample, expected in ((10, 10), (0, None), (1_000_000, None)):
+        code, out, _ = call(*words, "--subsample", subsample)
+        figures = json.loads(out)
+        assert (code, figures["n_searched"]) == (0, expected or figures["n_samples"])
 
 
 def test_profile_writes_a_page(call, songs, tmp_path):

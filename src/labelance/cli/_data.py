@@ -21,11 +21,12 @@ import typer
 import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils import did_you_mean
 from labelance.cli._console import errors, say
-from labelance.cli._flags import errors_in_flags
+from labelance.cli._flags import errors_in_flags, errors_with_names
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
+    from labelance.imbalance import ImbalanceProfile
 
 STREAM = "-"  # standard input or output in place of a file
 
@@ -144,6 +145,11 @@ ScaleOption = Annotated[
     Literal["range", "standard"] | None,
     typer.Option(help="Divide features by their range or standard deviation first."),
 ]
+SubsampleOption = Annotated[
+    int,
+    typer.Option(help="Search neighbors among so many rows, drawn at random; 0 takes all.", min=0),
+]
+MOST_ROWS = 50_000
 MemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -349,6 +355,22 @@ def reads_data(command: Callable[..., None], *, optional: bool = False) -> Calla
 def _flag(name: str) -> str:
     """Return how a parameter of a command is typed."""
     return f"-{name}" if len(name) == 1 else f"--{name.rstrip('_').replace('_', '-')}"
+
+
+def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
+    """Profile the data of a command; ``k`` and ``subsample`` may be 0 for none and all."""
+    with errors_with_names(dataset.feature_names):
+        return labelance.profile(
+            dataset.values,
+            dataset.Y,
+            k=k or None,
+            scale=scale,
+            categorical_features=dataset.categorical_features,
+            missing="distance",
+            label_names=dataset.label_names,
+            feature_names=dataset.feature_names,
+            subsample=subsample or None,
+        )
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from labelance.cli._console import (
     telling_what_is_kept,
 )
 from labelance.cli._data import (
+    MOST_ROWS,
     STREAM,
     ForceOption,
     JsonOption,
@@ -24,15 +25,16 @@ from labelance.cli._data import (
     MemoryOption,
     ScaleOption,
     Source,
+    SubsampleOption,
     ToOption,
     check_free,
     check_parquet,
     choose_format,
+    measure,
     reads_data,
     tell_losses,
     write,
 )
-from labelance.cli._flags import errors_with_names
 from labelance.exceptions import InputError
 
 
@@ -41,26 +43,18 @@ def describe(
     source: Source,
     k: KOption = 5,
     scale: ScaleOption = None,
+    subsample: SubsampleOption = MOST_ROWS,
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how imbalanced multi-label data are, over all and label by label.
 
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
-    rare and outlier cells among each label's minority.
+    rare and outlier cells among each label's minority, of at most --subsample rows.
     """
     with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
         tell(f"Measuring {dataset.n_samples} rows")
-        with errors_with_names(dataset.feature_names):
-            result = labelance.profile(
-                dataset.values,
-                dataset.Y,
-                k=k or None,
-                scale=scale,
-                categorical_features=dataset.categorical_features,
-                missing="distance",
-                label_names=dataset.label_names,
-            )
+        result = measure(dataset, k=k, scale=scale, subsample=subsample)
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import labelance
 from labelance.cli._console import errors, say, telling_what_is_kept
 from labelance.cli._data import (
+    MOST_ROWS,
     ForceOption,
     KOption,
     MemoryOption,
     ScaleOption,
     Source,
+    SubsampleOption,
     check_free,
+    measure,
     reads_data,
 )
-from labelance.cli._flags import errors_with_names
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
@@ -34,11 +35,6 @@ PageOption = Annotated[
 TitleOption = Annotated[
     str | None, typer.Option(help="The heading; the name of DATA by default.", show_default=False)
 ]
-SubsampleOption = Annotated[
-    int,
-    typer.Option(help="Search neighbors among so many rows, drawn at random; 0 takes all.", min=0),
-]
-MOST_ROWS = 50_000
 
 
 @reads_data
@@ -94,18 +90,5 @@ def compare(
 
 
 def _measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
-    with (
-        errors_with_names(dataset.feature_names),
-        errors.status(f"Looking at {dataset.n_samples} rows …"),
-    ):
-        return labelance.profile(
-            dataset.values,
-            dataset.Y,
-            k=k or None,
-            scale=scale,
-            categorical_features=dataset.categorical_features,
-            missing="distance",
-            label_names=dataset.label_names,
-            feature_names=dataset.feature_names,
-            subsample=subsample or None,
-        )
+    with errors.status(f"Looking at {dataset.n_samples} rows …"):
+        return measure(dataset, k=k, scale=scale, subsample=subsample)
