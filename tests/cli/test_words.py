@@ -12,11 +12,12 @@ import pytest
 from rich.console import Console
 
 from labelance import _progress
-from labelance._utils import did_you_mean
-from labelance.cli import _console, main
+from labelance._utils import did_you_mean, warn_user
+from labelance.cli import _console, _flags, main
 from labelance.datasets import dataset_info, read_multilabel
-from labelance.exceptions import DownloadError, InputError
+from labelance.exceptions import DownloadError, InputError, LongSearchWarning
 from labelance.metrics import get_label_scorer
+from labelance.neighbors import _brute, _find
 from labelance.study import load_study
 
 READING = (
@@ -68,6 +69,9 @@ def test_what_all_parts_of_a_split_lose_is_said_once(call, songs):
     assert err.count("read the file with --categorical tempo") == 1
 
 
+RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -80,6 +84,21 @@ def test_what_all_parts_of_a_split_lose_is_said_once(call, songs):
         (["describe", "{songs}", "--labels", "-2", "--categorical", "temp"], "mean 'tempo'?"),
         (["convert", "{songs}", "{folder}/x.odd", "--labels", "-2"], "--to csv"),
         (["describe", "{folder}/songs.odd"], "--format csv"),
+        (["describe", "{songs}", "--labels", "A,Z"], "Columns: tempo, loud, happy, sad"),
+        (["describe", "{songs}", "--labels", "A_*"], "Columns: tempo, loud, happy, sad"),
+        (["describe", "{songs}", "--labels", "sad", "--ignore", "sad"], "one of them"),
+        (["convert", "{songs}", "{folder}/x.xlsx", "--labels", "-2"], "Use CSV"),
+        ([*RESAMPLE, "k_neighbours=3"], "mean 'k_neighbors'? Its parameters are: categorical_"),
+        ([*RESAMPLE, "k_neighbors=many"], "--set k_neighbors=… of MLSOL must be an int"),
+        (
+            [*RESAMPLE, 'sampling_strategy={{"sda": 9}}'],
+            "mean 'sad'? Correct the name. Labels: happy",
+        ),
+        ([*RESAMPLE, "scale=minmax"], "--set scale"),
+        (
+            ["split", "{songs}", "--labels", "-2", "--sizes", ".5,.7", "-o", "a,b", "--to", "csv"],
+            "for example 0.6,0.2,0.2",
+        ),
     ],
 )
 def test_errors_of_files_name_flags(call, songs, words, said):
@@ -107,7 +126,7 @@ MISTAKES = [
      "--multi-class reduce", "--label-separator", "Leave one of the two out"),
     ("songs.csv", DECIMAL, "--labels happy", "'loud' has '0,25'", "songs.csv", "decimal=','"),
     ("songs.csv", DECIMAL, "--labels sad", "1 are not", "'sad'", "Columns: tempo, loud, happy"),
-    ("songs.xlsx", "PK", "--labels sad", "is a spreadsheet", "songs.xlsx", "Save it as CSV"),
+    ("songs.xlsx", "PK", "--labels sad", "is a spreadsheet", "songs.xlsx", "Use CSV"),
 ]  # fmt: skip
 
 
@@ -297,6 +316,52 @@ def test_memory_and_size_have_a_word_each(call):
     assert "--max-size" in out
     assert "--max-memory" not in out
     assert "Refuse a file" in out
+
+
+LONG_SEARCHES = [
+    _find._warn_of_long_search,
+    lambda search: warn_user(_brute.SOONER, LongSearchWarning),
+]
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("warn", LONG_SEARCHES, ids=["warning", "advice"])
+@pytest.mark.parametrize(
+    ("command", "cure"),
+    [("resample", "--set neighbor_method=approx"), ("describe", "--subsample 50000")],
+)
+def test_long_searches_name_flags(call, songs, monkeypatch, warn, command, cure):
+    run = _find._run
+
+    def warn_and_run(search, **options):
+        warn(search)
+        return run(search, **options)
+
+    monkeypatch.setattr(_find, "_run", warn_and_run)
+    out = ["-o", songs.parent / "out.csv"] if command == "resample" else []
+    code, _, err = call(command, songs, "--labels", "-2", *out)
+    assert (code, cure in err) == (0, True), err
+    assert "find_neighbors" not in err
+    assert " method=" not in err
+    assert "torch" not in err
+
+
+def test_what_takes_long_is_told_in_flags(capfd):
+    with _console.long_work("Reading"), _flags.errors_in_flags({"limit": "--set limit"}):
+        _progress._listener.get().tell("Use limit='low'.")
+    assert "Use --set limit=low." in capfd.readouterr().err
+
+
+def test_a_target_that_is_steered_and_not_met_is_said_once(call, songs):
+    command = ["resample", songs, "--labels", "-2", "-o", "-", "--set"]
+    code, _, err = call(*command, 'sampling_strategy={"sad": 10}')
+    assert code == 0
+    assert err.count("10 asked") == 1
+    assert "sad 10 asked, " in err
+    _, _, err = call(*command, 'sampling_strategy={"sad": 10}', "--method", "mlros")
+    assert "asked" not in err
+    _, _, err = call(*command, "sampling_ratio=0.1")
+    assert "asked" not in err
 
 
 def test_convert_names_the_label_file(call, songs, tmp_path):

@@ -14,7 +14,7 @@ from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
-from labelance.cli._flags import is_of_a_parameter
+from labelance.cli._flags import is_of_a_parameter, reworded
 from labelance.cli._play import play
 from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
@@ -87,7 +87,8 @@ def root(
 
 def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
     """Print a warning as one line for people, without the place in our code."""
-    errors.print(f"warning: {message}", style="yellow", highlight=False, soft_wrap=True)
+    text = f"warning: {reworded(str(message))}"
+    errors.print(text, style="yellow", highlight=False, soft_wrap=True, markup=False)
 
 
 def run() -> None:

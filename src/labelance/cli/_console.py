@@ -19,6 +19,7 @@ from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
 from labelance._progress import Board, Loop, span, speaking
+from labelance.cli._flags import reworded
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -166,7 +167,7 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
     minute is told; ``quiet`` is silent.
     """
     if quiet or not errors.is_terminal:
-        with speaking(not quiet):
+        with speaking(not quiet, _Lines(draws=False)):
             yield lambda description: None
         return
     bar = Progress(
@@ -189,6 +190,14 @@ class _KnownBar(BarColumn):
     def render(self, task: Any) -> Any:
         """Return the bar, or nothing."""
         return "" if task.total is None else super().render(task)
+
+
+class _Lines(Board):
+    """Says what takes long in the words of the command."""
+
+    def tell(self, text: str) -> None:
+        """Write a line that stays."""
+        say(reworded(text), to=errors)
 
 
 class _Bars(Board):
@@ -220,4 +229,4 @@ class _Bars(Board):
 
     def tell(self, text: str) -> None:
         """Write a line above the bars."""
-        say(text, to=errors)
+        say(reworded(text), to=errors)

@@ -21,7 +21,7 @@ import typer
 import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils import did_you_mean
 from labelance.cli._console import errors, say
-from labelance.cli._flags import errors_in_flags, errors_with_names
+from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def _flag(name: str) -> str:
 
 def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
     """Profile the data of a command; ``k`` and ``subsample`` may be 0 for none and all."""
-    with errors_with_names(dataset.feature_names):
+    with errors_with_names(dataset.feature_names), rewording(_hint_at_subsample):
         return labelance.profile(
             dataset.values,
             dataset.Y,
@@ -371,6 +371,12 @@ def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -
             feature_names=dataset.feature_names,
             subsample=subsample or None,
         )
+
+
+def _hint_at_subsample(text: str) -> str:
+    """Name the flag that makes a search short, where the library names a method of Python."""
+    fewer = f" --subsample {MOST_ROWS} searches among so many rows."
+    return re.sub(r"[^.]*method='approx'[^.]*\.", fewer, text)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,7 @@ from labelance.cli._data import (
     tell_losses,
     write,
 )
+from labelance.cli._flags import rewording
 from labelance.exceptions import InputError
 
 
@@ -94,6 +96,11 @@ def convert(
     )
 
 
+def _sizes_as_typed(text: str) -> str:
+    """Write ``(0.6, 0.4)`` as one types it."""
+    return re.sub(r"\(([\d., ]+)\)", lambda sizes: sizes[1].replace(", ", ","), text)
+
+
 @reads_data
 def split(
     source: Source,
@@ -127,7 +134,11 @@ def split(
         path, options = source.large_file()
         options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
         folder = labelance.outofcore.job_folder(files[0])
-        with telling_what_is_kept(*files, goes_on=folder), long_work("Splitting", quiet=json):
+        with (
+            telling_what_is_kept(*files, goes_on=folder),
+            long_work("Splitting", quiet=json),
+            rewording(_sizes_as_typed),
+        ):
             n_rows = labelance.outofcore.split_file(path, files, memory=memory, **options)
         _report_split(files, n_rows, as_json=json)
         return
@@ -137,9 +148,10 @@ def split(
         dataset = source.load()
         tell(f"Splitting {dataset.n_samples} rows")
         rows = range(dataset.n_samples)
-        parts = labelance.model_selection.multilabel_train_test_split(
-            list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
-        )[: len(shares)]
+        with rewording(_sizes_as_typed):
+            parts = labelance.model_selection.multilabel_train_test_split(
+                list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
+            )[: len(shares)]
         tell("Writing")
         taken = [dataset.take(part) for part in parts]
         tell_losses(*zip(taken, formats))

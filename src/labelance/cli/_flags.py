@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
 
-from labelance.exceptions import LabelanceError, LabelanceWarning
+from labelance.exceptions import LabelanceError
 
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
 _COLUMNS = re.compile(r"\bcolumns? ([0-9]+(?:, [0-9]+)*)")
 _CALL = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))+\)")  # Python to be typed as it is
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
+
+
+_active: list[Callable[[str], str]] = []  # the outermost block first
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
         From keyword arguments to flags, such as ``{"max_size": "--max-size"}``, or
         ``{"missing": "--set missing"}`` for what becomes ``--set missing=distance``.
     """
-    with _rewording(lambda text: _in_flags(text, flags)):
+    with rewording(lambda text: _in_flags(text, flags)):
         yield
 
 
@@ -44,20 +45,14 @@ def errors_with_names(feature_names: Sequence[str]) -> Iterator[None]:
         kind = "columns" if len(numbers) > 1 else "column"
         return f"{kind} {', '.join(repr(feature_names[j]) for j in numbers)}"
 
-    with _rewording(lambda text: _COLUMNS.sub(name, text)):
+    with rewording(lambda text: _COLUMNS.sub(name, text)):
         yield
 
 
 @contextmanager
-def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
-    show = warnings.showwarning
-
-    def show_reworded(message: Warning | str, *details: Any, **more: Any) -> None:
-        if isinstance(message, LabelanceWarning):
-            message = type(message)(reword(str(message)))
-        show(message, *details, **more)
-
-    warnings.showwarning = show_reworded
+def rewording(reword: Callable[[str], str]) -> Iterator[None]:
+    """Reword what the block says to people: its errors, its warnings and its progress."""
+    _active.append(reword)
     try:
         yield
     except LabelanceError as error:
@@ -69,7 +64,14 @@ def _rewording(reword: Callable[[str], str]) -> Iterator[None]:
         text = _PARAMETER.sub(r"\1=… of \2", str(error))
         raise type(error)(reword(text)) from error
     finally:
-        warnings.showwarning = show
+        _active.pop()
+
+
+def reworded(text: str) -> str:
+    """Return a warning or a line about progress in the words of the blocks around it."""
+    for reword in reversed(_active):
+        text = reword(text)
+    return text
 
 
 def is_of_a_parameter(error: ValueError) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import re
 from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 import labelance
-from labelance._utils import did_you_mean, optional_import
+from labelance._utils import did_you_mean, optional_import, show_names
 from labelance.cli._console import (
     errors,
     long_work,
@@ -37,7 +38,7 @@ from labelance.cli._data import (
     tell_losses,
     write,
 )
-from labelance.cli._flags import errors_in_flags, errors_with_names
+from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def resample(
             tell("Writing")
             tell_losses((result, format))
             written = write(result, output, format=format, force=force)
+        if not json:
+            _tell_targets(sampler, dataset, result)
         _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
 
 
@@ -145,6 +148,7 @@ def _resample_on_disk(
         telling_what_is_kept(output, goes_on=folder),
         long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),
         errors_in_flags(_sampler_flags(sampler)),
+        rewording(_hint_at_settings),
     ):
         done = labelance.outofcore.resample_file(
             path, output, sampler, memory=memory, overwrite=force, **options
@@ -230,7 +234,11 @@ def _resample(
     sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
 ) -> MultiLabelDataset:
     """Resample; new values in ``whole`` columns are rounded to whole numbers."""
-    with errors_in_flags(_sampler_flags(sampler)), errors_with_names(dataset.feature_names):
+    with (
+        errors_in_flags(_sampler_flags(sampler)),
+        errors_with_names(dataset.feature_names),
+        rewording(_hint_at_settings),
+    ):
         labelance.outofcore.adapt_sampler(sampler, dataset)
         X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
@@ -245,6 +253,22 @@ def _sampler_flags(sampler: Any) -> dict[str, str]:
     return {name: f"--set {name}" for name in names}
 
 
+def _hint_at_settings(text: str) -> str:
+    """Name the parameter of samplers where the library names that of its search, too."""
+    for python, setting in _SEARCH_HINTS:
+        text = re.sub(python, setting, text)
+    return text
+
+
+_SEARCH_HINTS = (
+    (r"method='\w+' of find_neighbors, or (neighbor_method='\w+') of a sampler,", r"\1"),
+    (r"(?<!\w)method='(\w+)' \(neighbor_method of a sampler\)", r"neighbor_method='\1'"),
+    (r"(?<!\w)method='(approx|exact)'", r"neighbor_method='\1'"),
+    ("a torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
+    ("A torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
+)
+
+
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
     """Return the columns of whole numbers in CSV, which says no types; ARFF's numbers are real."""
     if format not in ("csv", "tsv"):
@@ -252,6 +276,26 @@ def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
     X: Any = dataset.values
     whole = (np.isnan(X) | (X == np.rint(X))).all(axis=0)
     return np.flatnonzero(whole & ~dataset.categorical_features)
+
+
+def _tell_targets(sampler: Any, before: MultiLabelDataset, after: MultiLabelDataset) -> None:
+    """Say, once, where labels have other numbers of rows than --set sampling_strategy asks for."""
+    strategy = sampler.get_params().get("sampling_strategy")
+    if isinstance(strategy, bool) or not isinstance(strategy, (int, float, dict)):
+        return
+    had, has = before.Y.sum(axis=0), after.Y.sum(axis=0)
+    missed = [
+        f"{before.label_names[j]} {had[j] + rows} asked, {has[j]} given"
+        for j, rows in sampler.sampling_strategy_.items()
+        # Samplers count the rows with the label, or those of its rarer value.
+        if 2 * had[j] <= before.n_samples and has[j] != had[j] + rows
+    ]
+    if missed:
+        say(
+            f"note: sampling_strategy steers {type(sampler).__name__}, as a row has all its "
+            f"labels, and these rows are not as asked: {show_names(missed, 5)}",
+            to=errors,
+        )
 
 
 def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool) -> None:

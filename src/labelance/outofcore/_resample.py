@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from labelance._progress import speaking
 from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
-from labelance._utils import did_you_mean
+from labelance._utils import did_you_mean, show_names
 from labelance._validation import mask_of_columns, validate_labels
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats import parse_amount
@@ -346,5 +346,5 @@ def _refuse_unknown_labels(strategy: Any, number: Mapping[str, int]) -> None:
             raise InputError(
                 "sampling_strategy names labels of the data",
                 f"there is no label {name!r}",
-                f"{did_you_mean(name, number)}Correct the name",
+                f"{did_you_mean(name, number)}Correct the name. Labels: {show_names(number)}",
             )

@@ -566,6 +566,10 @@ def test_texts_of_labels_are_not_reduced_silently(tmp_path):
         read_multilabel(path, **options, label_separator=";")
     with pytest.raises(DataFileError, match=r"label_separator.*'tempo' has numbers"):
         read_multilabel(path, labels=["tempo"], label_separator=";")
+    with pytest.raises(
+        DataFileError, match=r"',' stands between.*'tags' has none.*label_separator=';'"
+    ):
+        read_multilabel(path, labels=["tags"], label_separator=",")
     with pytest.raises(InputError, match="label_separator is"):
         read_multilabel(path, labels=["tags"], label_separator="")
 

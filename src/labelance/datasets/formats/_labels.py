@@ -311,6 +311,15 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
             f"{table.names[column]!r} has numbers, or words such as no and yes",
             "Leave it out of the labels, or leave label_separator out",
         )
+    other = find_list_separator(texts)
+    if other is not None and not any(separator in text for text in texts):
+        raise table.file.error(
+            None,
+            f"label_separator='{separator}' stands between labels",
+            f"{table.names[column]!r} has none, and texts such as "
+            f"{next(text for text in texts if other in text)!r}",
+            f"Give label_separator='{other}'",
+        )
     return texts
 
 

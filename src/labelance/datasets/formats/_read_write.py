@@ -78,7 +78,7 @@ def find_format(path: Path, format: str | None) -> Format:
         raise InputError(
             f"A file is of one of the formats {', '.join(FORMATS)}",
             f"{path.name!r} is a spreadsheet",
-            "Save it as CSV in the program that made it, or in Python: pandas.read_excel("
+            "Use CSV: save the spreadsheet as CSV first, or in Python: pandas.read_excel("
             f"{str(path)!r}).to_csv({path.stem + '.csv'!r}, index=False)",
         )
     if found is None:
@@ -309,10 +309,12 @@ class DatasetBlocks:
     ) -> None:
         _refuse_other_formats(Path(path))
         policies = {
+            "labels": labels,
             "present": present,
             "missing_labels": missing_labels,
             "multi_class": multi_class,
             "label_separator": label_separator,
+            "ignore": ignore,
         }
         _check_policies({name: policy for name, policy in policies.items() if policy is not None})
         if missing_labels == "drop":
@@ -422,6 +424,15 @@ def _check_policies(options: dict[str, Any]) -> None:
                 f"{options[name]!r} came",
                 "Choose one of these",
             )
+    labels = options.get("labels")
+    named = [labels] if isinstance(labels, str) else labels if isinstance(labels, list) else []
+    both = [name for name in options.get("ignore", ()) if name in named]
+    if both:
+        raise InputError(
+            "A column is a label or is left out",
+            f"labels and ignore both name {both[0]!r}",
+            "Take it out of one of them",
+        )
     separator = options.get("label_separator")
     if separator is None:
         return
