@@ -272,8 +272,8 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
         shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
         warnings.warn(
             f"Most rows have a string of their own in {shown}, as ids and free text do, and "
-            f"nothing can be learned of that. Leave it out with ignore={columns[:5]}, or name it in "
-            "categorical=[…] if it is meant.",
+            f"nothing can be learned of that. Leave it out with ignore={columns[:5]}, or name it "
+            "in categorical=[…] if it is meant.",
             LabelanceWarning,
             stacklevel=3,
         )
