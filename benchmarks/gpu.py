@@ -87,7 +87,7 @@ def measured(
         out = call()
         torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
-    return out, min(times), (torch.cuda.max_size_allocated() - before) / 2**30
+    return out, min(times), (torch.cuda.max_memory_allocated() - before) / 2**30
 
 
 def with_cdist(X: torch.Tensor, queries: int, block: int = 2048) -> float:

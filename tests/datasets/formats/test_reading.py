@@ -622,13 +622,13 @@ def test_decimal_commas_name_their_cure_whatever_separates_cells(tmp_path, separ
     with path.open("a") as file:
         file.write(separator.join(["120", "12.05.2020", "0\n"]))
         file.write(separator.join(['"90,5"', "13.05.2020", "1\n"]))
-    for told in (None, separator):
+    for choice in (None, separator):
         with pytest.raises(DataFileError, match=r"'beat' has '90,5'.*decimal=','"):
-            read_multilabel(path, labels=-1, separator=told)
+            read_multilabel(path, labels=-1, separator=choice)
     assert read_multilabel(path, labels=-1, ignore=["beat"]).feature_names == ("day",)
 
 
 @pytest.mark.parametrize("ending", ["xlsx", "xls", "ods"])
-def test_spreadsheets_are_told_how_they_become_csv(tmp_path, ending):
+def test_spreadsheets_name_the_way_to_csv(tmp_path, ending):
     with pytest.raises(InputError, match=r"is a spreadsheet.*CSV.*pandas\.read_excel"):
         read_multilabel(tmp_path / f"songs.{ending}")
