@@ -72,7 +72,8 @@ def gap_interval(y: np.ndarray, best: np.ndarray, advised: np.ndarray) -> tuple[
     rng, gaps = np.random.default_rng(0), []
     for _ in range(500):
         rows = rng.integers(len(y), size=len(y))
-        gaps.append(macro_f1(y[rows], best[rows]) - macro_f1(y[rows], advised[rows]))
+        f = [macro_f1(y[rows], one[rows], zero_division=1) for one in (best, advised)]
+        gaps.append(f[0] - f[1])
     low, high = np.quantile(gaps, [0.025, 0.975])
     return 100 * float(low), 100 * float(high)
 
@@ -88,7 +89,9 @@ def try_half(name: str, budget: float, half: int) -> bool:
     with patch("labelance.advice._advise.perf_counter", time.process_time):
         advice = advise(X_train, y[train], budget=budget)
     found = predictions(X_train, y[train], X_test)
-    figures = {one: 100 * macro_f1(y[test], predicted) for one, predicted in found.items()}
+    figures = {
+        one: 100 * macro_f1(y[test], predicted, zero_division=1) for one, predicted in found.items()
+    }
     best = max(figures, key=lambda one: figures[one])
     low, high = gap_interval(y[test], found[best], found[advice.advised])
     noise, design = low <= 0, advice.design

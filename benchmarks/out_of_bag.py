@@ -55,7 +55,7 @@ def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray
             common,
             shrink_thresholds(own, common, n_positive, 5),
         )
-        by_cut = [100 * macro_f1(Y_test, scores >= cut) for cut in cuts]
+        by_cut = [100 * macro_f1(Y_test, scores >= cut, zero_division=1) for cut in cuts]
         ways = [scores, *(calibrated(Y_known, known.scores, scores, m) for m in METHODS)]
         losses = [1e4 * macro_brier_loss(Y_test, way) for way in ways]
         losses += [1e3 * macro_calibration_error(Y_test, way) for way in ways]

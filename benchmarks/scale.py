@@ -252,7 +252,7 @@ def _compare_ensembles(X: sp.csr_array, Y: sp.csr_array, seeds: int) -> dict[str
                     ensemble.fit(X[train], Y[train])
                 scores = ensemble.predict_proba(X[test])
                 at = side, seed, fold
-                found["macro F"][at] = macro_f1(Y[test], ensemble.predict(X[test]))
+                found["macro F"][at] = macro_f1(Y[test], ensemble.predict(X[test]), zero_division=1)
                 found["macro AUC-PR"][at] = macro_auc_pr(Y[test], scores, undefined="skip")
     return found
 

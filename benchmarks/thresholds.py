@@ -72,8 +72,8 @@ def figures(
         model.set_params(threshold_data=way).fit(train.X, train.Y)
         if scores is None:
             scores = model.predict_proba(test.X)
-            yield macro_f1(test.Y, scores >= 0.5)
-        yield macro_f1(test.Y, scores >= model.thresholds_)
+            yield macro_f1(test.Y, scores >= 0.5, zero_division=1)
+        yield macro_f1(test.Y, scores >= model.thresholds_, zero_division=1)
 
 
 def learners(data: MultiLabelDataset) -> dict[str, Any]:

@@ -540,6 +540,9 @@ def function_cases():
         "ranking_loss",
     ]:
         yield f"metrics.{name}", partial(on_scores, getattr(metrics, name))
+    for name in ("macro_auc_pr", "macro_auc_roc"):
+        skip = partial(on_scores, getattr(metrics, name), undefined="skip")
+        yield f"metrics.{name}, undefined labels left out", skip
     for name in ("ndcg_at_k", "precision_at_k", "propensity_scored_precision_at_k"):
         for k in (1, 3):
             yield f"metrics.{name}, k = {k}", partial(on_scores, getattr(metrics, name), k=k)

@@ -85,6 +85,34 @@ def test_equal_to_scikit_learn(case, zero_division):
     assert metrics.subset_accuracy(Y, Y_pred) == pytest.approx(accuracy)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
+@given(predicted(min_labels=2), st.booleans())
+@settings(max_examples=60)
+def test_defaults_are_scikit_learns(case, as_sparse):
+    mixed = np.arange(case[0].shape[1])[None] % 2  # lets scikit-learn see multi-label targets
+    Y, Y_pred = (np.vstack([part, mixed]) for part in case)
+    pair = (sparse.csr_array(Y), sparse.csr_array(Y_pred)) if as_sparse else (Y, Y_pred)
+    balanced = [sklearn_metrics.balanced_accuracy_score(y, p) for y, p in zip(Y.T, Y_pred.T)]
+    expected = {
+        "macro_f1": sklearn_metrics.f1_score(*pair, average="macro"),
+        "micro_f1": sklearn_metrics.f1_score(*pair, average="micro"),
+        "example_f1": sklearn_metrics.f1_score(*pair, average="samples"),
+        "macro_balanced_accuracy": np.mean(balanced),
+        "subset_accuracy": sklearn_metrics.accuracy_score(*pair),
+        "neg_hamming_loss": -sklearn_metrics.hamming_loss(*pair),
+    }
+    for name, value in expected.items():
+        assert metrics.get_label_scorer(name).score(*pair) == pytest.approx(value, abs=1e-12), name
+    np.testing.assert_allclose(
+        metrics.macro_balanced_accuracy(*pair, average=None), balanced, atol=1e-12
+    )
+    theirs = sklearn_metrics.classification_report(*pair, output_dict=True)
+    ours = metrics.imbalance_report(*pair, output_dict=True)
+    for row in ours:
+        for rate, peer in {"precision": "precision", "recall": "recall", "f1": "f1-score"}.items():
+            assert ours[row][rate] == pytest.approx(theirs[row][peer], abs=1e-12), (row, rate)
+
+
 def test_defined_labels_equal_imbalanced_learn_and_balanced_accuracy():
     rng = np.random.default_rng(0)
     Y, Y_pred = (rng.random((2, 200, 6)) < 0.3).astype(int)
@@ -96,8 +124,8 @@ def test_defined_labels_equal_imbalanced_learn_and_balanced_accuracy():
 
 def test_nothing_to_find_and_nothing_found():
     Y, Y_pred = np.array([[1, 0], [0, 0]]), np.array([[1, 0], [1, 0]])
-    assert metrics.macro_f1(Y, Y_pred) == pytest.approx((2 / 3 + 1) / 2)
-    assert metrics.macro_f1(Y, Y_pred, zero_division=0) == pytest.approx(1 / 3)
+    assert metrics.macro_f1(Y, Y_pred) == pytest.approx(1 / 3)
+    assert metrics.macro_f1(Y, Y_pred, zero_division=1) == pytest.approx((2 / 3 + 1) / 2)
     assert metrics.macro_f1(Y, Y_pred, zero_division=np.nan) == pytest.approx(2 / 3)
     empty = np.zeros((3, 2))
     assert np.isnan(metrics.macro_f1(empty, empty, zero_division=np.nan))
@@ -163,7 +191,7 @@ class TestReport:
         lines = [line.split() for line in str(report).splitlines()]
         assert lines[0] == ["pre", "rec", "spe", "geo", "f1", "IRLbl", "sup"]
         assert lines[3] == ["rock", "1.00", "0.67", "1.00", "0.82", "0.80", "1.00", "3"]
-        assert lines[4] == ["tango", "1.00", "1.00", "1.00", "1.00", "1.00", "-", "0"]
+        assert lines[4] == ["tango", "0.00", "0.00", "1.00", "0.00", "0.00", "-", "0"]
         assert [line[0] for line in lines[6:]] == ["macro", "weighted", "micro"]
         assert len({len(line) for line in str(report).splitlines() if line}) == 1
         assert "0.667" in report.to_text(digits=3)

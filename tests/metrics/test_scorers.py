@@ -82,7 +82,8 @@ def test_fold_that_misses_a_label_is_scored(data):
         result = cross_validate(
             KNeighborsClassifier(), X, Y, cv=KFold(2), scoring=scoring, error_score="raise"
         )
-    assert np.isfinite(result["test_macro_auc_roc"]).all()
+    assert np.isfinite(result["test_macro_auc_pr"]).all()
+    np.testing.assert_array_equal(np.isnan(result["test_macro_auc_roc"]), [False, True])
     silent = metrics.get_label_scorer("macro_auc_roc", undefined=0.5)
     result = cross_validate(KNeighborsClassifier(), X, Y, cv=KFold(2), scoring=silent)
     assert np.isfinite(result["test_score"]).all()

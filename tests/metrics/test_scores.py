@@ -79,7 +79,9 @@ def test_areas_are_pairs_won_and_steps_down(case):
     np.testing.assert_allclose(areas.auc_roc, slow_roc, atol=1e-12)
     np.testing.assert_allclose(areas.auc_pr, slow_pr, atol=1e-12)
     np.testing.assert_array_equal(metrics.macro_auc_roc(Y, scores, average=None), areas.auc_roc)
-    np.testing.assert_array_equal(metrics.macro_auc_pr(Y, scores, average=None), areas.auc_pr)
+    np.testing.assert_array_equal(
+        metrics.macro_auc_pr(Y, scores, average=None, undefined="nan"), areas.auc_pr
+    )
 
 
 @pytest.mark.parametrize("decimals", [1, 3, 17], ids="rounded to {}".format)
@@ -92,6 +94,27 @@ def test_areas_equal_scikit_learn(decimals):
     pr = sklearn_metrics.average_precision_score(Y, scores, average=None)
     np.testing.assert_allclose(areas.auc_roc, roc, rtol=0, atol=1e-12)
     np.testing.assert_allclose(areas.auc_pr, pr, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.UndefinedLabelWarning")
+@given(scored(min_labels=2))
+@settings(max_examples=60)
+def test_default_areas_are_scikit_learns_for_absent_and_full_labels_too(case):
+    Y, scores = _rows_it_recognizes(*case)
+    for name, theirs in {
+        "macro_auc_roc": sklearn_metrics.roc_auc_score,
+        "macro_auc_pr": sklearn_metrics.average_precision_score,
+    }.items():
+        ours = getattr(metrics, name)
+        for average in ("macro", None):
+            expected = theirs(Y, scores, average=average)
+            np.testing.assert_allclose(ours(Y, scores, average=average), expected, atol=1e-12)
+        scorer = metrics.get_label_scorer(name)
+        np.testing.assert_allclose(scorer.score(sparse.csr_array(Y), scores), theirs(Y, scores))
+    chances = np.clip(scores, 0, 1)
+    brier = [sklearn_metrics.brier_score_loss(y, p) for y, p in zip(Y.T, chances.T)]
+    assert metrics.macro_brier_loss(Y, chances) == pytest.approx(np.mean(brier))
 
 
 @given(scored())
@@ -216,19 +239,30 @@ class TestUndefinedLabels:
 
     def test_skip_warns_and_counts(self):
         with pytest.warns(UndefinedLabelWarning, match="undefined for 2 of 3 labels"):
-            assert metrics.macro_auc_roc(self.Y, self.scores) == 0.875
+            assert metrics.macro_auc_roc(self.Y, self.scores, undefined="skip") == 0.875
         with pytest.warns(UndefinedLabelWarning, match="undefined for 1 of 3 labels"):
-            assert metrics.macro_auc_pr(self.Y, self.scores) == pytest.approx((5 / 6 + 1) / 2)
+            found = metrics.macro_auc_pr(self.Y, self.scores, undefined="skip")
+        assert found == pytest.approx((5 / 6 + 1) / 2)
 
     def test_warning_points_at_the_caller(self):
         with pytest.warns(UndefinedLabelWarning) as caught:
             metrics.macro_auc_roc(self.Y, self.scores)
         assert caught[0].filename == __file__
 
-    def test_nan_and_numbers_are_silent(self):
+    def test_nan_says_the_way_out(self):
+        with pytest.warns(UndefinedLabelWarning, match="make the mean nan.*undefined='skip'"):
+            assert np.isnan(metrics.macro_auc_roc(self.Y, self.scores))
+
+    def test_labels_without_a_known_cell_are_left_out(self):
+        unknown = np.full((4, 1), np.nan)
+        Y = np.hstack([self.Y[:, :1], unknown])
+        for measure, expected in ((metrics.macro_auc_roc, 0.875), (metrics.macro_auc_pr, 5 / 6)):
+            found = measure(Y, self.scores[:, :2], missing_labels="ignore")
+            assert found == pytest.approx(expected)
+
+    def test_numbers_are_silent(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert np.isnan(metrics.macro_auc_roc(self.Y, self.scores, undefined="nan"))
             assert metrics.macro_auc_roc(self.Y, self.scores, undefined=0.5) == 1.875 / 3
             assert metrics.macro_auc_pr(self.Y, self.scores, undefined=0) == pytest.approx(11 / 18)
             labels = metrics.macro_auc_roc(self.Y, self.scores, average=None)

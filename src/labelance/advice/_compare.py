@@ -255,10 +255,12 @@ def _decide(model: Any, scores: NDArray[Any]) -> NDArray[Any]:
 def _measure(
     Y: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any], judged: NDArray[np.intp]
 ) -> dict[str, float]:
-    Y, scores, predicted = Y[:, judged], scores[:, judged], predicted[:, judged]
+    """Return the measures over the judged labels that the test rows have."""
+    here = judged[Y[:, judged].any(axis=0)]
+    Y, scores, predicted = Y[:, here], scores[:, here], predicted[:, here]
     return {
         "macro_f1": macro_f1(Y, predicted),
-        "macro_auc_roc": macro_auc_roc(Y, scores),
+        "macro_auc_roc": macro_auc_roc(Y, scores, undefined="skip"),
         "macro_auc_pr": macro_auc_pr(Y, scores),
         "neg_macro_brier_loss": -macro_brier_loss(Y, np.clip(scores, 0, 1)),
     }

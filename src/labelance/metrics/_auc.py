@@ -90,7 +90,7 @@ def macro_auc_roc(
     y_score: Any,
     *,
     average: Average = "macro",
-    undefined: Undefined = "skip",
+    undefined: Undefined = "nan",
     missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
@@ -104,12 +104,13 @@ def macro_auc_roc(
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
-    undefined : {"skip", "nan"} or float, default="skip"
-        What a label counts that no row has, or that all rows have. "skip" leaves it out of
-        the mean and warns; "nan" makes the mean nan, as scikit-learn and the paper's program
-        do; a number stands in for it. Without averaging, "skip" is the same as "nan".
+    undefined : {"skip", "nan"} or float, default="nan"
+        What a label counts that no row has, or that all rows have. "nan" makes the mean nan and
+        warns, as scikit-learn does, and the paper's program; "skip" leaves the label out of the
+        mean and warns; a number stands in for it. Without averaging, "skip" is the same as "nan".
     missing_labels : {"error", "ignore"}, default="error"
         What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
+        A label of which no cell is known has no area, and is left out of the mean.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -120,7 +121,7 @@ def macro_auc_roc(
     Warns
     -----
     UndefinedLabelWarning
-        If labels were skipped; it says how many.
+        If labels were skipped or made the mean nan; it says how many.
 
     See Also
     --------
@@ -135,7 +136,7 @@ def macro_auc_roc(
     0.6875
     """
     counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_roc")
-    return _settle(_auc_roc(counts), average, undefined, who="macro_auc_roc")
+    return _settle(_auc_roc(counts), counts, average, undefined, who="macro_auc_roc")
 
 
 @overload
@@ -163,7 +164,7 @@ def macro_auc_pr(
     y_score: Any,
     *,
     average: Average = "macro",
-    undefined: Undefined = "skip",
+    undefined: Undefined = 0,
     missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
@@ -180,12 +181,13 @@ def macro_auc_pr(
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
-    undefined : {"skip", "nan"} or float, default="skip"
-        What a label counts that no row has. "skip" leaves it out of the mean and warns;
-        "nan" makes the mean nan; a number stands in for it, e.g. 0 as scikit-learn and
-        the paper's program do. Without averaging, "skip" is the same as "nan".
+    undefined : {"skip", "nan"} or float, default=0
+        What a label counts that no row has. A number stands in for it: 0 as in scikit-learn,
+        which also warns, and in the paper's program. "skip" leaves the label out of the mean and
+        warns; "nan" makes the mean nan and warns. Without averaging, "skip" is the same as "nan".
     missing_labels : {"error", "ignore"}, default="error"
         What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
+        A label of which no cell is known has no area, and is left out of the mean.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -196,7 +198,7 @@ def macro_auc_pr(
     Warns
     -----
     UndefinedLabelWarning
-        If labels were skipped; it says how many.
+        If labels were skipped or made the mean nan; it says how many.
 
     See Also
     --------
@@ -207,11 +209,11 @@ def macro_auc_pr(
     >>> from labelance.metrics import macro_auc_pr
     >>> y_true = [[1, 0], [0, 0], [1, 0], [0, 0]]
     >>> y_score = [[0.9, 0.1], [0.8, 0.3], [0.8, 0.2], [0.3, 0.4]]
-    >>> round(macro_auc_pr(y_true, y_score, undefined=0), 4)
+    >>> round(macro_auc_pr(y_true, y_score), 4)
     0.4167
     """
     counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_pr")
-    return _settle(_auc_pr(counts), average, undefined, who="macro_auc_pr")
+    return _settle(_auc_pr(counts), counts, average, undefined, who="macro_auc_pr")
 
 
 def _count(
@@ -250,11 +252,12 @@ def _auc_pr(counts: RankCounts) -> Values:
 
 
 def _settle(
-    of_labels: Values, average: Average, undefined: Undefined, *, who: str
+    of_labels: Values, counts: RankCounts, average: Average, undefined: Undefined, *, who: str
 ) -> float | Values:
     """Apply the caller's choice for undefined labels, and average."""
     check_average(average)
-    left_out = np.isnan(of_labels)
+    known = np.broadcast_to(np.asarray(counts.size) > 0, of_labels.shape)
+    left_out = np.isnan(of_labels) & known
     if not isinstance(undefined, str):
         of_labels = np.where(left_out, float(undefined), of_labels)
     elif undefined not in ("skip", "nan"):
@@ -265,16 +268,19 @@ def _settle(
         )
     if average is None:
         return of_labels
-    if undefined == "skip" and left_out.any():
-        _warn_skipped(int(left_out.sum()), of_labels.size, who)
-        of_labels = of_labels[~left_out]
+    if isinstance(undefined, str) and left_out.any():
+        _warn_undefined(int(left_out.sum()), of_labels.size, undefined, who)
+    of_labels = of_labels[known & ~left_out if undefined == "skip" else known]
     return float(of_labels.mean()) if of_labels.size else float("nan")
 
 
-def _warn_skipped(skipped: int, n_labels: int, who: str) -> None:
+def _warn_undefined(count: int, n_labels: int, undefined: str, who: str) -> None:
+    effect, other = {
+        "skip": ("were left out of the mean", "'nan'"),
+        "nan": ("make the mean nan", "'skip' to leave them out of the mean,"),
+    }[undefined]
     warn_user(
-        f"{who} is undefined for {skipped} of {n_labels} labels, which have only ones or only "
-        f"zeros in y_true and were left out of the mean. Pass undefined= a number or 'nan' to "
-        f"decide otherwise.",
+        f"{who} is undefined for {count} of {n_labels} labels, which have only ones or only "
+        f"zeros in y_true and {effect}. Pass undefined={other} or a number to decide otherwise.",
         UndefinedLabelWarning,
     )

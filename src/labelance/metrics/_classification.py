@@ -21,7 +21,8 @@ class Confusion:
     Every rate here follows one rule: where there was nothing to find and nothing was found
     it is ``zero_division``; any other 0/0 is 0, because then something went wrong. So a rare
     label that is never predicted has precision 0, and predicting a label that no row has
-    costs its recall. Without any known cell, it is nan.
+    costs its recall. Without any known cell, it is nan. With ``zero_division=0`` all rates
+    are scikit-learn's.
     """
 
     tp: Counts
@@ -55,10 +56,14 @@ class Confusion:
         recall = self.recall(zero_division=zero_division)
         return np.sqrt(recall * self.specificity(zero_division=zero_division))
 
-    def balanced_accuracy(self, *, zero_division: float) -> Values:
-        """Mean of recall and specificity."""
-        recall = self.recall(zero_division=zero_division)
-        return (recall + self.specificity(zero_division=zero_division)) / 2
+    def balanced_accuracy(self, *, zero_division: float | None) -> Values:
+        """Mean of recall and specificity; of the one that exists, if ``zero_division`` is None."""
+        recall = self.recall(zero_division=zero_division or 0.0)
+        specificity = self.specificity(zero_division=zero_division or 0.0)
+        if zero_division is None:
+            recall = np.where(self.support > 0, recall, specificity)
+            specificity = np.where(self.tn + self.fp > 0, specificity, recall)
+        return (recall + specificity) / 2
 
     @property
     def support(self) -> Counts:
@@ -129,7 +134,7 @@ def macro_f1(
     y_pred: Any,
     *,
     average: Average = "macro",
-    zero_division: float = 1,
+    zero_division: float = 0,
     missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of F = 2TP / (2TP + FP + FN).
@@ -140,9 +145,9 @@ def macro_f1(
         True and predicted labels, 0 or 1.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
-    zero_division : float, default=1
-        F of a label that no row has and that is never predicted. 1 as in the paper's
-        program; scikit-learn's default is 0. ``nan`` leaves such labels out of the mean.
+    zero_division : float, default=0
+        F of a label that no row has and that is never predicted. 0 as in scikit-learn, which
+        also warns; the paper's program takes 1. ``nan`` leaves such labels out of the mean.
     missing_labels : {"error", "ignore"}, default="error"
         What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
         cell is known has no value, and is left out of the mean.
@@ -157,12 +162,14 @@ def macro_f1(
     >>> y_true = [[1, 0, 0], [1, 1, 0], [0, 1, 0]]
     >>> y_pred = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
     >>> round(macro_f1(y_true, y_pred), 4)
+    0.4444
+    >>> round(macro_f1(y_true, y_pred, zero_division=1), 4)  # as the paper's program
     0.7778
     >>> macro_f1(y_true, y_pred, average=None).round(4)
-    array([0.6667, 0.6667, 1.    ])
+    array([0.6667, 0.6667, 0.    ])
     >>> y_true = [[1, 0, 0], [float("nan"), 1, 0], [0, 1, 0]]
     >>> macro_f1(y_true, y_pred, average=None, missing_labels="ignore").round(4)
-    array([1.    , 0.6667, 1.    ])
+    array([1.    , 0.6667, 0.    ])
     """
     confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_f1")
     return _average(confusion.f1(zero_division=zero_division), average)
@@ -191,7 +198,7 @@ def macro_g_mean(
     y_pred: Any,
     *,
     average: Average = "macro",
-    zero_division: float = 1,
+    zero_division: float = 0,
     missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the geometric mean of recall and specificity.
@@ -202,7 +209,7 @@ def macro_g_mean(
         True and predicted labels, 0 or 1.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
-    zero_division : float, default=1
+    zero_division : float, default=0
         Recall where no row has the label and none is predicted to have it, and specificity
         where all have it and all are predicted to. Any other 0/0 counts as 0.
     missing_labels : {"error", "ignore"}, default="error"
@@ -229,7 +236,7 @@ def macro_balanced_accuracy(
     y_pred: Any,
     *,
     average: Literal["macro"] = ...,
-    zero_division: float = ...,
+    zero_division: float | None = ...,
     missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
@@ -238,7 +245,7 @@ def macro_balanced_accuracy(
     y_pred: Any,
     *,
     average: None,
-    zero_division: float = ...,
+    zero_division: float | None = ...,
     missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_balanced_accuracy(
@@ -246,7 +253,7 @@ def macro_balanced_accuracy(
     y_pred: Any,
     *,
     average: Average = "macro",
-    zero_division: float = 1,
+    zero_division: float | None = None,
     missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the mean of recall and specificity.
@@ -257,8 +264,10 @@ def macro_balanced_accuracy(
         True and predicted labels, 0 or 1.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
-    zero_division : float, default=1
-        As in :func:`macro_g_mean`.
+    zero_division : float or None, default=None
+        ``None`` takes only the recall or only the specificity of a label that all rows have or
+        that none has, as scikit-learn's ``balanced_accuracy_score`` does. A number counts as in
+        :func:`macro_g_mean`.
     missing_labels : {"error", "ignore"}, default="error"
         What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
         cell is known has no value, and is left out of the mean.
@@ -300,7 +309,7 @@ def _mean_of_defined(values: Values) -> float:
 
 
 def micro_f1(
-    y_true: Any, y_pred: Any, *, zero_division: float = 1, missing_labels: MissingLabels = "error"
+    y_true: Any, y_pred: Any, *, zero_division: float = 0, missing_labels: MissingLabels = "error"
 ) -> float:
     """F of all labels pooled: hits and misses are added up before dividing.
 
@@ -308,7 +317,7 @@ def micro_f1(
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
         True and predicted labels, 0 or 1.
-    zero_division : float, default=1
+    zero_division : float, default=0
         The value if there is no label to find and none was predicted.
     missing_labels : {"error", "ignore"}, default="error"
         What to do with NaN in y_true: refuse it, or leave these cells out.
@@ -327,14 +336,14 @@ def micro_f1(
     return float(confusion.total().f1(zero_division=zero_division)[0])
 
 
-def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 1) -> float:
+def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     """Mean over rows of the F between the true and the predicted labels of a row.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
         True and predicted labels, 0 or 1.
-    zero_division : float, default=1
+    zero_division : float, default=0
         F of a row without labels for which none was predicted; ``nan`` leaves it out.
 
     Returns

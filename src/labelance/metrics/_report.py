@@ -168,7 +168,7 @@ def imbalance_report(
     y_train: Any = None,
     y_score: Any = None,
     label_names: Sequence[str] | None = None,
-    zero_division: float = 1,
+    zero_division: float = 0,
     output_dict: bool = False,
 ) -> ImbalanceReport | dict[str, dict[str, float]]:
     """Report precision, recall, specificity, G-mean, F, IRLbl and support of every label.
@@ -186,8 +186,9 @@ def imbalance_report(
         every label, as :func:`macro_brier_loss` and :func:`macro_calibration_error` have them.
     label_names : sequence of str or None, default=None
         One per label; taken from the frame if y_true is one, else "0", "1", ….
-    zero_division : float, default=1
-        A rate where there was nothing to find and nothing was found; any other 0/0 is 0.
+    zero_division : float, default=0
+        A rate where there was nothing to find and nothing was found; any other 0/0 is 0. The
+        default gives the figures of scikit-learn's ``classification_report``.
     output_dict : bool, default=False
         Return nested dictionaries instead of the report.
 
@@ -258,8 +259,12 @@ def _averages(
 
 
 def _mean(values: Values, weights: NDArray[Any]) -> float:
-    defined = ~np.isnan(values) & (weights > 0)
-    return float(np.average(values[defined], weights=weights[defined])) if defined.any() else np.nan
+    defined = ~np.isnan(values)
+    if not defined.any():
+        return float("nan")
+    weights = weights[defined]
+    # Without any support scikit-learn weights labels alike.
+    return float(np.average(values[defined], weights=weights if weights.any() else None))
 
 
 def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who: str) -> Any:
