@@ -10,6 +10,7 @@ from inspect import signature
 from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from rich.console import Console
@@ -27,6 +28,7 @@ from labelance.datasets import (
     write_multilabel,
 )
 from labelance.ensemble import EMLSOL
+from labelance.exceptions import ConstantLabelWarning
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
@@ -457,6 +459,16 @@ def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
     code, _, err = call("warmup")
     assert code == 1
     assert "NUMBA_CACHE_DIR" in err
+
+
+@pytest.mark.parametrize("under", [(), ("--memory", "64MB")])
+def test_warnings_name_the_labels(call, tmp_path, under):
+    rows = pd.DataFrame({"x": range(40), "jazz": [1, 0] * 20, "rock": 1, "polka": 0})
+    rows.to_parquet(tmp_path / "songs.parquet")
+    words = (tmp_path / "songs.parquet", "--labels", "jazz,rock,polka", "--method", "mlros")
+    with pytest.warns(ConstantLabelWarning, match="2 of 3 labels .*: 'rock', 'polka'"):
+        code, _, err = call("resample", *words, "-o", tmp_path / "more.parquet", *under)
+    assert code == 0, err
 
 
 def test_resample_says_where_there_is_no_such_device(call, songs, tmp_path):

@@ -70,13 +70,35 @@ def test_worked_example_s():
     assert_allclose(imbalance.scumble_labels(Y), [0.045643, 0.034971, 0.116724, np.nan], atol=1e-6)
 
 
+def varying(Y):
+    """Return the labels with zeros in place of those that all rows have."""
+    return np.where(Y.all(axis=0), 0, Y)
+
+
+@many
+@given(labels, st.integers(0, 5))
+def test_constant_labels_change_no_measure_of_imbalance(Y, place):
+    place = min(place, Y.shape[1])
+    for value in (0, 1):
+        more = np.insert(Y, place, value, axis=1)
+        for measure in ("mean_ir", "cvir", "mean_imr", "scumble", "scumble_cv"):
+            function = getattr(imbalance, measure)
+            assert_array_equal(function(csr_array(more)), function(Y), measure)
+            assert_array_equal(getattr(imbalance.profile(None, more), measure), function(Y))
+        for measure in ("irlbl", "imr", "scumble_labels"):
+            found = getattr(imbalance, measure)(more)
+            assert np.isnan(found[place])
+            assert_array_equal(np.delete(found, place), getattr(imbalance, measure)(Y), measure)
+
+
 @many
 @given(labels)
 def test_ratios_follow_their_formulas(Y):
     n = len(Y)
     ones = Y.sum(axis=0, dtype=int)
+    # A label that all rows have is no most frequent label: it is left out as one that no row has.
     fewer, more = np.minimum(ones, n - ones), np.maximum(ones, n - ones)
-    ratio = np.array(irlbl_oracle(Y.tolist()))
+    ratio = np.array(irlbl_oracle(varying(Y).tolist()))
     within = np.array([b / a if a else np.nan for a, b in zip(fewer, more)])
     occurring, both = ratio[~np.isnan(ratio)], within[~np.isnan(within)]
     assert_allclose(imbalance.irlbl(Y), ratio)
@@ -92,11 +114,11 @@ def test_ratios_follow_their_formulas(Y):
 @many
 @given(labels)
 def test_scumble_follows_its_formula(Y):
-    each = np.array(scumble_oracle(Y.tolist()))
+    each = np.array(scumble_oracle(varying(Y).tolist()))
     mean = each.mean()
     assert_allclose(imbalance.scumble_instances(Y), each, atol=1e-12)
     assert_allclose(imbalance.scumble(Y), mean, atol=1e-12)
-    of_labels = [each[Y[:, j] == 1].mean() if Y[:, j].any() else np.nan for j in range(Y.shape[1])]
+    of_labels = [each[y == 1].mean() if y.any() else np.nan for y in varying(Y).T]
     assert_allclose(imbalance.scumble_labels(Y), of_labels, atol=1e-12)
     if imbalance.scumble(Y) > 0:
         assert_allclose(imbalance.scumble_cv(Y), np.std(each, ddof=1) / mean, rtol=1e-9)
@@ -108,7 +130,7 @@ def test_scumble_follows_its_formula(Y):
 @given(labels)
 def test_scumble_is_zero_exactly_where_the_labels_of_a_row_are_equally_frequent(Y):
     ones = Y.sum(axis=0)
-    level = np.array([len(set(ones[row == 1])) <= 1 for row in Y])
+    level = np.array([len(set(ones[row == 1])) <= 1 for row in varying(Y)])
     value = imbalance.scumble_instances(Y)
     assert_array_equal(value == 0, level)
     assert ((value >= 0) & (value < 1)).all()
@@ -156,12 +178,13 @@ def test_labelsets_are_the_distinct_rows_most_frequent_first(Y):
 
 
 def test_many_labels_in_a_row_do_not_overflow():
-    Y = np.ones((3, 4000), dtype=np.int8)
+    Y = np.ones((4, 4000), dtype=np.int8)
     Y[1:, 1:] = 0
+    Y[3] = 0
     value = imbalance.scumble_instances(Y)
     assert np.isfinite(value).all()
     assert 0 < value[0] < 1e-3
-    assert len(imbalance.labelsets(Y)) == 2
+    assert len(imbalance.labelsets(Y)) == 3
 
 
 @pytest.mark.parametrize("empty", [np.zeros((3, 2)), csr_array((3, 2), dtype=np.int8)], ids=type)

@@ -255,6 +255,14 @@ def test_an_explanation_is_a_page_of_before_and_after(tmp_path):
     assert [side["n"] for side in data_of(page)["sides"]] == [80, 104]
 
 
+def test_constant_labels_are_in_no_pair():
+    more = np.column_stack([np.ones(80, dtype=np.int8), Y])
+    together = data_of(profile(X, more).to_html())["sides"][0]["together"]
+    alone = data_of(profile(X, Y).to_html())["sides"][0]["together"]
+    assert together["labels"] == [j + 1 for j in alone["labels"]]
+    assert together["rows"] == alone["rows"]
+
+
 def test_in_a_notebook_it_is_small():
     many = csr_array((np.ones(3_000), (np.arange(3_000) % 50, np.arange(3_000))))
     told = profile(None, many)._repr_html_()

@@ -206,17 +206,17 @@ class TestReport:
             np.testing.assert_array_equal(frame.loc[name].to_numpy(), list(row.values()))
 
     def test_imbalance_comes_from_the_training_labels(self):
-        Y_train = sparse.csr_array([[1, 0, 1], [1, 1, 1], [1, 0, 1], [1, 0, 0]])
+        Y_train = sparse.csr_array([[1, 0, 1], [1, 1, 1], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
         report = metrics.imbalance_report(self.Y, self.Y_pred, y_train=Y_train)
         np.testing.assert_allclose(report.irlbl, [1, 4, 4 / 3])
         assert report.averages["macro"]["irlbl"] == pytest.approx((1 + 4 + 4 / 3) / 3)
 
     def test_training_labels_are_found_by_name(self):
         Y = pd.DataFrame(self.Y, columns=["rock", "polka", "tango"])
-        Y_train = [["tango", "rock"], ["rock"], ["rock", "polka"], ["rock", "tango"]]
+        Y_train = [["tango", "rock"], ["rock"], ["rock", "polka"], ["rock", "tango"], []]
         report = metrics.imbalance_report(Y, self.Y_pred, y_train=Y_train)
         np.testing.assert_allclose(report.irlbl, [1, 4, 2])
-        shuffled = pd.DataFrame({"tango": [1, 1], "rock": [1, 0], "polka": [0, 1]})
+        shuffled = pd.DataFrame({"tango": [1, 1, 0], "rock": [1, 0, 0], "polka": [0, 1, 0]})
         report = metrics.imbalance_report(Y, self.Y_pred, y_train=shuffled)
         np.testing.assert_allclose(report.irlbl, [2, 2, 1])
         with pytest.raises(InputError, match="y_train has the label 'waltz'"):

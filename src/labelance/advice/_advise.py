@@ -415,10 +415,17 @@ def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
 
 def _sentence_of_data(facts: DataFacts) -> str:
     words = []
-    if facts.n_unjudged:
-        be, was = ("is", "was") if facts.n_unjudged == 1 else ("are", "were")
+    if facts.n_constant:
+        be = "is" if facts.n_constant == 1 else "are"
         words.append(
-            f"{facts.n_unjudged} of {facts.n_labels} labels {be} in (or lacking in) fewer than "
+            f"{facts.n_constant} of {facts.n_labels} labels {be} constant, in all rows or in none: "
+            "leave them out."
+        )
+    rare = facts.n_unjudged - facts.n_constant
+    if rare:
+        be, was = ("is", "was") if rare == 1 else ("are", "were")
+        words.append(
+            f"{rare} of {facts.n_labels} labels {be} in (or lacking in) fewer than "
             f"{FOLDS} rows and {was} not judged."
         )
     outliers = facts.type_shares.get("outlier", 0)

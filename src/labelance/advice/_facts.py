@@ -34,6 +34,8 @@ class DataFacts:
         Rows that the rest is about; fewer where a comparison of all would take too long.
     n_unjudged : int
         Labels that too few of these rows have (or lack) to be in every fold.
+    n_constant : int
+        Those of them that all rows of the data have, or none.
     rarest, median : int
         Rows that have the rarest label that is judged, and the median of the labels.
     type_shares : dict of str to float
@@ -49,6 +51,7 @@ class DataFacts:
     mean_ir: float
     n_rows_seen: int
     n_unjudged: int
+    n_constant: int
     rarest: int
     median: float
     type_shares: dict[str, float]
@@ -97,6 +100,7 @@ def look_at(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
         mean_ir=float(found.mean_ir),
         n_rows_seen=seen.n_samples,
         n_unjudged=data.Y.shape[1] - len(judged),
+        n_constant=int(np.isin(column_counts(data.Y), (0, data.n_samples)).sum()),
         rarest=int(counts[judged].min()),
         median=float(np.median(counts)),
         type_shares={name: round(share, 4) for name, share in (found.type_shares or {}).items()},

@@ -240,7 +240,8 @@ def _resample(
         rewording(_hint_at_settings),
     ):
         labelance.outofcore.adapt_sampler(sampler, dataset)
-        X, Y = _resample_on(sampler, dataset, device)
+        with labelance.sampling.warning_with_names(dataset.Y, dataset.label_names):
+            X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, values=X, Y=Y)

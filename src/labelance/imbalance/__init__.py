@@ -39,6 +39,7 @@ from labelance.imbalance._measures import (
     imr,
     irlbl,
     label_counts,
+    leave_out_full,
     mean_imr,
     mean_ir,
     rarest_first,

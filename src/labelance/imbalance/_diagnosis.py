@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays import column_counts
 from labelance.imbalance._labelsets import Labelsets
+from labelance.imbalance._measures import leave_out_full
 
 Integers = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -151,12 +152,12 @@ class CoOccurrence:
 def count_together(
     Y: csr_array, scumble_labels: Floats, most: int = MOST_LABELS_TOGETHER
 ) -> CoOccurrence:
-    """Count the rows that labels share.
+    """Count the rows that labels share; a label that all rows have shares them with every label.
 
     Among more labels than ``most`` a half of those taken are the most frequent, the others those
     of largest SCUMBLE: the rare ones that stand beside frequent ones.
     """
-    counts = column_counts(Y)
+    counts = leave_out_full(column_counts(Y), Y.shape[0])
     by_count = np.argsort(-counts, kind="stable")[: int(np.count_nonzero(counts))]
     frequent, rest = by_count, by_count[:0]
     if len(by_count) > most:

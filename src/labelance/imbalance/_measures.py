@@ -4,7 +4,8 @@ A public function takes y as the rest of the library does: an (n, q) indicator a
 frame or a sparse matrix, and costs O(nnz(y)). The formulas follow at the end, on clean labels: Y is
 a CSR array of ones with sorted indices, and counts are the ones per label, so that a caller with
 many measures to take counts only once. A measure that a label does not have is nan, and nan is left
-out of every mean.
+out of every mean. Constant labels, in all rows or in none, have no measure: a label in all rows
+would be the most frequent one that IRLbl and SCUMBLE compare the others with.
 """
 
 import math
@@ -27,6 +28,11 @@ def _open(y: Any, who: str) -> csr_array:
     return validate_labels(y, who=who).Y
 
 
+def _open_varying(y: Any, who: str) -> tuple[csr_array, Counts]:
+    labels = _open(y, who)
+    return drop_full(labels, column_counts(labels))
+
+
 def _count_known(y: Any, missing_labels: MissingLabels, who: str) -> tuple[Counts, Counts]:
     """Return how many ones every label has, and how many cells of it are known."""
     labels = validate_labels(y, who=who, missing_labels=missing_labels)
@@ -35,6 +41,26 @@ def _count_known(y: Any, missing_labels: MissingLabels, who: str) -> tuple[Count
     if labels.unknown is not None:
         known -= column_counts(labels.unknown)
     return column_counts(labels.Y), known
+
+
+def _count_varying(y: Any, missing_labels: MissingLabels, who: str) -> Counts:
+    """Return how many ones every label has, and 0 for a label that all rows have."""
+    return leave_out_full(*_count_known(y, missing_labels, who))
+
+
+def leave_out_full(counts: Counts, n_rows: int | Counts) -> Counts:
+    """Return the counts with 0 for labels that all rows have: as in no row, nothing varies."""
+    return np.where(counts == n_rows, 0, counts)
+
+
+def drop_full(Y: csr_array, counts: Counts) -> tuple[csr_array, Counts]:
+    """Return clean labels and their counts without the ones of labels that all rows have."""
+    varying = leave_out_full(counts, Y.shape[0])
+    if (varying == counts).all():
+        return Y, counts
+    kept = csr_array(Y.multiply(varying > 0))
+    kept.eliminate_zeros()
+    return kept, varying
 
 
 def label_counts(y: Any, *, missing_labels: MissingLabels = "error") -> NDArray[np.int64]:
@@ -128,7 +154,8 @@ def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     Returns
     -------
     ndarray of shape (n_labels,)
-        The imbalance ratio between labels, at least 1; nan for a label that no row has.
+        The imbalance ratio between labels, at least 1; nan for a label that is the same in all
+        rows, which is no most frequent label either.
 
     See Also
     --------
@@ -143,14 +170,14 @@ def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     Examples
     --------
     >>> from labelance.imbalance import irlbl
-    >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
+    >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return find_irlbl(_count_known(y, missing_labels, "irlbl")[0])
+    return find_irlbl(_count_varying(y, missing_labels, "irlbl"))
 
 
 def mean_ir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
-    """Average IRLbl over the labels that occur: MeanIR.
+    """Average IRLbl over the labels that vary: MeanIR.
 
     Parameters
     ----------
@@ -162,15 +189,15 @@ def mean_ir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     Returns
     -------
     float
-        The mean, at least 1; nan if no row has a label.
+        The mean, at least 1; nan if every label is the same in all rows.
 
     Examples
     --------
     >>> from labelance.imbalance import mean_ir
-    >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0]])
+    >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     2.0
     """
-    return mean_where_defined(find_irlbl(_count_known(y, missing_labels, "mean_ir")[0]))
+    return mean_where_defined(find_irlbl(_count_varying(y, missing_labels, "mean_ir")))
 
 
 def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
@@ -186,7 +213,7 @@ def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     Returns
     -------
     float
-        The coefficient of variation over the labels that occur; nan if there are not
+        The coefficient of variation over the labels that vary; nan if there are not
         two of them.
 
     Examples
@@ -195,7 +222,7 @@ def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return variation(find_irlbl(_count_known(y, missing_labels, "cvir")[0]))
+    return variation(find_irlbl(_count_varying(y, missing_labels, "cvir")))
 
 
 def imr(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
@@ -339,6 +366,7 @@ def scumble_instances(y: Any) -> Floats:
     ndarray of shape (n_samples,)
         One minus the geometric over the arithmetic mean of IRLbl over the row's labels,
         in [0, 1): exactly 0 if they are equally frequent, and in a row without labels.
+        Labels that all rows have are left out.
 
     Notes
     -----
@@ -353,11 +381,10 @@ def scumble_instances(y: Any) -> Floats:
     Examples
     --------
     >>> from labelance.imbalance import scumble_instances
-    >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
-    array([0. , 0.2, 0. , 0. ])
+    >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0], [0, 0]]).round(3)
+    array([0. , 0.2, 0. , 0. , 0. ])
     """
-    labels = _open(y, "scumble_instances")
-    return find_scumble(labels, column_counts(labels))
+    return find_scumble(*_open_varying(y, "scumble_instances"))
 
 
 def scumble(y: Any) -> float:
@@ -376,11 +403,10 @@ def scumble(y: Any) -> float:
     Examples
     --------
     >>> from labelance.imbalance import scumble
-    >>> round(scumble([[1, 0], [1, 1], [1, 0], [1, 0]]), 3)
-    0.05
+    >>> round(scumble([[1, 0], [1, 1], [1, 0], [0, 0]]), 3)
+    0.033
     """
-    labels = _open(y, "scumble")
-    return float(find_scumble(labels, column_counts(labels)).mean())
+    return float(find_scumble(*_open_varying(y, "scumble")).mean())
 
 
 def scumble_cv(y: Any) -> float:
@@ -399,11 +425,10 @@ def scumble_cv(y: Any) -> float:
     Examples
     --------
     >>> from labelance.imbalance import scumble_cv
-    >>> scumble_cv([[1, 0], [1, 1], [1, 0], [1, 0]])
+    >>> scumble_cv([[1, 0], [1, 1], [1, 0], [0, 0]])
     2.0
     """
-    labels = _open(y, "scumble_cv")
-    return variation(find_scumble(labels, column_counts(labels)))
+    return variation(find_scumble(*_open_varying(y, "scumble_cv")))
 
 
 def scumble_labels(y: Any) -> Floats:
@@ -417,18 +442,16 @@ def scumble_labels(y: Any) -> Floats:
     Returns
     -------
     ndarray of shape (n_labels,)
-        The means, in [0, 1); nan for a label that no row has.
+        The means, in [0, 1); nan for a label that is the same in all rows.
 
     Examples
     --------
     >>> from labelance.imbalance import scumble_labels
-    >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0], [0, 0]]).round(3)
     array([0.05, 0.2 ])
     """
-    labels = _open(y, "scumble_labels")
-    counts = column_counts(labels)
-    instances = find_scumble(labels, counts)
-    return find_scumble_labels(labels, counts, instances)
+    labels, counts = _open_varying(y, "scumble_labels")
+    return find_scumble_labels(labels, counts, find_scumble(labels, counts))
 
 
 def find_irlbl(counts: Counts) -> Floats:

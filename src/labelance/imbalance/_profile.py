@@ -33,6 +33,7 @@ from labelance.imbalance._local import (
 )
 from labelance.imbalance._measures import (
     count_features,
+    drop_full,
     find_imr,
     find_irlbl,
     find_scumble,
@@ -54,7 +55,8 @@ class ImbalanceProfile:
     """How imbalanced a multi-label dataset is; made by `profile`.
 
     Print it for a table, rarest labels first, or take it on with `to_text`, `to_frame` or
-    `to_dict`. A measure that is not defined is nan.
+    `to_dict`. A measure that is not defined is nan; IRLbl, ImR and SCUMBLE leave constant labels
+    out, which are in all rows or in none.
 
     Attributes
     ----------
@@ -398,8 +400,9 @@ def _assemble(
     Y, local = data.Y, data.local
     n_samples, n_labels = Y.shape
     counts = column_counts(Y)
-    ratios, within = find_irlbl(counts), find_imr(counts, n_samples)
-    concurrence = find_scumble(Y, counts)
+    varying_Y, varying = drop_full(Y, counts)
+    ratios, within = find_irlbl(varying), find_imr(counts, n_samples)
+    concurrence = find_scumble(varying_Y, varying)
     sets = find_labelsets(Y)
     return ImbalanceProfile(
         n_samples=n_samples,
@@ -421,7 +424,7 @@ def _assemble(
         label_counts=counts,
         irlbl=ratios,
         imr=within,
-        scumble_labels=find_scumble_labels(Y, counts, concurrence),
+        scumble_labels=find_scumble_labels(varying_Y, varying, concurrence),
         minority_value=minority_values(Y),
         type_counts=None if local is None else local.type_counts,
         _data=data,

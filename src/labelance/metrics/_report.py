@@ -16,7 +16,7 @@ from labelance._validation import (
     validate_scores,
 )
 from labelance.exceptions import InputError
-from labelance.imbalance import find_irlbl, rarest_first, rarity_bands
+from labelance.imbalance import find_irlbl, leave_out_full, rarest_first, rarity_bands
 from labelance.metrics._calibration import brier_of_labels, calibration_error_of_labels
 from labelance.metrics._classification import Confusion, count_confusion
 
@@ -49,7 +49,8 @@ class ImbalanceReport:
     precision, recall, specificity, g_mean, f1 : ndarray of shape (q,)
         Rates of every label.
     irlbl : ndarray of shape (q,)
-        Imbalance ratio of every label: the count of the most frequent label over its own.
+        Imbalance ratio of every label: the count of the most frequent label over its own; nan
+        for a label in all rows or in none.
     support : ndarray of shape (q,)
         Rows that have the label.
     averages : dict of str to dict
@@ -217,7 +218,7 @@ def imbalance_report(
     seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], who)
     losses = {} if y_score is None else _losses(y_true, y_score, who)
     confusion = count_confusion(Y, Y_pred)
-    ratio = find_irlbl(column_counts(seen))
+    ratio = find_irlbl(leave_out_full(column_counts(seen), seen.shape[0]))
     report = ImbalanceReport(
         label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
         **_rates(confusion, zero_division),

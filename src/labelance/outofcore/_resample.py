@@ -30,7 +30,7 @@ from labelance.outofcore._dataset import (
 )
 from labelance.outofcore._job import Job, describe_file, open_job
 from labelance.outofcore._output import check_output, write_npy_blocks, write_parquet_blocks
-from labelance.sampling import BaseMultiLabelSampler, check_recipe
+from labelance.sampling import BaseMultiLabelSampler, check_recipe, warning_with_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,9 @@ def _resample_table(
     header = blocks.read_header()
     sampler = adapt_sampler(sampler, header)
     dataset = read_to_disk(blocks, header, here)
-    recipe = sampler.plan(dataset.values, dataset.Y).recipe(sampler.random_state)
+    with warning_with_names(dataset.Y, dataset.label_names):
+        plan = sampler.plan(dataset.values, dataset.Y)
+    recipe = plan.recipe(sampler.random_state)
     step = _block_rows(dataset.values, dataset.n_labels, job, here)
     write_parquet_blocks(
         recipe.block, recipe.n_rows, step, dataset, output, job.folder, dates=blocks.dates

@@ -9,6 +9,7 @@ from labelance.sampling._base import (
     SamplerTraits,
     all_samplers,
     check_recipe,
+    warning_with_names,
 )
 from labelance.sampling._cleaning import MLTL, MLeNN, label_distances
 from labelance.sampling._compose import FunctionSampler, SamplerSequence

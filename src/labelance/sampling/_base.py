@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import Parameter, isabstract, signature
 from numbers import Integral
@@ -290,6 +292,32 @@ def _carry_out(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
     return Resampled(X, y, drawn.provenance, *drawn.sources(n))
 
 
+def _constant_labels(Y: sp.csr_array) -> np.ndarray:
+    """Return the labels that no row has, or all rows."""
+    return np.flatnonzero(np.isin(column_counts(Y), (0, Y.shape[0])))
+
+
+def _warn_of_constant(labels: np.ndarray, names: Sequence[Any]) -> None:
+    if not len(labels):
+        return
+    shown = ", ".join(repr(names[j]) for j in labels[:5])
+    warn_user(
+        f"{len(labels)} of {len(names)} labels are present in no row or in every row, so there is "
+        f"nothing to balance: {shown}{', …' if len(labels) > 5 else ''}. They stay as they are; "
+        "leave their columns (constant_labels_) out of y, or gather rows that differ in them.",
+        ConstantLabelWarning,
+    )
+
+
+@contextmanager
+def warning_with_names(Y: sp.csr_array, names: Sequence[Any]) -> Iterator[None]:
+    """Name constant labels where a sampler gets labels that travel without their names."""
+    _warn_of_constant(_constant_labels(Y), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantLabelWarning)
+        yield
+
+
 class BaseMultiLabelSampler(
     ListsParameters, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta
 ):
@@ -464,19 +492,8 @@ class BaseMultiLabelSampler(
 
     def _warn_of_constant_labels(self, data: Data) -> None:
         """Set ``constant_labels_`` and warn: such labels have nothing to balance."""
-        counts = column_counts(data.Y)
-        self.constant_labels_ = np.flatnonzero((counts == 0) | (counts == data.n_samples))
-        if len(self.constant_labels_):
-            names = data.labels.names or range(len(counts))
-            shown = ", ".join(repr(names[j]) for j in self.constant_labels_[:5])
-            warn_user(
-                f"{len(self.constant_labels_)} of {len(counts)} labels are present in no row or "
-                f"in every row, so there is nothing to balance: {shown}"
-                + (", …" if len(self.constant_labels_) > 5 else "")
-                + ". They stay as they are; leave their columns (constant_labels_) out of y, or "
-                "gather rows that differ in them.",
-                ConstantLabelWarning,
-            )
+        self.constant_labels_ = _constant_labels(data.Y)
+        _warn_of_constant(self.constant_labels_, data.labels.names or range(data.Y.shape[1]))
 
     def _generator(self) -> np.random.Generator:
         return as_generator(self.random_state)

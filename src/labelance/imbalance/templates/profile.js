@@ -65,7 +65,8 @@
   // --- labels: a curve of all, and a table of those that are found ---
   const mostRows = sides.flatMap((side) => side.count).reduce((a, b) => Math.max(a, b), 1);
   const rarer = (side, j) => Math.min(side.count[j], side.n - side.count[j]);
-  const tooRare = (j) => sides.some((side) => rarer(side, j) < Number(byId("folds").value));
+  const constant = (j) => sides.some((side) => rarer(side, j) === 0);
+  const tooRare = (j) => !constant(j) && sides.some((side) => rarer(side, j) < Number(byId("folds").value));
 
   const drawFrequency = () => {
     const W = Math.max(320, Math.min(720, byId("frequency").clientWidth)), H = 220, left = 48, bottom = 30, top = 12;
@@ -124,7 +125,8 @@
   column("SCUMBLE", always, ...number("scumble", 3));
   column("AUC of neighbors", (side) => side.auc, ...number("auc", 2));
   columns.push({ head: "folds", kind: "word", value: (j) => Math.min(...sides.map((side) => rarer(side, j))),
-    cell: (j) => tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
+    cell: (j) => constant(j) ? [sides.some((side) => side.count[j] === 0) ? "constant: in no row" : "constant: in all rows"]
+      : tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
 
   const state = { column: 1, up: true, shown: PAGE, found: [] };
   const order = (a, b) => {
@@ -180,7 +182,7 @@
   // --- labels that occur together ---
   const drawTogether = () => fill("together", (side, when) => {
     const { labels, rows } = side.together;
-    if (labels.length < 2) return [note("Fewer than two labels occur.")];
+    if (labels.length < 2) return [note("Fewer than two labels vary.")];
     const told = make("p", { class: "note", role: "status" }, "Point at a cell, or see the strongest pairs below.");
     const say = (a, b) => `${names[labels[a]]} and ${names[labels[b]]}: ${plural(rows[a][b], "row")}, ${percent(rows[a][b] / rows[a][a])} of ${names[labels[a]]}`;
     const grid = make("tbody", {}, ...labels.map((label, a) => make("tr", {}, make("th", { scope: "row" }, names[label]),
@@ -252,9 +254,10 @@
 
   // --- folds ---
   const drawFeasible = () => fill("feasible", (side, when) => [
-    table(title("Folds", when), ["folds", "labels in every fold", "too rare"], [2, 3, 5, 10].map((folds) => {
-      const rare = names.filter((_, j) => rarer(side, j) < folds).length;
-      return [String(folds), whole(names.length - rare), whole(rare)];
+    table(title("Folds", when), ["folds", "labels in every fold", "too rare", "constant"], [2, 3, 5, 10].map((folds) => {
+      const same = names.filter((_, j) => rarer(side, j) === 0).length;
+      const rare = names.filter((_, j) => rarer(side, j) < folds).length - same;
+      return [String(folds), whole(names.length - rare - same), whole(rare), whole(same)];
     })),
     note("A label with fewer rows, or fewer rows without it, than there are folds is missing from the test rows of some: its AUC is not defined there."),
   ]);
