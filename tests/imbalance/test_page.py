@@ -3,7 +3,9 @@
 import json
 import pickle
 import re
+from functools import partial
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from labelance import MLSOL, profile
+from labelance import MLSOL, advise, profile
 from labelance.exceptions import InputError
 from labelance.imbalance import (
     choose_rows,
@@ -164,52 +166,26 @@ def test_a_wide_column_is_named():
     wide = pd.DataFrame(X, columns=["a", "b", "income", "c"])
     wide["income"] *= 1e5
     found = profile(wide, Y)
-    assert "neighbors by column 'income' alone" in unescape(found.to_html())
-    assert "neighbors by" not in profile(wide, Y, scale="range").to_html()
+    assert data_of(found.to_html())["sides"][0]["dominant"] == "column 'income'"
+    scaled = profile(wide, Y, scale="range").to_html()
+    assert data_of(scaled)["sides"][0]["dominant"] is None
     named = profile(wide.to_numpy(), Y, feature_names=["p", "q", "r", "s"])
     assert data_of(named.to_html())["sides"][0]["dominant"] == "column 'r'"
     wide["c"] *= 1e6
-    assert "neighbors by columns 'income', 'c' alone" in unescape(profile(wide, Y).to_html())
+    both = data_of(profile(wide, Y).to_html())["sides"][0]
+    assert both["dominant"] == "columns 'income', 'c'"
 
 
-@pytest.mark.parametrize("asked", [{"scale": "range"}, {"metric": "cosine"}], ids=str)
-def test_the_code_to_copy_searches_as_the_profile_did(asked):
-    labels = np.random.default_rng(1).random((120, 2)) < [0.5, 0.15]
-    features = labels * 9.0 + np.random.default_rng(2).normal(size=(120, 2))
-    page = unescape(profile(features, labels.astype(int), **asked).to_html())
-    ((name, value),) = asked.items()
-    assert f'MLSOL(random_state=0, {name}="{value}")' in page
-
-
-@pytest.mark.parametrize("kind", ["noise", "balanced", "blobs", "wide", "missing", "nominal"])
-def test_the_code_to_copy_runs(kind, capsys):
-    rng = np.random.default_rng(1)
-    labels = (
-        rng.random((120, 2)) < 0.5 if kind == "balanced" else rng.random((120, 2)) < [0.5, 0.15]
-    )
-    features = labels * 9.0 + rng.normal(size=(120, 2))
-    words = {
-        "balanced": "RandomForest",
-        "noise": "MLROS(random_state=0)",
-        "blobs": "MLSOL(random_state=0)",
-    }
-    if kind == "noise":
-        features = rng.normal(size=(120, 2))
-    if kind == "wide":
-        features[:, 1] *= 1e6
-        words["wide"] = 'MLSOL(random_state=0, scale="standard")'
-    if kind == "missing":
-        features[3, 0] = np.nan
-        words["missing"] = 'MLSOL(random_state=0, missing="distance")'
-    if kind == "nominal":
-        features = pd.DataFrame(features, columns=["a", "b"])
-        features["word"] = pd.Categorical(np.where(labels[:, 1], "yes", "no"))
-        words["nominal"] = "BinaryRelevance()"
-    page = profile(features, labels.astype(int), missing="distance").to_html()
-    code = unescape(re.search("<code>(.*?)</code>", page, re.DOTALL)[1])
-    assert words[kind] in code
-    exec(code, {"X": features, "y": labels.astype(int)})
-    assert "macro avg" in capsys.readouterr().out
+def test_the_page_describes_and_leaves_advice_to_advise():
+    labels = [["a"] * (i % 2) + ["b"] * (i % 9 == 0) for i in range(80)]
+    page = unescape(profile(X, labels).to_html())
+    words = re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+    assert not re.search("MLSOL|MLROS|clone|Add rows|Fit without", words)
+    assert "threshold" in words
+    call = re.search(r"<code>(labelance\.advise\(.*?\))</code>", words)[1]
+    options = {"advise": partial(advise, estimator=KNeighborsClassifier(3), budget=0.1)}
+    found = eval(call, {"labelance": SimpleNamespace(**options), "X": X, "y": labels})
+    assert found.facts.n_labels == 2
 
 
 def test_a_subsample_is_said_and_always_the_same():

@@ -48,10 +48,11 @@ def profile(
     memory: MemoryOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a page about multi-label data: how imbalanced it is, and what to do about it.
+    """Write a page about multi-label data: how imbalanced it is, label by label.
 
-    One file that opens offline: a verdict, all labels to search and sort, labels that occur
-    together, what neighbors know, rows that look mislabelled, folds, a map, and code to copy.
+    One file that opens offline: a summary, all labels to search and sort, labels that occur
+    together, what neighbors know, rows that look mislabelled, folds and a map. What to do about
+    the imbalance: labelance advise DATA.
     """
     check_free(output, force)
     with telling_what_is_kept(output), source.open(memory) as dataset:

@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 
 import labelance
 from labelance._arrays import stack_rows, take_rows
-from labelance._scratch import row_blocks
 from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._diagnosis import (
@@ -36,12 +35,13 @@ from labelance.imbalance._diagnosis import (
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import HasIndices, LocalDistribution, minority_matrix
 from labelance.imbalance._measures import mean_where_defined
-from labelance.imbalance._verdict import FOLDS, code_to_copy, judge
+from labelance.imbalance._profile_text import describe
 from labelance.neighbors import Metric, Scale, column_widths, find_dominant_columns
 
 if TYPE_CHECKING:
     from labelance.imbalance._profile import ImbalanceProfile
 
+_FOLDS = 5
 _LONGEST_NAME = 60
 _MOST_LABELSETS = 10
 _MOST_FEATURES = 5
@@ -138,20 +138,6 @@ class Findings:
         names = name_columns(wide, self.data.feature_names or self.features.names)
         return f"column {names}" if len(wide) == 1 else f"columns {names}"
 
-    @property
-    def has_nominal_features(self) -> bool:
-        """Whether some column of X is nominal."""
-        return self.features is not None and bool(self.features.categorical.any())
-
-    @cached_property
-    def has_missing_values(self) -> bool:
-        """Whether some cell of X is missing."""
-        if self.features is None:
-            return False
-        X = self.features.X
-        cells = X.data if sp.issparse(X) else X
-        return any(np.isnan(cells[part]).any() for part in row_blocks(cells))
-
     def widest_features(self) -> list[tuple[str, float]]:
         """Return names and widths of the widest numeric columns of dense features."""
         features = self.features
@@ -169,13 +155,12 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
     profiles = [profile] if after is None else [profile, after]
     _refuse_other_labels(profiles)
     findings = [Findings(_data_of(one)) for one in profiles]
-    verdict = judge(profile, findings[0])
     sides = [_side(one, found) for one, found in zip(profiles, findings)]
     for side, points in zip(sides, _maps(profiles, findings)):
         side["map"] = points
     content = {
         "names": [_short(name) for name in profile.label_names],
-        "folds": FOLDS,
+        "folds": _FOLDS,
         "sides": sides,
     }
     script = _template("profile.js")
@@ -183,10 +168,8 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
         _template("profile.html"),
         {
             "title": escape(title),
-            "verdict": escape(_changes(profiles) if after else verdict.sentence),
-            "steps": "".join(f"<li>{escape(step)}</li>" for step in verdict.steps),
-            "hide_steps": "hidden" if after else "",
-            "code": escape(code_to_copy(verdict, findings[0])),
+            "verdict": escape(_changes(profiles) if after else " ".join(describe(profile))),
+            "hide_advice": "hidden" if after else "",
             "style": _template("profile.css"),
             "script": script,
             # No other script may run, whatever a name smuggled in.

@@ -210,10 +210,11 @@ class ImbalanceProfile:
     ) -> str:
         """Return a page about the data, and write it to a file; it opens offline.
 
-        A verdict and the next step, all labels in a table to search and sort, labels that occur
-        together, labelsets, what neighbors know, rows that look mislabelled, folds, a map, and
-        code to copy. What it needs beyond this profile is taken from X and y, of which the
-        profile keeps a reference; a pickle or a copy of a profile has none, and makes no page.
+        A summary, all labels in a table to search and sort, labels that occur together,
+        labelsets, what neighbors know, rows that look mislabelled, folds and a map. What to do
+        about the imbalance is for `labelance.advise` to say. What the page needs beyond this
+        profile is taken from X and y, of which the profile keeps a reference; a pickle or a copy
+        of a profile has none, and makes no page.
 
         Parameters
         ----------

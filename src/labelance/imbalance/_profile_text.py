@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelance.imbalance._measures import mean_where_defined, rarest_first, rarity_bands
-from labelance.imbalance._verdict import describe
 
 if TYPE_CHECKING:
     from labelance.imbalance._profile import ImbalanceProfile
 
 LONGEST_TABLE = 20
 LONGEST_NAME = 28
+# A MeanIR of 1 is balance; few published datasets with one above 10 were ever called easy.
+_HARDLY, _STRONGLY = 1.5, 10.0
+_RARE = 3.0  # MeanImR: rows without a label for each row with it, on average over labels
 
 
 def draw_text(profile: ImbalanceProfile, top: int) -> str:
@@ -46,6 +48,44 @@ def draw_html(profile: ImbalanceProfile) -> str:
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"<pre>{escape(_constant(profile))}</pre></div>"
     )
+
+
+def describe(profile: ImbalanceProfile) -> Iterator[str]:
+    """Yield sentences about how imbalanced data are, over all and around their rows.
+
+    They say what is the case. What to do about it is for `labelance.advise` to say.
+    """
+    seen = np.sort(profile.label_counts[~np.isnan(profile.irlbl)])
+    if not len(seen):
+        yield "No label varies: each is in all rows or in none."
+        return
+    yield (
+        f"{_level(profile)}: the most frequent label is in {seen[-1]:,} of "
+        f"{profile.n_samples:,} rows, the median one in {int(np.median(seen)):,}, the rarest in "
+        f"{seen[0]:,}."
+    )
+    constant = len(profile.constant_labels)
+    if constant:
+        yield f"{_plural(constant, 'more label')} {'is' if constant == 1 else 'are'} constant."
+    shares = profile.type_shares
+    if profile.k and shares is not None and not math.isnan(shares["safe"]):
+        least = math.ceil(0.3 * profile.k)  # as `types_by_count` has it
+        yield (
+            f"{1 - shares['safe']:.0%} of minority cells are not safe: at least {least} of their "
+            f"{profile.k} neighbors have the other value ({shares['outlier']:.0%} are outliers, "
+            "without any neighbor alike)."
+        )
+
+
+def _level(profile: ImbalanceProfile) -> str:
+    """Return how imbalanced labels are, among each other and each in itself."""
+    measured = f"MeanIR {profile.mean_ir:.1f}"
+    if profile.mean_ir >= _HARDLY:
+        strongly = profile.mean_ir >= _STRONGLY
+        return f"{'Strongly imbalanced' if strongly else 'Imbalanced'} ({measured})"
+    if profile.mean_imr >= _RARE:
+        return f"Labels alike, but rare ({measured}, MeanImR {profile.mean_imr:.1f})"
+    return f"Hardly imbalanced ({measured})"
 
 
 def _bar(count: str, most: float) -> str:

@@ -325,17 +325,6 @@
     update();
   };
 
-  const enableCopy = () => byId("copy").addEventListener("click", async () => {
-    const code = document.querySelector("#code code");
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      byId("copy").textContent = "Copied";
-    } catch { // without the right to, the code is at least selected
-      window.getSelection().selectAllChildren(code);
-      byId("copy").textContent = "Selected";
-    }
-  });
-
   drawMeasures();
   drawFrequency();
   drawLabels();
@@ -347,6 +336,5 @@
   drawMap();
   drawContents();
   document.querySelectorAll(".scroll").forEach(hint);
-  enableCopy();
   document.documentElement.dataset.ready = "yes";
 })();
