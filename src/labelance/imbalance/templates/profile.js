@@ -182,6 +182,7 @@
   // --- labels that occur together ---
   const drawTogether = () => fill("together", (side, when) => {
     const { labels, rows } = side.together;
+    const varying = names.filter((_, j) => rarer(side, j) > 0).length;
     if (labels.length < 2) return [note("Fewer than two labels vary.")];
     const told = make("p", { class: "note", role: "status" }, "Point at a cell, or see the strongest pairs below.");
     const say = (a, b) => `${names[labels[a]]} and ${names[labels[b]]}: ${plural(rows[a][b], "row")}, ${percent(rows[a][b] / rows[a][a])} of ${names[labels[a]]}`;
@@ -197,7 +198,7 @@
     function share([a, b]) { return rows[a][b] / Math.min(rows[a][a], rows[b][b]); }
     return [
       note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels are often beside frequent ones. `
-        + (labels.length < names.length ? `Of ${whole(names.length)} labels, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
+        + (labels.length < varying ? `Of ${whole(varying)} labels that vary, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
       make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
         make("table", { class: "grid" }, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
           make("thead", {}, make("tr", {}, make("td"), ...labels.map((label) => make("th", { scope: "col" }, make("span", {}, names[label]))))), grid)),
