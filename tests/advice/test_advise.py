@@ -15,7 +15,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -26,7 +26,9 @@ from labelance import advise
 from labelance._validation import validate_data
 from labelance.advice import (
     SAMPLERS,
+    Interval,
     Outcome,
+    choose_by_rarity,
     choose_design,
     make_estimator,
     paired_interval,
@@ -318,9 +320,78 @@ def test_the_clock_ends_it_between_folds_only(data):
     assert all(len(one.folds["macro_f1"]) == 2 for one in found.outcomes)
 
 
+class Interrupting(BaseEstimator):
+    """A sampler during which Ctrl-C is pressed, in the third fold or in the first."""
+
+    left = 2
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit_resample(self, X, y):
+        Interrupting.left -= 1
+        if Interrupting.left < 0:
+            raise KeyboardInterrupt
+        return X, y
+
+
+def test_an_interrupt_keeps_the_folds_that_are_finished(data, monkeypatch):
+    monkeypatch.setitem(SAMPLERS, "MLSMOTE", Interrupting)
+    monkeypatch.setattr(Interrupting, "left", 2)
+    found = advise(*data, estimator=KNN, budget=1)
+    assert found.design.interrupted
+    assert found.design.n_run == 2
+    assert "It was interrupted after 2 of" in found.verdict
+    json.loads(found.to_json())
+    monkeypatch.setattr(Interrupting, "left", 1)
+    with pytest.raises(KeyboardInterrupt):
+        advise(*data, estimator=KNN, budget=1)
+
+
+@pytest.mark.usefixtures("two_folds")
+def test_rare_labels_stay_judged_where_few_rows_are_learned_from(monkeypatch):
+    monkeypatch.setattr("labelance.advice._compare._FEWEST_ROWS", 60)
+    monkeypatch.setattr("labelance.advice._compare._MOST_ROWS", 500)
+    rng = np.random.default_rng(0)
+    y = np.zeros((600, 30), dtype=int)
+    for j in range(30):
+        y[rng.permutation(600)[: 6 + 3 * j], j] = 1
+    found = advise(rng.normal(size=(600, 3)), y, estimator=KNN, budget=0.01)
+    assert (found.design.n_rows, found.design.n_judged, found.facts.n_rows_seen) == (60, 500, 500)
+    assert found.facts.n_unjudged == 0
+    assert "500 of 600 rows of which 48 are learned from at a time" in found.verdict
+    found = advise(np.zeros((600, 1)), y * (y.sum(axis=0) > 6), estimator=KNN, budget=0.01)
+    assert ", 29 of 30 labels)" in found.verdict
+
+
+def test_rows_by_rarity_hold_every_label_that_fits():
+    rng = np.random.default_rng(0)
+    Y = sp.csr_array((rng.random((900, 20)) < np.geomspace(0.01, 0.5, 20)).astype(np.int8))
+    counts, labels = Y.sum(axis=0), np.arange(20)
+    rows = choose_by_rarity(Y, labels, 150, np.random.default_rng(1))
+    assert len(np.unique(rows)) == 150
+    assert (Y[rows].sum(axis=0) >= np.minimum(counts, 5)).all()
+    few = choose_by_rarity(Y, labels, 7, np.random.default_rng(1))
+    assert len(few) == 7
+    assert Y[few][:, [counts.argmin()]].sum() >= 5
+
+
+@pytest.mark.usefixtures("two_folds")
+@pytest.mark.parametrize("certain", [True, False])
+def test_only_a_gain_whose_interval_is_above_zero_is_a_rise(data, monkeypatch, certain):
+    low = 0.01 if certain else -0.032
+    interval = Interval(0.1, 0.05, low, 0.219)
+    monkeypatch.setattr("labelance.advice._advise.paired_interval", lambda difference: interval)
+    monkeypatch.setattr("labelance.advice._advise.simplest", lambda outcomes, measure: outcomes[-1])
+    found = advise(*data, estimator=KNN, budget=0.01)
+    assert ("raises" in found.verdict) == certain
+    assert ("That may raise macro F" in found.verdict) == (not certain)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"estimator": LinearRegression()}, "neither predict_proba nor .*Pass a classifier"),
         ({"measure": "accuracy"}, "measure='accuracy'"),
         ({"budget": 0}, "budget=0"),
         ({"budget": "60"}, "budget='60'"),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from inspect import signature
 from io import StringIO
 
@@ -16,6 +17,7 @@ from numpy.testing import assert_array_equal
 from rich.console import Console
 from rich.progress import Progress
 from scipy.sparse import csr_array
+from sklearn.neighbors import KNeighborsClassifier
 
 import labelance
 from labelance import __version__
@@ -524,6 +526,19 @@ def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch)
     code, out, err = call("advise", "FLAGS", "--budget", "0.01")
     assert code == 0, err
     assert "X, y = load_dataset('flags').to_X_y()\nmodel.fit(X, y)\n" in out
+
+
+def test_advise_prints_what_is_finished_when_it_is_interrupted(call, songs, monkeypatch):
+    real = labelance.advise
+
+    def interrupted(X, y, **options):
+        found = real(X, y, estimator=KNeighborsClassifier(5), **options)
+        return replace(found, design=replace(found.design, interrupted=True))
+
+    monkeypatch.setattr(labelance, "advise", interrupted)
+    code, text, _ = call("advise", songs, "--labels", "-3", "--budget", "0.01")
+    assert code == 130
+    assert "model.fit(X, y)" in text
 
 
 def test_advise_refuses_what_it_cannot_judge(call, songs):

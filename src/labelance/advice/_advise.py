@@ -28,6 +28,7 @@ from labelance.advice._compare import (
     Design,
     Interval,
     Outcome,
+    choose_by_rarity,
     choose_design,
     compare_folds,
     gather,
@@ -233,8 +234,9 @@ def advise(
         loss probabilities.
     budget : float or None, default=120
         Seconds. They decide, by what the shape of the data should cost on one core, how many
-        rows and rounds of 5 folds are planned; and no fold is begun when they are over (two are
-        run in any case). None plans four rounds of 5,000 rows and looks at no clock.
+        rows are learned from and how many rounds of 5 folds are planned; and no fold is begun
+        when they are over (two are run in any case). None plans four rounds of 5,000 rows and
+        looks at no clock.
     random_state : int, RandomState, Generator or None, default=0
         For rows, folds, samplers and learners. The same seed gives the same advice if the same
         folds were run; ``design.n_run`` tells how many.
@@ -246,7 +248,9 @@ def advise(
     Returns
     -------
     Advice
-        The verdict, the estimator, code to copy, and all figures.
+        The verdict, the estimator, code to copy, and all figures. If Ctrl-C ends the comparison
+        after two folds or more, the advice is that of the finished folds, and says so; before,
+        ``KeyboardInterrupt`` is raised.
 
     See Also
     --------
@@ -287,20 +291,33 @@ def advise(
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     design = choose_design(n, d, q, sparse=sp.issparse(data.X), budget=budget)
     seen = data
-    if design.n_rows < n:
-        seen = data.take(np.sort(rng.choice(n, size=design.n_rows, replace=False)))
-    judged = _judged_labels(seen)
+    if design.n_judged < n:
+        seen = data.take(choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng))
+    judged = _judgeable(seen)
+    if not len(judged):
+        raise TooFewRowsError(
+            f"advise judges labels that at least {FOLDS} rows have, and as many lack",
+            f"there is none among {seen.n_samples} rows",
+            "Pass more rows, or only the labels that matter",
+        )
     facts = look_at(data, seen, judged)
     learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
-    folds = []
+    folds: list[Any] = []
+    interrupted = False
     watched = bool(verbose) and somebody_watches(notebooks=True)
-    with speaking(watched), loop("Comparing", design.n_folds, "folds") as progress:
-        for fold in compare_folds(seen, learner, design, judged, rng):
-            folds.append(fold)
-            progress.advance()
-            if budget is not None and len(folds) > 1 and perf_counter() - start > budget:
-                break
-    outcomes, design = gather(folds), replace(design, n_run=len(folds))
+    try:
+        with speaking(watched), loop("Comparing", design.n_folds, "folds") as progress:
+            for fold in compare_folds(seen, learner, design, judged, rng):
+                folds.append(fold)
+                progress.advance()
+                if budget is not None and len(folds) > 1 and perf_counter() - start > budget:
+                    break
+    except KeyboardInterrupt:
+        if len(folds) < 2:  # one says nothing of how certain it is
+            raise
+        interrupted = True
+    outcomes = gather(folds)
+    design = replace(design, n_run=len(folds), interrupted=interrupted)
     advised = simplest(outcomes, measure)
     return Advice(
         advised=advised.name,
@@ -333,21 +350,20 @@ def _refuse_no_classifier(estimator: Any) -> None:
             f"estimator={estimator!r}",
             "Pass an unfitted one, such as RandomForestClassifier(), or None",
         )
+    if not any(map(partial(hasattr, estimator), ("predict_proba", "decision_function"))):
+        raise InputError(
+            "advise compares by scores of labels too, whatever the measure",
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function",
+            "Pass a classifier, such as RandomForestClassifier() or "
+            "labelance.learners.BinaryRelevance(LogisticRegression())",
+        )
     refuse_single_label_estimator(estimator, who="advise")
 
 
-def _judged_labels(seen: Data) -> NDArray[np.intp]:
+def _judgeable(seen: Data) -> NDArray[np.intp]:
     """Return the labels that every fold can have with and without."""
     counts = column_counts(seen.Y)
-    rarer = np.minimum(counts, seen.n_samples - counts)
-    judged = np.flatnonzero(rarer >= FOLDS)
-    if not len(judged):
-        raise TooFewRowsError(
-            f"advise judges labels that at least {FOLDS} rows have, and as many lack",
-            f"there is none among {seen.n_samples} rows",
-            "Pass more rows, or only the labels that matter",
-        )
-    return judged
+    return np.flatnonzero(np.minimum(counts, seen.n_samples - counts) >= FOLDS)
 
 
 def _verdict(
@@ -358,31 +374,39 @@ def _verdict(
     design: Design,
 ) -> str:
     words = [_ADVICE.get(advised.name, f"Resample with {advised.name}.")]
-    words += [_sentence_of_gain(advised, outcomes, measure, design)]
+    words += [_sentence_of_gain(advised, outcomes, measure, _coverage(facts, design))]
     words += [_sentence_of_samplers(advised, outcomes, measure)]
     if measure == "macro_f1":
         words += [_sentence_of_ranking(outcomes)]
     words += [_sentence_of_data(facts)]
     if design.n_run < design.n_folds:
-        words += [f"The time was up after {design.n_run} of {design.n_folds} folds."]
+        why = "It was interrupted" if design.interrupted else "The time was up"
+        words += [f"{why} after {design.n_run} of {design.n_folds} folds."]
     return " ".join(filter(None, words))
 
 
+def _coverage(facts: DataFacts, design: Design) -> str:
+    """Say which folds, rows and labels the figures are about."""
+    of_rows = f"of {facts.n_samples:,} " if facts.n_rows_seen < facts.n_samples else ""
+    words = f"{design.n_run} test folds, {facts.n_rows_seen:,} {of_rows}rows"
+    if design.n_rows < facts.n_rows_seen:
+        words += f" of which {design.n_learned:,} are learned from at a time"
+    if facts.n_unjudged:
+        words += f", {facts.n_labels - facts.n_unjudged:,} of {facts.n_labels:,} labels"
+    return f"({words})"
+
+
 def _sentence_of_gain(
-    advised: Outcome, outcomes: tuple[Outcome, ...], measure: str, design: Design
+    advised: Outcome, outcomes: tuple[Outcome, ...], measure: str, of: str
 ) -> str:
-    base, of = outcomes[0], f"({design.n_run} test folds, {design.n_rows:,} rows)"
+    base = outcomes[0]
     if advised is base:
         return f"That gives {_WORDS[measure]} of {base.mean(measure):.3f} {of}."
     gain = _gain(advised, base, measure)
-    return (
-        f"That {_verb(gain)} {_WORDS[measure]} from {base.mean(measure):.3f} to "
-        f"{advised.mean(measure):.3f} {of}: {_bounds(gain)}."
-    )
-
-
-def _verb(gain: Interval) -> str:
-    return "raises" if gain.mean > 0 else "changes"
+    between = f"{_WORDS[measure]} from {base.mean(measure):.3f} to {advised.mean(measure):.3f} {of}"
+    if gain.low > 0:
+        return f"That raises {between}: {_bounds(gain)}."
+    return f"That may raise {between}, but the gain is not certain: {_bounds(gain)}."
 
 
 def _bounds(gain: Interval) -> str:
@@ -410,7 +434,8 @@ def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
     if found.name in ("nothing", "thresholds"):
         return "Nothing that was tried ranks clearly better (AUCPR) than the plain learner."
     gain = _gain(found, outcomes[0], "macro_auc_pr")
-    return f"If rankings matter, {found.name} {_verb(gain)} AUCPR by {_bounds(gain)}."
+    verb = "raises" if gain.low > 0 else "may raise"
+    return f"If rankings matter, {found.name} {verb} AUCPR: {_bounds(gain)}."
 
 
 def _sentence_of_data(facts: DataFacts) -> str:

@@ -58,19 +58,31 @@ class Design:
     Attributes
     ----------
     n_rows : int
-        Rows that take part, all or some drawn at random.
+        Rows that the budget allows to learn from, four fifths of them in every fold.
     n_rounds : int
-        How often these are split into folds anew.
+        How often the rows are split into folds again.
     n_folds : int
         Folds that were planned, 5 in every round.
+    n_judged : int
+        Rows that are split into folds. All rows of a test fold are judged, also where fewer than
+        the others are learned from.
     n_run : int
         Folds that were run, the same or, where the time was up, fewer.
+    interrupted : bool
+        Whether Ctrl-C ended the comparison.
     """
 
     n_rows: int
     n_rounds: int
     n_folds: int
+    n_judged: int
     n_run: int = 0
+    interrupted: bool = False
+
+    @property
+    def n_learned(self) -> int:
+        """The most rows that are learned from in a fold."""
+        return self.n_rows * (FOLDS - 1) // FOLDS
 
 
 def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None) -> Design:
@@ -79,14 +91,35 @@ def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None)
     All rows (5,000 at most) if two rounds of them fit into the budget, else halves of them, down
     to 300; then as many rounds as fit, from one to four.
     """
-    rows = min(n, _MOST_ROWS)
+    rows = judged = min(n, _MOST_ROWS)
     if budget is None:
-        return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS)
+        return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS, judged)
     while rows > _FEWEST_ROWS and 2 * _round_cost(rows, d, q, sparse) > budget:
         rows = max(rows // 2, _FEWEST_ROWS)
     cost = _round_cost(rows, d, q, sparse)
     rounds = max(int(min(budget, _MOST_ROUNDS * cost) // cost), 1)
-    return Design(rows, rounds, rounds * FOLDS)
+    return Design(rows, rounds, rounds * FOLDS, judged)
+
+
+def choose_by_rarity(
+    Y: sp.csr_array, labels: NDArray[np.intp], size: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Choose rows at random, but as many of each label as there are folds, the rarest first.
+
+    At random alone, rare labels would be in too few of the rows to be learned or judged.
+    """
+    columns = sp.csc_array(Y[:, labels])
+    chosen = np.zeros(Y.shape[0], dtype=bool)
+    left = size
+    for j in np.argsort(np.diff(columns.indptr), kind="stable").tolist():
+        rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        lacking = min(FOLDS - int(chosen[rows].sum()), left)
+        if lacking > 0:
+            more = rng.permutation(rows[~chosen[rows]])[:lacking]
+            chosen[more] = True
+            left -= len(more)
+    chosen[rng.permutation(np.flatnonzero(~chosen))[:left]] = True
+    return np.flatnonzero(chosen)
 
 
 def _round_cost(n: int, d: int, q: int, sparse: bool) -> float:
@@ -213,6 +246,9 @@ def compare_folds(
     for round_seed in draw_seeds(rng, design.n_rounds):
         splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=round_seed)
         for number, (train, test) in enumerate(splitter.split(X, Y)):
+            if len(train) > design.n_learned + 1:  # a fold may be a row smaller than others
+                some = choose_by_rarity(data.Y[train], judged, design.n_learned, rng)
+                train = train[some]
             rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of labels that a fold lacks, told once as facts

@@ -31,7 +31,7 @@ class DataFacts:
     mean_ir : float
         Mean of IRLbl.
     n_rows_seen : int
-        Rows that the rest is about; fewer where a comparison of all would take too long.
+        Rows that the rest is about: all, or 5,000 of them.
     n_unjudged : int
         Labels that too few of these rows have (or lack) to be in every fold.
     n_constant : int

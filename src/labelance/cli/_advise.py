@@ -31,7 +31,8 @@ def advise(
     """Say whether to resample, move thresholds, weigh classes, or do nothing.
 
     Looks at the data, compares these under a random forest (a logistic regression for sparse
-    data) in stratified folds, and prints a verdict with figures, and Python to copy.
+    data) in stratified folds, and prints a verdict with figures, and Python to copy. Ctrl-C prints
+    the verdict of the folds that are finished, if there are two.
     """
     dataset = source.load()
     X, y = dataset.to_X_y()
@@ -47,7 +48,9 @@ def advise(
     advice = replace(advice, code=source.add_to_code(advice.code))
     if json:
         print_json({"source": source.data, **advice.to_dict()})
-        return
-    say(str(advice))
-    run, planned = advice.design.n_run, advice.design.n_folds
-    say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)
+    else:
+        say(str(advice))
+        run, planned = advice.design.n_run, advice.design.n_folds
+        say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)
+    if advice.design.interrupted:  # what is finished is printed; the exit code says the rest
+        raise KeyboardInterrupt
