@@ -391,9 +391,9 @@ def _coverage(facts: DataFacts, design: Design) -> str:
     words = f"{design.n_run} test folds, {facts.n_rows_seen:,} {of_rows}rows"
     if design.n_rows < facts.n_rows_seen:
         words += f" of which {design.n_learned:,} are learned from at a time"
-    if facts.n_unjudged:
-        words += f", {facts.n_labels - facts.n_unjudged:,} of {facts.n_labels:,} labels"
-    return f"({words})"
+    of_labels = f"{facts.n_labels - facts.n_unjudged:,} of " if facts.n_unjudged else ""
+    plural = "" if facts.n_labels == 1 else "s"
+    return f"({words}, {of_labels}{facts.n_labels:,} label{plural})"
 
 
 def _sentence_of_gain(
