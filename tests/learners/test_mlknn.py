@@ -65,6 +65,15 @@ def test_equals_the_definition(seed, k, s):
         np.testing.assert_allclose(learner.predict_proba(rows(new)), expected, rtol=1e-12)
 
 
+def test_tiny_numbers_have_the_posteriors_of_ordinary_ones(small):
+    """A power of two changes no digit; squares of these numbers underflow."""
+    X, Y, new = small
+    for scale in (None, "standard"):
+        expected = MLkNN(scale=scale).fit(X, Y).predict_proba(new)
+        tiny = MLkNN(scale=scale).fit(X * 2.0**-600, Y).predict_proba(new * 2.0**-600)
+        np.testing.assert_array_equal(tiny, expected)
+
+
 def test_containers_and_threads_agree(small):
     X, Y, new = small
     expected = MLkNN(scale="range").fit(X, Y).predict_proba(new)

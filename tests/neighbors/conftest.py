@@ -23,6 +23,15 @@ def _gap(x: float, z: float, nominal: bool, width: float, low: float, high: floa
     return (x - z) / width
 
 
+def _length(gaps: np.ndarray) -> float:
+    """Return the root of the sum of squares, enlarged so that squares of tiny gaps stay."""
+    shift = max(0, -np.frexp(abs(gaps).max())[1])
+    total = 0.0
+    for gap in np.ldexp(gaps, shift):
+        total += gap * gap
+    return float(np.ldexp(np.sqrt(total), -shift))
+
+
 def _widths(X: np.ndarray, scale: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     d = X.shape[1]
     low, high, width = np.zeros(d), np.zeros(d), np.full(d, np.inf)
@@ -48,13 +57,12 @@ def euclidean_table() -> Callable[..., np.ndarray]:
         Q = X if Q is None else np.asarray(Q, dtype=np.float64)
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
         low, high, width = _widths(X, scale)
-        total = np.zeros((len(Q), len(X)))
-        for f in range(X.shape[1]):
-            for i in range(len(Q)):
-                for j in range(len(X)):
-                    gap = _gap(Q[i, f], X[j, f], nominal[f], width[f], low[f], high[f])
-                    total[i, j] += gap * gap
-        return np.sqrt(total)
+        out = np.zeros((len(Q), len(X)))
+        for i in range(len(Q)):
+            for j in range(len(X)):
+                each = zip(Q[i], X[j], nominal, width, low, high)
+                out[i, j] = _length(np.array([_gap(*feature) for feature in each]))
+        return out
 
     return table
 

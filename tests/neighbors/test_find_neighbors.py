@@ -1,5 +1,6 @@
 """Any engine, container, block size and number of threads gives the same answer, bit for bit."""
 
+import math
 from unittest.mock import patch
 
 import numpy as np
@@ -221,3 +222,87 @@ def test_rows_that_occur_twice_find_each_other():
     found = find_neighbors(X, 2)
     np.testing.assert_array_equal(found.indices, [[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4]])
     assert (found.distances == 0).all()
+
+
+# --- numbers whose squares underflow --------------------------------------------------------------
+
+SMALL = 2.0**-600  # a power of two rounds nothing, so that all bits are known
+
+
+def tiny_containers(X):
+    yield "array", X
+    yield "CSR", sp.csr_array(X)
+    for name, make in {
+        "pandas": lambda X: pytest.importorskip("pandas").DataFrame(X),
+        "torch": lambda X: pytest.importorskip("torch").tensor(X),
+        "dask": lambda X: pytest.importorskip("dask.array").from_array(X, chunks=(40, -1)),
+    }.items():
+        try:
+            yield name, make(X)
+        except pytest.skip.Exception:
+            continue
+
+
+@pytest.mark.parametrize("scale", [None, "range", "standard"])
+@pytest.mark.parametrize("fast", [False, True])
+def test_tiny_numbers_have_the_neighbors_of_ordinary_ones(scale, fast, engines):
+    X = np.random.default_rng(1).normal(size=(90, 3)).round(1)
+    unit = SMALL if scale is None else 1.0
+    with engines(fast):
+        expected = find_neighbors(X, 4, scale=scale)
+        for name, container in tiny_containers(X * SMALL):
+            found = find_neighbors(container, 4, scale=scale)
+            np.testing.assert_array_equal(found.indices, expected.indices, name)
+            np.testing.assert_array_equal(found.distances, expected.distances * unit, name)
+        asked = find_neighbors(X * SMALL, 2, scale=scale, queries=X[:9] * SMALL)
+        wanted = find_neighbors(X, 2, scale=scale, queries=X[:9])
+        same(asked, (wanted.indices, wanted.distances * unit))
+        bag = find_neighbors(X * SMALL, 2, scale=scale, among=[5, 1, 8, 3])
+        wanted = find_neighbors(X, 2, scale=scale, among=[5, 1, 8, 3])
+        same(bag, (wanted.indices, wanted.distances * unit))
+
+
+@settings(max_examples=60)
+@given(
+    exponents=st.lists(st.integers(-1050, -200), min_size=1, max_size=4),
+    far=st.sampled_from([None, 1e-300, 1.0, 1e30]),
+    fast=st.booleans(),
+)
+def test_columns_and_rows_of_any_tiny_size(exponents, far, fast, engines):
+    """``math.dist`` neither overflows nor underflows; columns differ by 250 digits, and one row."""
+    X = np.random.default_rng(len(exponents)).normal(size=(9, len(exponents)))
+    X = np.ldexp(X, exponents)
+    X[4] = X[2]
+    if far is not None:
+        X[0, 0] = far
+    with engines(fast):
+        found = find_neighbors(X, 3)
+    exact = np.array([[math.dist(x, z) for z in X] for x in X])
+    ordered = np.sort(exact + np.diag(np.full(9, np.inf)))[:, :3]
+    np.testing.assert_allclose(found.distances, ordered, rtol=1e-12, atol=5e-324)
+    measured = np.take_along_axis(exact, found.indices, axis=1)
+    np.testing.assert_allclose(measured, ordered, rtol=1e-12, atol=5e-324)
+    metric = FeatureMetric.learn(X)
+    paired = metric.paired(X, X, np.repeat(np.arange(9), 3), found.indices.ravel())
+    np.testing.assert_array_equal(paired, found.distances.ravel())
+
+
+def test_tiny_rows_are_measured_from_far_queries():
+    X = np.array([[1.0], [2.0], [4.0]]) * SMALL
+    found = find_neighbors(X, 2, queries=[[1.0], [3.5 * SMALL]])
+    np.testing.assert_array_equal(found.distances, [[1, 1], [0.5 * SMALL, 1.5 * SMALL]])
+    np.testing.assert_array_equal(found.indices[1], [2, 1])
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_tiny_numbers_beside_categories_and_gaps(fast, engines):
+    X = np.array([[0, 1.0], [0, 2.0], [0, 4.0], [1, 1.0], [2, np.nan]]) * [1, SMALL]
+    for container in (X, sp.csr_array(X)):
+        with engines(fast):
+            found = find_neighbors(container, 2, categorical_features=[0], missing="distance")
+        np.testing.assert_array_equal(found.indices[:3], [[1, 2], [0, 2], [1, 0]])
+        np.testing.assert_array_equal(found.distances[:3] / SMALL, [[1, 3], [1, 2], [2, 3]])
+        np.testing.assert_array_equal(found.distances[3:], np.ones((2, 2)))
+    X[:, 0] = 0
+    found = find_neighbors(X, 4, missing="distance")
+    np.testing.assert_array_equal(found.distances[4] / SMALL, [2, 3, 3, 3])

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -57,3 +58,17 @@ def test_parameters_end_where_their_meaning_does(kind, name, last, first):
         kind(**{name: last}).fit_resample(X, y)
     with pytest.raises(InvalidParameterError, match=name):
         kind(**{name: first}).fit_resample(X, y)
+
+
+@pytest.mark.parametrize("kind", [MLSOL, MLUL, MLSMOTE, MLeNN, MLTL, UCLSO])
+@pytest.mark.parametrize("scale", [None, "standard"])
+def test_the_unit_of_the_features_changes_nothing(kind, scale):
+    """A power of two changes no digit; squares of these numbers underflow."""
+    X, y = sampler_data(n=60)
+    parameters = {"scale": scale, "random_state": 0}
+    known = kind().get_params()
+    sampler = kind(**{name: value for name, value in parameters.items() if name in known})
+    X_res, y_res = sampler.fit_resample(X, y)
+    X_tiny, y_tiny = sampler.fit_resample(X * 2.0**-600, y)
+    np.testing.assert_array_equal(X_tiny, X_res * 2.0**-600)
+    np.testing.assert_array_equal(y_tiny, y_res)

@@ -31,11 +31,13 @@ from labelance._arrays import (
     narrow_indices,
     on_device,
     sparse_rows,
+    to_device,
 )
 from labelance._scratch import current_scratch, new_zeros, relieve_memory, row_blocks, split_rows
-from labelance._utils import inlined_kernel, kernel, read_only
+from labelance._utils import inlined_kernel, inner_kernel, kernel, read_only
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
+from labelance.neighbors._tensor_metric import FAINT, LIFT
 
 Metric = str | Callable[[np.ndarray, np.ndarray], float]
 Params = dict[str, np.ndarray]
@@ -57,6 +59,7 @@ _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 _PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all their combinations
 _CELLS = 1 << 20  # cells of a dense block looked at together
 _UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
+_FAINT_SQUARE = FAINT * FAINT
 FAR_WIDER = 1000  # beside a column so many times as wide as all others, these change no distance
 _ROWS_TO_LOOK_AT = 1_000
 _BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
@@ -173,12 +176,7 @@ class FeatureMetric:
 
     def scaled(self, X: Any) -> Any:
         """Return X in float64 with every numeric feature divided by its width."""
-        width = np.where(self.compiled.nominal, 1.0, self.compiled.width)
-        if not sp.issparse(X):
-            return X / width
-        return narrow_indices(
-            sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
-        )
+        return _divide(X, width=np.where(self.compiled.nominal, 1.0, self.compiled.width))
 
     def rescale_rows(self, X: Any) -> Any:
         """Return X with very long and very short rows brought near length 1, for the cosine.
@@ -312,11 +310,35 @@ def _learn(
         low[unknown] = high[unknown] = 0.0
         if scale is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                width = column_std(X) if scale == "standard" else high - low
+                width = _learn_std(X, low, high) if scale == "standard" else high - low
             _refuse_infinite_widths(width, scale)
             width[(high == low) | (width == 0)] = np.inf
         width[unknown] = np.inf
     return CompiledMetric(width, low, high, np.ascontiguousarray(nominal), cosine)
+
+
+def _learn_std(X: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return standard deviations, also of columns whose squares underflow."""
+    width = column_std(X)
+    faint = (width < FAINT) & (low < high)
+    if faint.any():
+        exponents = np.frexp(np.fmax(abs(low), abs(high)))[1]
+        unit = np.ldexp(1.0, np.where(faint, exponents, 0))
+        width[faint] = (column_std(_divide(X, width=unit)) * unit)[faint]
+    return width
+
+
+def _divide(X: Any, *, width: np.ndarray) -> Any:
+    """Return X in float64 with every column divided by its width."""
+    if is_blocks(X):
+        return X.transform(partial(_divide, width=width))
+    if on_device(X):
+        return X / to_device(width, X)
+    if not sp.issparse(X):
+        return X / width
+    return narrow_indices(
+        sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
+    )
 
 
 def _refuse_infinite_widths(width: np.ndarray, scale: str) -> None:
@@ -542,13 +564,15 @@ def _missing_gap(x: float, z: float, low: float, high: float) -> float:
 
 
 @inlined_kernel
-def _squared_gap(x: float, z: float, nominal: bool, width: float, low: float, high: float) -> float:
+def _squared_gap(
+    x: float, z: float, nominal: bool, width: float, low: float, high: float, lift: float
+) -> float:
     if nominal:
-        return 1.0 if x != z else 0.0  # NaN differs from everything, itself included
+        return lift * lift if x != z else 0.0  # NaN differs from everything, itself included
     gap = (x - z) / width
     if gap != gap:
         gap = _missing_gap(x, z, low, high) / width
-    return gap * gap
+    return gap * lift * (gap * lift)
 
 
 @inlined_kernel
@@ -571,13 +595,17 @@ def _dense_pair(
             x, z = np.float64(Q[q, f]) / width[f], np.float64(X[row, f]) / width[f]
             xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
         return _cosine(xz, xx, zz)
-    enough = limit * limit * _UP
-    for f in range(width.size):
-        x, z = np.float64(Q[q, f]), np.float64(X[row, f])
-        total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f])
-        if total >= enough:  # the sum never falls
-            break
-    return np.sqrt(total)
+    lift, enough = 1.0, limit * limit * _UP
+    while True:
+        for f in range(width.size):
+            x, z = np.float64(Q[q, f]), np.float64(X[row, f])
+            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f], lift)
+            if total >= enough:  # the sum never falls
+                break
+        if total >= _FAINT_SQUARE or lift > 1.0:
+            return np.sqrt(total) / lift
+        # Rows are equal, or squares have vanished. What overflows now is beyond a faint limit.
+        total, lift, enough = 0.0, LIFT, np.inf
 
 
 @inlined_kernel
@@ -585,10 +613,28 @@ def _sparse_pair(
     A: SparseRows, i: int, B: SparseRows, j: int, metric: CompiledMetric, limit: float
 ) -> float:
     """Return what :func:`_dense_pair` would, from the stored entries alone."""
+    xz, xx, zz, total = _sparse_sums(A, i, B, j, metric, limit * limit * _UP, 1.0)
+    if metric.cosine:
+        return _cosine(xz, xx, zz)
+    if total >= _FAINT_SQUARE:
+        return np.sqrt(total)
+    return np.sqrt(_sparse_sums(A, i, B, j, metric, np.inf, LIFT)[3]) / LIFT
+
+
+@inner_kernel
+def _sparse_sums(
+    A: SparseRows,
+    i: int,
+    B: SparseRows,
+    j: int,
+    metric: CompiledMetric,
+    enough: float,
+    lift: float,
+) -> tuple[float, float, float, float]:
+    """Return the products of two rows, or the sum of their squared differences."""
     width, low, high, nominal, cosine = metric
     p, p_end, r, r_end = A.indptr[i], A.indptr[i + 1], B.indptr[j], B.indptr[j + 1]
     xz = xx = zz = total = 0.0
-    enough = limit * limit * _UP
     while (p < p_end or r < r_end) and total < enough:
         in_a = np.int64(A.indices[p]) if p < p_end else _NO_COLUMN
         in_b = np.int64(B.indices[r]) if r < r_end else _NO_COLUMN
@@ -603,8 +649,8 @@ def _sparse_pair(
             x, z = x / width[f], z / width[f]
             xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
         else:
-            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f])
-    return _cosine(xz, xx, zz) if cosine else np.sqrt(total)
+            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f], lift)
+    return xz, xx, zz, total
 
 
 @inlined_kernel

@@ -14,6 +14,9 @@ import numpy as np
 from labelance._arrays import column_sums, has_triton, to_device, to_host
 
 _CELLS = 1 << 26  # cells of float64 differences held at once
+# Squared differences may underflow in a distance below FAINT. It is measured again, times LIFT: a
+# power of two rounds nothing, and this one is large enough for the smallest number that there is.
+FAINT, LIFT = 2.0**-450, 2.0**600
 
 
 def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +59,17 @@ def paired_distances(
 
 def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
     """Return the same for tensors of row numbers, as a float64 tensor."""
+    out = _measure_all(A, B, rows_a, rows_b, metric)
+    if metric.cosine or A.element_size() < 8:  # squares of float32 numbers do not underflow
+        return out
+    faint = (out < FAINT).nonzero().flatten()
+    for few in faint.split(_rows(A)):
+        a, b = A[rows_a[few]].double(), B[rows_b[few]].double()
+        out[few] = _euclidean(a, b, to_device(metric.width, A), lift=LIFT) / LIFT
+    return out
+
+
+def _measure_all(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
     torch = sys.modules["torch"]
     if not metric.cosine and has_triton(A):
         from labelance.neighbors._cuda import measure_pairs
@@ -77,10 +91,12 @@ def _rows(X: Any) -> int:
     return max(1, _CELLS // max(1, X.shape[1]))
 
 
-def _euclidean(a: Any, b: Any, width: Any) -> Any:
+def _euclidean(a: Any, b: Any, width: Any, *, lift: float = 1.0) -> Any:
     gap = a.sub_(b)
     if width is not None:
         gap.div_(width)
+    if lift != 1:
+        gap.mul_(lift)
     return _root(_sum_in_order(gap.mul_(gap)))
 
 
