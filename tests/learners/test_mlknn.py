@@ -3,6 +3,8 @@
 For datasets with rows that are equally near see test_authors_draws.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,6 +65,43 @@ def test_equals_the_definition(seed, k, s):
     for rows in (np.asarray, sp.csr_array):
         learner = MLkNN(k, s).fit(rows(X), rows(Y))
         np.testing.assert_allclose(learner.predict_proba(rows(new)), expected, rtol=1e-12)
+
+
+def test_an_exact_tie_is_predicted():
+    X, y = np.arange(8.0)[:, None] ** 2, [[0], [1], [0], [0], [0], [1], [0], [0]]
+    learner = MLkNN(2, smoothing=2).fit(X, y)
+    assert learner.predict_proba([[9.01]]).tolist() == [[0.5]]
+    assert learner.predict([[9.01]]).tolist() == [[1]]
+
+
+def exact_posteriors(y, e, k, s):
+    """Bayes' rule in fractions, for every number of neighbors with the label."""
+    seen = [[sum(y[e == count] == value) for count in range(k + 1)] for value in (0, 1)]
+    s = Fraction(s)
+    joint = [
+        [(s + sum(counts)) * (s + count) / (s * (k + 1) + sum(counts)) for count in counts]
+        for counts in seen
+    ]
+    return [present / (present + absent) for absent, present in zip(*joint)]
+
+
+@pytest.mark.parametrize("s", [0.1, 0.5, 1, 2, 3, 7.25])
+def test_posteriors_are_on_the_side_of_a_half_where_fractions_are(s):
+    ties, rng = 0, np.random.default_rng(0)
+    for _ in range(30):
+        n, k = int(rng.integers(5, 16)), int(rng.integers(1, 5))
+        X, Y = rng.normal(size=(n, 1)), rng.integers(0, 2, (n, 8))
+        learner = MLkNN(k, s).fit(X, Y)
+        e = np.asarray(Y)[find_neighbors(X, k).indices].sum(axis=1)
+        for j, posterior in enumerate(learner.posterior_):
+            exact = exact_posteriors(Y[:, j], e[:, j], k, s)
+            np.testing.assert_allclose(posterior, np.array(exact, dtype=float), rtol=1e-12)
+            assert (posterior >= 0.5).tolist() == [value >= Fraction(1, 2) for value in exact]
+            tied = np.array([value == Fraction(1, 2) for value in exact])
+            assert (posterior[tied] == 0.5).all()
+            ties += tied.sum()
+        np.testing.assert_array_equal(learner.predict(X), learner.predict_proba(X) >= 0.5)
+    assert ties > 10
 
 
 def test_tiny_numbers_have_the_posteriors_of_ordinary_ones(small):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -30,6 +31,7 @@ from labelance.neighbors import (
 )
 
 Floats = NDArray[np.float64]
+_NEAR = 1e-12  # of 0.5; rounding moves a posterior by less
 
 
 class MLkNN(BaseMultiLabelClassifier):
@@ -77,9 +79,10 @@ class MLkNN(BaseMultiLabelClassifier):
 
     Notes
     -----
-    A label is predicted if its probability is at least 0.5. Among equally near rows those
-    that come first are neighbors. A training row is not a neighbor of itself while the model
-    is fitted, but it is when its label is predicted: to a model, it is a row like any other.
+    A label is predicted if its probability is at least 0.5; where the counts tie, it is exactly
+    0.5. Among equally near rows those that come first are neighbors. A training row is not a
+    neighbor of itself while the model is fitted, but it is when its label is predicted: to a
+    model, it is a row like any other.
 
     The training rows and labels are kept, as neighbors of rows to come.
 
@@ -184,6 +187,23 @@ class MLkNN(BaseMultiLabelClassifier):
         present = self.prior_[:, None] * self._smooth(with_label)
         absent = (1 - self.prior_)[:, None] * self._smooth(without)
         self.posterior_ = present / (present + absent)
+        self._settle_near_ties(with_label, without)
+
+    def _settle_near_ties(self, with_label: Floats, without: Floats) -> None:
+        """Let a posterior be at least 0.5 exactly if the counts say so.
+
+        Quotients are rounded: an exact tie may come out below 0.5.
+        """
+        for label, e in np.argwhere(abs(self.posterior_ - 0.5) < _NEAR):
+            present, absent = (self._weigh(counts[label], e) for counts in (with_label, without))
+            below = 0.5 > self.posterior_[label, e]
+            if present == absent or below != (present < absent):
+                self.posterior_[label, e] = 0.5 if present >= absent else np.nextafter(0.5, 0)
+
+    def _weigh(self, counts: Floats, e: int) -> Fraction:
+        """Return prior times likelihood of e, up to a factor, without rounding."""
+        s, total = Fraction(float(self.smoothing)), int(counts.sum())
+        return (s + total) * (s + int(counts[e])) / (s * (self.n_neighbors + 1) + total)
 
     def _smooth(self, counts: Floats) -> Floats:
         """Return the probability of every e from how often it was seen."""
