@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import has_fit_parameter
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import EMLS, LabelThresholds
@@ -21,12 +22,19 @@ from labelance.learners import (
     ECC,
     ECCRU3,
     BinaryRelevance,
+    C45Classifier,
     CalibratedLabelRanking,
     LabelPowerset,
     RAkEL,
+    all_learners,
     best_thresholds,
 )
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, SamplerSequence, sample_weights
+from labelance.testing._learner_laws import (
+    check_rows_without_weight_do_not_count,
+    check_weights_count_rows,
+    check_weights_of_one_change_nothing,
+)
 
 DATA = make_multilabel_imbalanced(120, 6, n_labels=4, random_state=0)
 COUNTS = 1 + np.arange(120) % 3
@@ -64,6 +72,27 @@ def test_weights_of_the_library_are_taken_and_tell(learner, estimator):
     plain = learner.fit(X, Y).predict_proba(X)
     weights = sample_weights(X, Y)
     assert np.any(learner.fit(X, Y, sample_weight=weights).predict_proba(X) != plain)
+
+
+REDUCTIONS = {
+    name: kind
+    for name, kind in all_learners().items()
+    if "estimator" in kind().get_params() and has_fit_parameter(kind(), "sample_weight")
+}
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS.values(), ids=REDUCTIONS)
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 3}], ids=str)
+def test_weights_of_rows_and_of_classes_work_together(kind, class_weight):
+    """The laws of weights hold for every kind of class weights; without any, see test_laws."""
+    learner = kind(C45Classifier(class_weight=class_weight))
+    few = {"n_estimators": 3, "n_couples": 2, "random_state": 0}
+    learner.set_params(**{name: few[name] for name in few if name in learner.get_params()})
+    check_weights_of_one_change_nothing(learner)
+    check_rows_without_weight_do_not_count(learner)
+    if kind in (BinaryRelevance, CalibratedLabelRanking, LabelPowerset, RAkEL):
+        assert learner._weights_count_rows
+    check_weights_count_rows(learner)
 
 
 @pytest.mark.parametrize("learner", WEIGHTED, ids=lambda learner: type(learner).__name__)

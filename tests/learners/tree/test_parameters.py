@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_estimator
 
 from labelance.exceptions import InputError, LabelFormatError
@@ -89,11 +91,28 @@ def test_leaves_are_as_heavy_as_asked():
         assert tree.get_n_leaves() > 1
 
 
-def test_a_row_of_weight_two_is_two_rows():
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 4, 2: 0.5}], ids=str)
+def test_a_row_of_weight_two_is_two_rows(class_weight):
     weight = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = C45Classifier().fit(X, y, sample_weight=weight)
-    repeated = C45Classifier().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.export_text() == repeated.export_text()
+    tree = C45Classifier(class_weight=class_weight)
+    weighted = tree.fit(X, y, sample_weight=weight).export_text(), tree.predict_proba(X)
+    tree.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted[0] == tree.export_text()
+    assert_allclose(weighted[1], tree.predict_proba(X), rtol=1e-12)
+
+
+def test_balanced_classes_without_weights_are_scikit_learns():
+    by_class = compute_sample_weight("balanced", y)
+    expected = C45Classifier().fit(X, y, sample_weight=by_class).predict_proba(X)
+    for weight in (None, np.ones(len(y))):
+        tree = C45Classifier(class_weight="balanced").fit(X, y, sample_weight=weight)
+        assert_array_equal(tree.predict_proba(X), expected)
+
+
+def test_a_class_whose_rows_all_weigh_nothing_does_not_count():
+    tree, weight = C45Classifier(class_weight="balanced"), (y > 0).astype(float)
+    found = tree.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert_allclose(found[:, 1:], tree.fit(X[y > 0], y[y > 0]).predict_proba(X), rtol=1e-12)
 
 
 def test_conventions_of_scikit_learn():

@@ -94,7 +94,8 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         without rows, as in Weka; an undeclared one counts as missing when predicted. None
         declares the codes up to the largest one in the training rows, at least 0 and 1.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
+        Weights of the classes, multiplied with ``sample_weight``. "balanced" gives all classes
+        the same total weight; a row of ``sample_weight`` 2 counts as two rows.
 
     Attributes
     ----------
@@ -228,7 +229,10 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         if sample_weight is None and self.class_weight is None:
             return None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = weight * compute_sample_weight(self.class_weight, y)
+        if self.class_weight == "balanced":
+            weight = weight * _balancing_weights(y, weight)
+        else:
+            weight = weight * compute_sample_weight(self.class_weight, y)
         if not np.any(weight > 0):
             raise InputError(
                 "C45Classifier needs rows to learn from",
@@ -345,6 +349,17 @@ def _words(schema: Schema | None) -> dict[int, list[str]]:
         return {}
     values = {j: [f"{value:g}" for value in known] for j, known in schema.decoders.items()}
     return values | {j: list(words) for j, words in schema.categories.items()}
+
+
+def _balancing_weights(y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of rows that make classes equally heavy; rows of weight 0 do not count.
+
+    scikit-learn's "balanced" counts rows, whatever they weigh.
+    """
+    _, codes = np.unique(y, return_inverse=True)
+    heavy = np.bincount(codes, weight)[codes]
+    n_classes = len(np.unique(codes[weight > 0]))
+    return np.divide(weight.sum(), n_classes * heavy, out=np.zeros(len(y)), where=heavy > 0)
 
 
 def options_of(estimator: C45Classifier) -> C45Options:
