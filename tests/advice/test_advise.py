@@ -127,6 +127,7 @@ def test_the_same_seed_gives_the_same_advice(data, advice):
     assert other.to_dict()["candidates"] != advice.to_dict()["candidates"]
 
 
+@pytest.mark.slow
 def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(advice):
     assert advice.advised == simplest(advice.outcomes, "macro_f1").name
     assert advice.verdict.startswith(("Do not resample", "Resample with", "Use MLSOLBagging"))

@@ -81,6 +81,7 @@ def test_nominal_features_come_as_categoricals_that_learners_understand() -> Non
     assert not np.array_equal(as_numbers, by_codes)
 
 
+@pytest.mark.slow
 def test_nobody_takes_the_codes_of_a_dataset_for_numbers() -> None:
     data = load_dataset("flags")
     X, y = data.to_X_y()

@@ -434,6 +434,7 @@ def test_weights_reach_members_and_second_level(data):
     assert heavy.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
 
 
+@pytest.mark.slow
 def test_weights_are_routed_to_the_estimator(data):
     X, Y = data
     with sklearn.config_context(enable_metadata_routing=True):

@@ -97,6 +97,7 @@ def test_constant_labels_are_never_fitted(small):
         assert np.all(scores[:, 5] == 1)
 
 
+@pytest.mark.slow
 def test_missing_values_reach_estimators_that_take_them(small):
     X, Y, new = small
     X, new = X.copy(), new.copy()

@@ -70,6 +70,7 @@ def test_the_score_is_the_mean_of_the_members():
     np.testing.assert_allclose(learner.predict_proba(X)[:, 0], expected)
 
 
+@pytest.mark.slow
 def test_it_leans_towards_the_minority():
     X, y = sampler_data(n=200)
     y = (np.random.default_rng(0).random((200, 3)) < 0.2).astype(int)  # nothing to learn

@@ -208,6 +208,7 @@ def test_scores_are_means_of_leaves_and_leaves_hold_enough_rows(small):
     np.testing.assert_array_equal(model.predict(new), model.predict_proba(new) >= 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_features_grow_the_same_trees(dtype, small):
     X, Y, new = (part.astype(dtype) for part in small)

@@ -59,6 +59,7 @@ def assert_equal(found, known):
     np.testing.assert_array_equal(found.distances, known.distances)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("rows", ROWS)
 def test_cells_find_what_measuring_every_pair_finds(rows, metric, request):

@@ -513,6 +513,7 @@ def interrupted_runs(tmp_path, patch):
         yield partial(call, output=tmp_path / f"more.{kind}"), expected
 
 
+@pytest.mark.slow
 def test_whatever_is_damaged_a_run_that_goes_on_writes_the_same(tmp_path, monkeypatch, capsys):
     n_cases = 0
     for call, expected in interrupted_runs(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 
 from labelance.report import write_report
 
+pytestmark = pytest.mark.slow  # a browser is started
 WIDTHS = [360, 1400]
 
 

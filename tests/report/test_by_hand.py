@@ -15,6 +15,7 @@ METHODS = ["Default", "MLSMOTE", "RHwRSMT", "MLSOL", "EMLSMOTE", "ERHwRSMT", "EM
 MEASURES = {"F-measure": "macro_f1", "AUC-ROC": "macro_auc_roc", "AUCPR": "macro_auc_pr"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "cells"),
     [

@@ -45,6 +45,7 @@ def change(content, edits):
     return content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 @given(edits=edits, zipped=st.booleans())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

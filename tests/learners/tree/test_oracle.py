@@ -166,6 +166,7 @@ def test_weighted_trees_equal_the_oracle(seed, missing):
     assert_same_tree(forest, 0, tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.2], ids=["complete", "missing"])
 @pytest.mark.parametrize("kinds", [(0,), (2,), (0, 2, 4)], ids=str)
 def test_trees_that_outgrow_their_room_are_the_same(kinds, missing, monkeypatch):
