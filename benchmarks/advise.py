@@ -22,7 +22,7 @@ import numpy as np
 
 from labelance import advise
 from labelance._validation import validate_data
-from labelance.advice import CANDIDATES, make_estimator, make_learner
+from labelance.advice._compare import CANDIDATES, make_estimator, make_learner
 from labelance.datasets import load_dataset, make_multilabel_imbalanced
 from labelance.exceptions import LabelanceError
 from labelance.metrics import label_scores, macro_f1

@@ -38,7 +38,9 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from labelance.datasets import read_label_names, read_multilabel, read_rda
+from labelance.datasets import read_multilabel
+from labelance.datasets._rda import read_rda
+from labelance.datasets.formats._labels import read_label_names
 from labelance.exceptions import LabelanceError
 from labelance.study import import_results, load_study
 

@@ -39,7 +39,7 @@ import scipy.sparse as sp
 from _measure import peak_extra_bytes
 from _scale_data import KINDS, N_FEATURES, TEXTS, data_bytes, make_labels, make_rows
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.datasets.formats import to_arrow
+from labelance.datasets.formats._parquet import to_arrow
 from labelance.neighbors import Neighborhood, _approx, _find, _partition, find_neighbors
 from labelance.sampling import MLSOL, _base
 

@@ -22,7 +22,8 @@ from scipy.special import logit
 from scipy.stats import rankdata
 
 from labelance.ensemble import EMLS, StackedBagging
-from labelance.learners import best_thresholds, fit_maps, pooled_threshold, shrink_thresholds
+from labelance.learners._calibration import fit_maps
+from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
 from labelance.sampling import MLSOL

@@ -105,7 +105,8 @@ def unlisted_names(tree: ast.Module) -> set[str]:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("labelance"):
             found |= {alias.asname or alias.name for alias in node.names}
-    return {name for name in found - listed if not name.startswith("__")}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return found - listed - used
 
 
 def import_cycles(package: Path) -> list[list[str]]:

@@ -24,10 +24,10 @@ from sklearn.svm import LinearSVC
 
 from labelance import advise
 from labelance._validation import validate_data
-from labelance.advice import (
+from labelance.advice import Outcome
+from labelance.advice._compare import (
     SAMPLERS,
     Interval,
-    Outcome,
     choose_by_rarity,
     choose_design,
     make_estimator,

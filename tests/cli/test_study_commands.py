@@ -12,7 +12,8 @@ import pytest
 
 from labelance.cli import main
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.study import Fold, Store, list_presets, load_study
+from labelance.study import Store, list_presets, load_study
+from labelance.study._study import Fold
 
 COMMANDS = ["run", "status", "presets", "show", "export", "merge", "verify", "report"]
 PLAN = """

@@ -26,7 +26,7 @@ from labelance.sampling import (
     SamplerSequence,
     all_samplers,
 )
-from labelance.testing import seeded
+from labelance.testing._data import seeded
 
 pytest.importorskip("dask", reason="dask is not installed: pip install 'labelance[dask]'")
 

@@ -10,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from labelance.datasets import DatasetInfo, SourceFile, git_blob_id
+from labelance.datasets import DatasetInfo
+from labelance.datasets._download import git_blob_id
+from labelance.datasets._registry import SourceFile
 
 ARFF = b"""@relation tiny
 @attribute size numeric

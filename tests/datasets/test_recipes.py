@@ -9,18 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from labelance.datasets import (
-    RObject,
-    SparseVector,
-    convert_mldr,
-    dataset_info,
-    fetch_dataset,
-    git_blob_id,
-    join_arff,
-    list_datasets,
-    load_dataset,
-    read_rda,
-)
+from labelance.datasets import dataset_info, fetch_dataset, list_datasets, load_dataset
+from labelance.datasets._download import convert_mldr, git_blob_id, join_arff
+from labelance.datasets._rda import RObject, SparseVector, read_rda
 from labelance.exceptions import DataFileError
 
 HEADER = b"@relation r\n@attribute a numeric\n@attribute l {0,1}\n"

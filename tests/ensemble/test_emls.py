@@ -29,7 +29,8 @@ from labelance.ensemble import (
     draw_training_sets,
 )
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
-from labelance.learners import GRID, BinaryRelevance, MLkNN, best_thresholds
+from labelance.learners import BinaryRelevance, MLkNN
+from labelance.learners._thresholds import GRID, best_thresholds
 from labelance.metrics import label_scores, macro_f1
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRUS, MLSMOTE, MLSOL, MLUL

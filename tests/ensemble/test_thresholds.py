@@ -31,13 +31,9 @@ from labelance.ensemble import (
     RecallAtPrecision,
 )
 from labelance.exceptions import InputError
-from labelance.learners import (
-    BinaryRelevance,
-    best_thresholds,
-    has_bags,
-    pooled_threshold,
-    shrink_thresholds,
-)
+from labelance.learners import BinaryRelevance
+from labelance.learners._out_of_sample import has_bags
+from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.sampling import MLROS
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)

@@ -10,14 +10,14 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from labelance.imbalance import (
+from labelance.imbalance import scumble_instances
+from labelance.imbalance._above_mean import (
     exceeds,
     imr_against_mean,
     irlbl_against_mean,
     mean_ir_is_below,
     mean_ir_of_counts,
     ratio_against_mean,
-    scumble_instances,
 )
 
 many = settings(max_examples=200)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from labelance.imbalance import LabelType, local_distribution, types_by_count
+from labelance.imbalance import LabelType, local_distribution
+from labelance.imbalance._local import types_by_count
 
 SF, BD, RR, OT = LabelType
 many = settings(max_examples=120)

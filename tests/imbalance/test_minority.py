@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from labelance.imbalance import minority_matrix, minority_values
+from labelance.imbalance._local import minority_matrix, minority_values
 
 labels = st.tuples(st.integers(1, 12), st.integers(1, 8)).flatmap(
     lambda shape: arrays(np.int8, shape, elements=st.integers(0, 1), fill=st.integers(0, 1))

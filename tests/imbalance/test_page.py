@@ -17,15 +17,14 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from labelance import MLSOL, advise, profile
 from labelance.exceptions import InputError
-from labelance.imbalance import (
+from labelance.imbalance import labelsets, scumble_labels
+from labelance.imbalance._diagnosis import (
     choose_rows,
     count_together,
     labelset_bands,
-    labelsets,
     measure_hubness,
     neighbor_votes,
     project,
-    scumble_labels,
 )
 from labelance.neighbors import find_neighbors
 

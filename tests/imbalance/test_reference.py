@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance import imbalance
 from labelance.datasets import load_dataset
-from labelance.imbalance import local_distribution, types_by_count
+from labelance.imbalance import local_distribution
+from labelance.imbalance._local import types_by_count
 
 DUMPS = ["flags", "emotions", "yeast", "cal500", "medical", "scene-train", "enron-exp"]
 pytestmark = pytest.mark.data

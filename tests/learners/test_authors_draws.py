@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance.learners import COCOA, ECCRU3, ChainPlan, MLkNN
+from labelance.learners import COCOA, ECCRU3, MLkNN
 from labelance.learners import _cocoa as cocoa
+from labelance.learners._chains import ChainPlan
 from labelance.neighbors import Neighborhood
 
 pytestmark = pytest.mark.data

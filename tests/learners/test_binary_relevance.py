@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.learners import BinaryRelevance, C45Classifier, Constant
+from labelance.learners import BinaryRelevance, C45Classifier
+from labelance.learners._reduction import Constant
 
 ESTIMATORS = [
     C45Classifier(),

@@ -10,17 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.learners import (
-    ECC,
-    ECCRU,
-    C45Classifier,
-    ChainPlan,
-    CloneTrainer,
-    Rows,
-    cardinality_threshold,
-    fit_clone_chains,
-)
+from labelance.learners import ECC, ECCRU, C45Classifier
 from labelance.learners import _chains as tree_chains
+from labelance.learners._chains import ChainPlan, fit_clone_chains
+from labelance.learners._ecc import cardinality_threshold
+from labelance.learners._reduction import CloneTrainer, Rows
 
 ESTIMATORS = [
     None,

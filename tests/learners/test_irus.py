@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from labelance.learners import IRUS, split_inversely
+from labelance.learners import IRUS
+from labelance.learners._irus import split_inversely
 from labelance.testing import sampler_data
 
 # Predicts the share of ones among the rows that it learned from.

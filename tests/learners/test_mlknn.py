@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
-from labelance.learners import MLkNN, count_neighbors, count_rows
+from labelance.learners import MLkNN
+from labelance.learners._mlknn import count_neighbors, count_rows
 from labelance.neighbors import Neighborhood, find_neighbors
 
 

@@ -10,8 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelance.datasets import load_dataset
 from labelance.exceptions import InputError, MissingValuesError
-from labelance.learners import (
-    SOSHF,
+from labelance.learners import SOSHF
+from labelance.learners._soshf_kernels import (
     Search,
     best_split,
     climb,

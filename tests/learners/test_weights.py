@@ -27,8 +27,8 @@ from labelance.learners import (
     LabelPowerset,
     RAkEL,
     all_learners,
-    best_thresholds,
 )
+from labelance.learners._thresholds import best_thresholds
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, SamplerSequence, sample_weights
 from labelance.testing._learner_laws import (
     check_rows_without_weight_do_not_count,

@@ -8,16 +8,13 @@ from scipy.sparse import csr_array
 
 from labelance.datasets import load_dataset
 from labelance.model_selection import (
-    WORK,
     IterativeStratifiedGroupKFold,
-    assign,
     examples_distribution,
     label_distribution,
-    label_incidence,
     label_pair_distribution,
-    local_search,
-    search_objective,
 )
+from labelance.model_selection._local_search import WORK, local_search, search_objective
+from labelance.model_selection._stratify import assign, label_incidence
 
 
 def correlated_groups(rng, n, n_groups, n_folds_worth_of_labels=8):

@@ -8,11 +8,10 @@ import pytest
 from labelance.datasets import load_dataset
 from labelance.model_selection import (
     RepeatedIterativeStratifiedKFold,
-    assign,
     label_distribution,
-    label_incidence,
     label_pair_distribution,
 )
+from labelance.model_selection._stratify import assign, label_incidence
 
 NAMES = ["flags", "emotions", "cal500", "genbase", "medical", "enron", "scene", "yeast"]
 REPEATS = 5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from labelance.model_selection import assign, label_incidence, label_pairs
+from labelance.model_selection._stratify import assign, label_incidence, label_pairs
 
 MANY = settings(max_examples=80)
 

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_array
 
 from labelance.exceptions import InputError, LabelFormatError, TooFewRowsError
-from labelance.model_selection import (
-    label_distribution,
-    multilabel_train_test_split,
-    part_weights,
-    train_test_weights,
-)
+from labelance.model_selection import label_distribution, multilabel_train_test_split
+from labelance.model_selection._fold_sizes import part_weights, train_test_weights
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import pytest
 from joblib import cpu_count, parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from labelance.neighbors import even_block, find_neighbors, thread_count
+from labelance.neighbors import find_neighbors
+from labelance.neighbors._brute import even_block, thread_count
 
 
 def blas_threads():

@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelance.neighbors import FeatureMetric, find_neighbors
+from labelance.neighbors import find_neighbors
+from labelance.neighbors._metric import FeatureMetric
 
 TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
 

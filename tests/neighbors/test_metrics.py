@@ -10,7 +10,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
 from labelance.exceptions import InputError
-from labelance.neighbors import FeatureMetric, find_neighbors
+from labelance.neighbors import find_neighbors
+from labelance.neighbors._metric import FeatureMetric
 
 NUMBERS = st.one_of(st.integers(-2, 2).map(float), st.floats(-10, 10, allow_subnormal=False))
 TABLES = st.tuples(st.integers(3, 10), st.integers(1, 4)).flatmap(

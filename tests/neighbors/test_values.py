@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
-from labelance.neighbors import FeatureMetric, Neighborhood, find_neighbors, resolve_neighbors
+from labelance.neighbors import Neighborhood, find_neighbors
+from labelance.neighbors._find import resolve_neighbors
+from labelance.neighbors._metric import FeatureMetric
 
 
 @pytest.fixture(scope="module")

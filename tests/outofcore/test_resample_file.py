@@ -20,7 +20,8 @@ from sklearn.base import clone
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
 from labelance.exceptions import FileWriteError, InputError, LabelanceError, TooManyRowsError
 from labelance.model_selection import multilabel_train_test_split
-from labelance.outofcore import adapt_sampler, open_dataset, resample_file, split_file
+from labelance.outofcore import open_dataset, resample_file, split_file
+from labelance.outofcore._resample import adapt_sampler
 from labelance.sampling import (
     LPROS,
     LPRUS,
@@ -471,7 +472,9 @@ def interrupt(*arguments, **options):
 def test_a_touched_file_is_the_same_data(tmp_path, monkeypatch):
     file, out, _ = begun(tmp_path, monkeypatch, MLROS(random_state=0), steps=2)
     os.utime(file, (1, 1))
-    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    monkeypatch.setattr(
+        "labelance.datasets.formats._read_write.DatasetBlocks.read_group", refuse_to_read
+    )
     assert resample_file(file, out, MLROS(random_state=0), memory=LIMIT).rows_after
 
 
@@ -581,7 +584,9 @@ def test_a_run_that_a_full_disk_ended_goes_on_when_there_is_room(tmp_path, monke
             FileWriteError, match=r"1500 requested .* free\. Free some space .* goes on"
         ):
             resample_file(file, out, sampler, memory=LIMIT)
-    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    monkeypatch.setattr(
+        "labelance.datasets.formats._read_write.DatasetBlocks.read_group", refuse_to_read
+    )
     done = resample_file(file, out, sampler, memory=LIMIT)
     assert read_multilabel(done.path).n_samples == done.rows_after
 
@@ -596,7 +601,9 @@ def test_a_disk_without_room_for_the_features_is_refused_before_they_are_read(
     file = write(songs(), tmp_path / "songs.parquet")
     room = shutil.disk_usage(tmp_path)._replace(free=400 * 6 * 8 - 1)
     monkeypatch.setattr("shutil.disk_usage", lambda path: room)
-    monkeypatch.setattr("labelance.datasets.formats.DatasetBlocks.read_group", refuse_to_read)
+    monkeypatch.setattr(
+        "labelance.datasets.formats._read_write.DatasetBlocks.read_group", refuse_to_read
+    )
     with pytest.raises(FileWriteError, match=r"take 19\.2 KB more, and 19\.2 KB are free"):
         resample_file(file, tmp_path / "more.parquet", MLROS(), memory=LIMIT)
 

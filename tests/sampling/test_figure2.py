@@ -5,8 +5,10 @@ from numpy.testing import assert_array_equal
 
 from labelance.datasets import make_figure2
 from labelance.imbalance import local_distribution
-from labelance.neighbors import FeatureMetric, find_neighbors
-from labelance.sampling import MLSMOTE, MLSOL, assign_labels, positions
+from labelance.neighbors import find_neighbors
+from labelance.neighbors._metric import FeatureMetric
+from labelance.sampling import MLSMOTE, MLSOL
+from labelance.sampling._mlsol import assign_labels, positions
 
 
 def test_the_references_are_the_neighbors_of_the_seed():

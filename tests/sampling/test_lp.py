@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
 from labelance.datasets import load_dataset
-from labelance.sampling import LPROS, LPRUS, labelset_bags, share_out
+from labelance.sampling import LPROS, LPRUS
+from labelance.sampling._labelset_random import labelset_bags, share_out
 from labelance.testing import sampler_data
 
 

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance._validation import validate_data
 from labelance.exceptions import NothingToSampleError, TooFewRowsError, TooManyRowsError
-from labelance.neighbors import FeatureMetric
-from labelance.sampling import LSDMLO, feature_coefficients, nearer_labels, seed_weights
+from labelance.neighbors._metric import FeatureMetric
+from labelance.sampling import LSDMLO
+from labelance.sampling._lsdmlo import feature_coefficients, nearer_labels, seed_weights
 from labelance.testing import sampler_data
 
 

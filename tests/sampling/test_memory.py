@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from labelance import datasets, sampling
 from labelance._utils import available_memory, left_in_control_group
 from labelance.exceptions import InputError, TooManyRowsError
-from labelance.sampling import bytes_per_row
+from labelance.sampling._strategy import bytes_per_row
 from labelance.testing import sampler_data
 
 GREEDY = [

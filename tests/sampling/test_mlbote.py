@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from labelance.neighbors import FeatureMetric
-from labelance.sampling import MLBOTE, Distances, find_border, find_noise
+from labelance.neighbors._metric import FeatureMetric
+from labelance.sampling import MLBOTE
+from labelance.sampling._mlbote import Distances, find_border, find_noise
 from labelance.testing import sampler_data
 
 

@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.datasets import load_dataset
 from labelance.exceptions import InputError
-from labelance.imbalance import irlbl_against_mean, label_counts
+from labelance.imbalance import label_counts
+from labelance.imbalance._above_mean import irlbl_against_mean
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLeNN, label_distances
+from labelance.sampling import MLeNN
+from labelance.sampling._cleaning import label_distances
 from labelance.testing import sampler_data
 
 

@@ -20,7 +20,8 @@ from labelance.exceptions import (
     TooManyRowsError,
 )
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLRkNNOS, NumericEncoder, RBFMachine
+from labelance.sampling import MLRkNNOS
+from labelance.sampling._mlrknnos import NumericEncoder, RBFMachine
 from labelance.testing import sampler_data
 
 TREE = DecisionTreeClassifier(random_state=0)

@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
 from labelance.datasets import load_dataset
-from labelance.imbalance import irlbl_against_mean, label_counts, mean_ir
+from labelance.imbalance import label_counts, mean_ir
+from labelance.imbalance._above_mean import irlbl_against_mean
 from labelance.sampling import MLROS
 from labelance.testing import sampler_data
 

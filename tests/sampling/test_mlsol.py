@@ -16,7 +16,8 @@ from labelance import MLSOL
 from labelance.exceptions import ConstantLabelWarning, InputError, NothingToSampleError
 from labelance.imbalance import local_distribution
 from labelance.neighbors import Neighborhood, find_neighbors
-from labelance.sampling import MLeNN, assign_labels
+from labelance.sampling import MLeNN
+from labelance.sampling._mlsol import assign_labels
 from labelance.testing import sampler_data
 
 THETA = {1: 0.5, 2: 0.75, 3: 1 + 1e-5, 4: -1e-5}  # SF, BD, RR, OT

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from labelance.exceptions import InputError
-from labelance.imbalance import irlbl_against_mean, label_counts, mean_ir, scumble
+from labelance.imbalance import label_counts, mean_ir, scumble
+from labelance.imbalance._above_mean import irlbl_against_mean
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLTL
 from labelance.testing import sampler_data

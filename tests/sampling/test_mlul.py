@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from labelance.exceptions import ConstantLabelWarning, NothingToSampleError
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLUL, draw_rows_to_keep, influences, worth
+from labelance.sampling import MLUL
+from labelance.sampling._mlul import draw_rows_to_keep, influences, worth
 from labelance.testing import sampler_data
 
 # Worked example L of the specification: one feature, five labels.

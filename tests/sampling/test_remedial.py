@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance import imbalance
 from labelance.datasets import load_dataset
-from labelance.imbalance import irlbl_against_mean
+from labelance.imbalance._above_mean import irlbl_against_mean
 from labelance.sampling import MLROS, REMEDIAL, RemedialHwR
 from labelance.testing import sampler_data
 

@@ -26,7 +26,8 @@ from labelance.sampling import (
     SamplerSequence,
     all_samplers,
 )
-from labelance.testing import sampler_data, seeded, yield_sampler_checks
+from labelance.testing import sampler_data, yield_sampler_checks
+from labelance.testing._data import seeded
 
 PAIRS = [
     (RHwRSMT(), MLSMOTE()),

@@ -21,10 +21,8 @@ from labelance.sampling import (
     MLeNN,
     MLRkNNOS,
     RHwRSMT,
-    every_label,
-    minority_counts,
-    resolve_strategy,
 )
+from labelance.sampling._strategy import every_label, minority_counts, resolve_strategy
 from labelance.testing import sampler_data
 
 X, Y = sampler_data(n=100)

@@ -10,9 +10,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from labelance.ensemble import EMLSOL
 from labelance.exceptions import FeatureScaleWarning, InputError
-from labelance.imbalance import profile, rarity_bands
+from labelance.imbalance import profile
+from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import imbalance_report
-from labelance.neighbors import find_dominant_columns
+from labelance.neighbors._metric import find_dominant_columns
 from labelance.report import plot_before_after
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLTL
 

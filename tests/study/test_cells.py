@@ -21,23 +21,17 @@ from labelance.sampling import MLSOL
 from labelance.study import (
     Cell,
     Component,
-    Fold,
-    FoldData,
     Learner,
     Method,
     Store,
-    build_learner,
-    disagreement,
-    evaluate_cells,
-    family_stream,
-    group_by_fold,
-    load_source,
     load_study,
-    pack,
     read_label_results,
     read_results,
-    unpack,
 )
+from labelance.study._data import FoldData, load_source
+from labelance.study._design import build_learner
+from labelance.study._evaluate import disagreement, evaluate_cells, family_stream, pack, unpack
+from labelance.study._study import Fold, group_by_fold
 
 
 def rows_of(study, dataset, fold=0):
@@ -259,7 +253,7 @@ def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
 
 
 def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
-    from labelance.study import TrainingSets
+    from labelance.study._evaluate import TrainingSets
 
     method = Method("B", tiny.method("MLSOL").sampler, n_estimators=2, bootstrap="beside")
     place = Fold("one", 0, 0)
@@ -280,7 +274,7 @@ def test_nominal_features_reach_samplers_and_learners_and_what_is_inside():
     learner = Learner("M", Component("MLkNN"))
     nominal = np.array([True, False])
     assert build_learner(learner.component, nominal).categorical_features is nominal
-    from labelance.study import prepare
+    from labelance.study._design import prepare
 
     sampler = Component("RHwRSMT", {"resampler": {"class": "MLSMOTE"}}).build()
     assert prepare(sampler, nominal).resampler.categorical_features is nominal

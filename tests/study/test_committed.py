@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from labelance.study import cell_of, import_results, load_study, verify_results
+from labelance.study import import_results, load_study, verify_results
+from labelance.study._store import cell_of
 
 ROOT = Path(__file__).parents[2]
 PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE = (

@@ -17,19 +17,18 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
-    choose_study,
     describe_datasets,
     export_results,
     import_results,
     list_presets,
     load_study,
     merge_results,
-    plan_of,
     read_results,
     run_study,
-    studies_of,
     to_toml,
 )
+from labelance.study._results import choose_study, studies_of
+from labelance.study._study import plan_of
 
 
 def written(study, folder, name="plan.toml"):
@@ -269,7 +268,7 @@ def _copy_part(store, path, study):
 
 
 def _plan(study):
-    from labelance.study import plan_of
+    from labelance.study._study import plan_of
 
     return plan_of(study)
 

@@ -13,21 +13,12 @@ from threading import Event
 import pytest
 
 from labelance.exceptions import StudyError
-from labelance.study import (
-    SILENCE,
-    Component,
-    Fold,
-    Heartbeat,
-    Learner,
-    Store,
-    Worker,
-    evaluate_cells,
-    evaluate_in_worker,
-    load_source,
-    open_dataset_cache,
-    read_results,
-    run_study,
-)
+from labelance.study import Component, Learner, Store, read_results, run_study
+from labelance.study._data import load_source, open_dataset_cache
+from labelance.study._evaluate import evaluate_cells
+from labelance.study._heartbeat import SILENCE, Heartbeat
+from labelance.study._study import Fold
+from labelance.study._worker import Worker, evaluate_in_worker
 
 pytestmark = pytest.mark.slow  # processes are started, killed and waited for
 

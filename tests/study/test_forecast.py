@@ -14,16 +14,18 @@ from labelance.study import (
     DataSource,
     Learner,
     Store,
-    TimeLeft,
-    all_costs,
     forecast_study,
     load_study,
+    run_study,
+)
+from labelance.study._forecast import (
+    TimeLeft,
+    all_costs,
     measured_costs,
     models_to_fit,
-    run_study,
+    scaled_up,
     time_left,
 )
-from labelance.study._forecast import scaled_up
 
 LEARNERS = ("BR", "MLkNN")
 

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from labelance.study import Store, plan_of, run_study
+from labelance.study import Store, run_study
+from labelance.study._study import plan_of
 
 pytestmark = pytest.mark.slow  # runners are killed and started again
 

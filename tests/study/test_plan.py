@@ -13,12 +13,12 @@ from labelance.study import (
     Study,
     describe_datasets,
     list_presets,
-    load_source,
     load_study,
-    plan_of,
     run_study,
-    study_of,
 )
+from labelance.study._config import study_of
+from labelance.study._data import load_source
+from labelance.study._study import plan_of
 
 
 @pytest.mark.parametrize("name", list_presets())

@@ -16,7 +16,6 @@ from labelance.exceptions import StudyError
 from labelance.study import (
     Component,
     DataSource,
-    Fold,
     Learner,
     Method,
     Store,
@@ -25,6 +24,7 @@ from labelance.study import (
     read_results,
     run_study,
 )
+from labelance.study._study import Fold
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -270,7 +270,7 @@ def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
 
 
 def test_neighbors_are_not_shared_with_one_who_was_told_other_nominal_features(tiny):
-    from labelance.study import build_learner, search_of
+    from labelance.study._design import build_learner, search_of
 
     nominal = np.zeros(6, bool)
     told = Learner("M", Component("MLkNN", {"categorical_features": [0]}))

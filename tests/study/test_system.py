@@ -14,21 +14,21 @@ from labelance.exceptions import StudyError
 from labelance.study import (
     Component,
     DataSource,
-    Heartbeat,
     Learner,
     Method,
     Store,
-    TimeLeft,
-    choose_study,
     describe_datasets,
     export_results,
     forecast_study,
     import_results,
-    load_source,
     read_results,
     run_study,
     verify_results,
 )
+from labelance.study._data import load_source
+from labelance.study._forecast import TimeLeft
+from labelance.study._heartbeat import Heartbeat
+from labelance.study._results import choose_study
 
 KNN = Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier"))
 CACHED = {

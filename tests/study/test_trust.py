@@ -23,17 +23,17 @@ from labelance.study import (
     export_results,
     import_results,
     list_presets,
-    load_source,
     load_study,
     merge_results,
-    pack,
-    plan_of,
     read_label_results,
     read_results,
     run_study,
-    study_of,
     verify_results,
 )
+from labelance.study._config import study_of
+from labelance.study._data import load_source
+from labelance.study._evaluate import pack
+from labelance.study._study import plan_of
 
 EVIL = """
 from pathlib import Path

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from labelance.sampling import MLSOL, SamplerTraits
-from labelance.testing import SAMPLER_LAWS, yield_sampler_checks
+from labelance.testing import yield_sampler_checks
+from labelance.testing._checks import SAMPLER_LAWS
 
 
 class Broken(MLSOL):

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from labelance.learners import MLkNN
-from labelance.testing import LEARNER_LAWS, parametrize_with_learner_checks, yield_learner_checks
+from labelance.testing import parametrize_with_learner_checks, yield_learner_checks
+from labelance.testing._learner_laws import LEARNER_LAWS
 
 
 class Broken(MLkNN):

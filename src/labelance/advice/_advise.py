@@ -42,11 +42,8 @@ from labelance.advice._compare import (
 )
 from labelance.advice._facts import DataFacts, look_at
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.learners import (
-    BaseMultiLabelClassifier,
-    BinaryRelevance,
-    refuse_single_label_estimator,
-)
+from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
+from labelance.learners._out_of_sample import refuse_single_label_estimator
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
 

@@ -25,7 +25,8 @@ from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
 from labelance.ensemble import LabelThresholds, MLSOLBagging
 from labelance.exceptions import InputError, LabelanceError
-from labelance.learners import BinaryRelevance, relevance
+from labelance.learners import BinaryRelevance
+from labelance.learners._base import relevance
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLROS, MLSMOTE, MLSOL

@@ -13,7 +13,7 @@ from labelance._arrays import column_counts
 from labelance._validation import Data
 from labelance.exceptions import LabelanceWarning
 from labelance.imbalance import profile
-from labelance.learners import count_neighbors
+from labelance.learners._mlknn import count_neighbors
 from labelance.metrics import macro_auc_roc
 from labelance.neighbors import find_neighbors
 

@@ -252,6 +252,8 @@ class Source:
 
     def find_format(self) -> Format:
         """Return the format of a file, and that of the catalogue's own files for a dataset."""
+        from labelance.datasets.formats._read_write import find_format
+
         if self.data == STREAM and self.format is None:
             raise InputError(
                 "The name of a file tells its format",
@@ -260,7 +262,7 @@ class Source:
             )
         if self.data != STREAM and not os.path.isfile(self.data):
             return "arff"
-        return labelance.datasets.find_format(Path(self.data), self.format)
+        return find_format(Path(self.data), self.format)
 
     def _read(self) -> MultiLabelDataset:
         if self.protocol:
@@ -394,8 +396,10 @@ def _standard_input(format: Format) -> Iterator[Path]:
 
 
 def _is_data_file(name: str) -> bool:
+    from labelance.datasets.formats._read_write import find_format
+
     try:
-        return bool(labelance.datasets.find_format(Path(name), None))
+        return bool(find_format(Path(name), None))
     except InputError:
         return False
 
@@ -454,10 +458,12 @@ def check_parquet(*formats: Format) -> None:
 
 def choose_format(source: Source, out: Path, to: Format | None) -> Format:
     """Return the format to write; for standard output the one that was read, unless told."""
+    from labelance.datasets.formats._read_write import find_format
+
     if to is None and str(out) == STREAM:
         return source.find_format()
     with errors_in_flags({"format": "--to"}):
-        return labelance.datasets.find_format(out, to)
+        return find_format(out, to)
 
 
 def tell_losses(*parts: tuple[MultiLabelDataset, Format]) -> None:
@@ -469,9 +475,11 @@ def tell_losses(*parts: tuple[MultiLabelDataset, Format]) -> None:
 
 def write(dataset: MultiLabelDataset, out: Path, *, format: Format, force: bool) -> str:
     """Write data to a file, or to standard output; return the names of what was written."""
+    from labelance.datasets.formats._labels import label_file_beside
+
     if str(out) != STREAM:
         labelance.datasets.write_multilabel(dataset, out, format=format, overwrite=force)
-        beside = labelance.datasets.label_file_beside(out)
+        beside = label_file_beside(out)
         named = format in ("arff", "csv", "tsv") and beside.exists()
         return f"{out} (labels in {beside.name})" if named else str(out)
     with tempfile.TemporaryDirectory() as folder:

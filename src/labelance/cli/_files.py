@@ -126,6 +126,8 @@ def split(
     json: JsonOption = False,
 ) -> None:
     """Split data into parts by iterative stratification, so that rare labels reach all of them."""
+    from labelance.outofcore._job import job_folder
+
     shares, files = _parse(sizes, output)
     order: Literal[1, 2] = 2 if pairs else 1
     formats = [choose_format(source, file, to) for file in files]
@@ -133,7 +135,7 @@ def split(
         check_parquet(*formats)
         path, options = source.large_file()
         options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
-        folder = labelance.outofcore.job_folder(files[0])
+        folder = job_folder(files[0])
         with (
             telling_what_is_kept(*files, goes_on=folder),
             long_work("Splitting", quiet=json),

@@ -111,14 +111,17 @@ def resample(
 
 def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> bool:
     """Tell whether dates of a Parquet file go to another one, which the way in blocks does."""
+    from labelance.datasets.formats._parquet import has_dates
+    from labelance.outofcore._resample import only_copies_rows
+
     path = Path(source.data)
     return (
         format == "parquet"
         and str(output) != STREAM
         and path.is_file()
         and source.find_format() == "parquet"
-        and labelance.outofcore.only_copies_rows(sampler)
-        and labelance.datasets.formats.has_dates(path)
+        and only_copies_rows(sampler)
+        and has_dates(path)
     )
 
 
@@ -133,6 +136,8 @@ def _resample_on_disk(
     json: bool,
 ) -> None:
     """Resample Parquet into another file, block by block."""
+    from labelance.outofcore._job import job_folder
+
     path, options = source.large_file()
     if str(output) == STREAM:
         raise InputError(
@@ -141,7 +146,7 @@ def _resample_on_disk(
             "Name a file, such as -o more.parquet",
         )
     check_parquet(choose_format(source, output, to))
-    folder = labelance.outofcore.job_folder(output)
+    folder = job_folder(output)
     if folder.exists():
         say(f"going on in {folder}, where a run was ended before its end", to=errors)
     with (
@@ -234,13 +239,16 @@ def _resample(
     sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
 ) -> MultiLabelDataset:
     """Resample; new values in ``whole`` columns are rounded to whole numbers."""
+    from labelance.outofcore._resample import adapt_sampler
+    from labelance.sampling._base import warning_with_names
+
     with (
         errors_in_flags(_sampler_flags(sampler)),
         errors_with_names(dataset.feature_names),
         rewording(_hint_at_settings),
     ):
-        labelance.outofcore.adapt_sampler(sampler, dataset)
-        with labelance.sampling.warning_with_names(dataset.Y, dataset.label_names):
+        adapt_sampler(sampler, dataset)
+        with warning_with_names(dataset.Y, dataset.label_names):
             X, Y = _resample_on(sampler, dataset, device)
     # Between two whole numbers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
@@ -301,6 +309,8 @@ def _tell_targets(sampler: Any, before: MultiLabelDataset, after: MultiLabelData
 
 def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool) -> None:
     """Print what was done, on standard error if the data went to standard output."""
+    from labelance.sampling._explain import MEAN_IR_ROSE
+
     measures = labelance.imbalance
     figures: dict[str, Any] = {
         "output": written.partition(" (")[0],
@@ -315,7 +325,7 @@ def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool
         print_json(figures, aside=aside)
         return
     if after.shape[0] > before.shape[0] and figures["mean_ir_after"] > figures["mean_ir_before"]:
-        say(f"note: {labelance.sampling.MEAN_IR_ROSE}", to=errors)
+        say(f"note: {MEAN_IR_ROSE}", to=errors)
     say(
         f"{written}: {before.shape[0]} -> {after.shape[0]} rows, "
         f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "

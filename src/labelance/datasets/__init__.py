@@ -17,21 +17,11 @@ if TYPE_CHECKING:
     from labelance.datasets._catalogue import load_dataset as load_dataset
     from labelance.datasets._catalogue import verify_dataset as verify_dataset
     from labelance.datasets._dataset import MultiLabelDataset as MultiLabelDataset
-    from labelance.datasets._download import convert_mldr as convert_mldr
-    from labelance.datasets._download import git_blob_id as git_blob_id
-    from labelance.datasets._download import join_arff as join_arff
     from labelance.datasets._multi_class import MultiClassReduction as MultiClassReduction
     from labelance.datasets._protocol import apply_protocol as apply_protocol
     from labelance.datasets._protocol import drop_rare_labels as drop_rare_labels
     from labelance.datasets._protocol import keep_frequent_features as keep_frequent_features
-    from labelance.datasets._rda import RObject as RObject
-    from labelance.datasets._rda import SparseVector as SparseVector
-    from labelance.datasets._rda import read_rda as read_rda
     from labelance.datasets._registry import DatasetInfo as DatasetInfo
-    from labelance.datasets._registry import SourceFile as SourceFile
-    from labelance.datasets.formats import find_format as find_format
-    from labelance.datasets.formats import label_file_beside as label_file_beside
-    from labelance.datasets.formats import read_label_names as read_label_names
     from labelance.datasets.formats import read_multilabel as read_multilabel
     from labelance.datasets.formats import write_multilabel as write_multilabel
     from labelance.datasets.synthetic import Figure2 as Figure2
@@ -73,31 +63,7 @@ _PUBLIC = {
         "make_multilabel_imbalanced",
     ),
 }
-# For our own packages and tests.
-_INTERNAL = {
-    "_download": (
-        "convert_mldr",
-        "git_blob_id",
-        "join_arff",
-    ),
-    "_rda": (
-        "RObject",
-        "SparseVector",
-        "read_rda",
-    ),
-    "_registry": ("SourceFile",),
-    "formats": (
-        "find_format",
-        "label_file_beside",
-        "read_label_names",
-    ),
-}
-_MODULES = {
-    name: module
-    for modules in (_PUBLIC, _INTERNAL)
-    for module, names in modules.items()
-    for name in names
-}
+_MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [name for names in _PUBLIC.values() for name in names]
 

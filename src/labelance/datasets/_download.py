@@ -25,7 +25,7 @@ from scipy.sparse import csc_array, csr_array
 
 from labelance.datasets._rda import RObject, read_rda
 from labelance.datasets._registry import DatasetInfo, SourceFile
-from labelance.datasets.formats import label_file_bytes
+from labelance.datasets.formats._labels import label_file_bytes
 from labelance.exceptions import DownloadError
 
 ATTEMPTS = 3

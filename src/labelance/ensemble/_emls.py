@@ -31,17 +31,11 @@ from labelance.ensemble._training_sets import (
     with_features,
 )
 from labelance.exceptions import InputError
-from labelance.learners import (
-    KnownScores,
-    Objective,
-    ScoreSource,
-    ThresholdSearch,
-    TunedClassifier,
-    Variant,
-    Weights,
-    fit_inner,
-    inner_scores,
-)
+from labelance.learners._base import fit_inner, inner_scores
+from labelance.learners._objectives import Objective
+from labelance.learners._out_of_sample import KnownScores, ScoreSource
+from labelance.learners._reduction import Weights
+from labelance.learners._thresholds import ThresholdSearch, TunedClassifier, Variant
 
 
 class EMLS(TunedClassifier):

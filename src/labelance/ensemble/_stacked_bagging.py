@@ -18,15 +18,10 @@ from labelance._validation import Data
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
-from labelance.learners import (
-    KnownScores,
-    Objective,
-    ScoreSource,
-    ThresholdSearch,
-    Variant,
-    Weights,
-    take_weights,
-)
+from labelance.learners._objectives import Objective
+from labelance.learners._out_of_sample import KnownScores, ScoreSource
+from labelance.learners._reduction import Weights, take_weights
+from labelance.learners._thresholds import ThresholdSearch, Variant
 from labelance.model_selection import IterativeStratifiedKFold
 
 

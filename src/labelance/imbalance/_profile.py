@@ -44,7 +44,8 @@ from labelance.imbalance._measures import (
 )
 from labelance.imbalance._page import ProfiledData, draw_page
 from labelance.imbalance._profile_text import LONGEST_TABLE, draw_html, draw_text
-from labelance.neighbors import Metric, Scale, find_neighbors_for
+from labelance.neighbors._find import find_neighbors_for
+from labelance.neighbors._metric import Metric, Scale
 
 if TYPE_CHECKING:
     import pandas as pd

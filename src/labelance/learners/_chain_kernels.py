@@ -9,19 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._utils import inner_kernel, kernel, read_only
-from labelance.learners.tree import (
-    NO_RANK,
-    ONE_BIT,
-    ROW,
-    Forest,
-    RowBlock,
-    TreeData,
-    add_to_rows,
-    lay_out,
-    partition_rows,
-    popcount,
-    set_all,
-)
+from labelance.learners.tree import Forest, TreeData
+from labelance.learners.tree._data import NO_RANK, ONE_BIT, ROW, popcount
+from labelance.learners.tree._tree import lay_out
+from labelance.learners.tree._voting import RowBlock, add_to_rows, partition_rows, set_all
 
 
 def stack_links(

@@ -33,15 +33,10 @@ from labelance.learners._reduction import (
     TreeTrainer,
     take_weights,
 )
-from labelance.learners.tree import (
-    C45Classifier,
-    Forest,
-    Problems,
-    as_bits,
-    grow_forest,
-    offsets,
-    subset_problems,
-)
+from labelance.learners.tree import C45Classifier, Forest, Problems, subset_problems
+from labelance.learners.tree._classes import grow_forest
+from labelance.learners.tree._data import offsets
+from labelance.learners.tree._tree import as_bits
 
 Ints = NDArray[np.int64]
 ChainFeatures = Literal["true", "predicted"]

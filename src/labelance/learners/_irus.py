@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
-from labelance.imbalance import minority_matrix, minority_values
+from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split, Weights
 from labelance.learners.tree import Problems

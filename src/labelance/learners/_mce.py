@@ -25,8 +25,8 @@ from labelance.learners._reduction import (
     take_weights,
 )
 from labelance.learners._thresholds import best_thresholds
-from labelance.neighbors import FeatureMetric, Scale
-from labelance.sampling import NumericEncoder
+from labelance.neighbors._metric import FeatureMetric, Scale
+from labelance.sampling._mlrknnos import NumericEncoder
 
 Floats = NDArray[np.float64]
 

@@ -20,15 +20,9 @@ from labelance._validation import (
     validate_features,
 )
 from labelance.learners._base import BaseMultiLabelClassifier
-from labelance.neighbors import (
-    FeatureMetric,
-    Metric,
-    Neighborhood,
-    Scale,
-    check_n_neighbors,
-    check_neighborhood,
-    search_neighbors,
-)
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
+from labelance.neighbors._metric import FeatureMetric, Metric, Scale
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-12  # of 0.5; rounding moves a posterior by less

@@ -23,27 +23,26 @@ from labelance._progress import loop, run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Schema
 from labelance.exceptions import InputError
-from labelance.imbalance import find_labelsets
+from labelance.imbalance._labelsets import find_labelsets
 from labelance.learners.tree import (
     C45Classifier,
-    C45Options,
     Forest,
-    Problem,
     Problems,
-    Ties,
     TreeData,
-    categories_of_features,
     class_problems,
-    expand_problem,
-    grow_forest,
-    nominal_columns,
-    offsets,
-    options_of,
     prepare_data,
+)
+from labelance.learners.tree._classes import grow_forest, options_of
+from labelance.learners.tree._criterion import C45Options
+from labelance.learners.tree._data import categories_of_features, nominal_columns, offsets
+from labelance.learners.tree._problems import (
+    Problem,
+    expand_problem,
     problem_per_known_label,
     problem_per_label,
     problem_per_pair,
 )
+from labelance.learners.tree._tree import Ties
 
 Floats = NDArray[np.float64]
 Weights = Floats | None  # of rows; None stands for ones

@@ -16,7 +16,7 @@ from labelance._validation import (
     validate_scores,
 )
 from labelance.exceptions import InputError
-from labelance.imbalance import find_irlbl, leave_out_full, rarest_first, rarity_bands
+from labelance.imbalance._measures import find_irlbl, leave_out_full, rarest_first, rarity_bands
 from labelance.metrics._calibration import brier_of_labels, calibration_error_of_labels
 from labelance.metrics._classification import Confusion, count_confusion
 

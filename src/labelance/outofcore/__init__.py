@@ -6,11 +6,7 @@ in memory.
 """
 
 from labelance.outofcore._dataset import open_dataset
-from labelance.outofcore._job import job_folder as job_folder
 from labelance.outofcore._resample import ResampledFile, resample_file
-from labelance.outofcore._resample import adapt_sampler as adapt_sampler
-from labelance.outofcore._resample import only_copies_rows as only_copies_rows
 from labelance.outofcore._split import split_file
 
-# What is not listed is for our own command line.
 __all__ = ["ResampledFile", "open_dataset", "resample_file", "split_file"]

@@ -20,9 +20,10 @@ from labelance._progress import loop, speaking
 from labelance._scratch import Scratch, scratch
 from labelance._utils import GrowingFile, is_whole, keep_file
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats import DatasetBlocks, format_amount, parse_amount
+from labelance.datasets.formats._read_write import DatasetBlocks
+from labelance.datasets.formats._text_file import format_amount, parse_amount
 from labelance.exceptions import FileWriteError, TooManyRowsError
-from labelance.neighbors import bytes_beside_files
+from labelance.neighbors._partition import bytes_beside_files
 
 _LABEL_BYTES = 64  # of memory for every row: its labels, and numbers of rows
 _ROWS = 32  # that fit into the limit at least, so that there are blocks at all

@@ -15,7 +15,7 @@ import numpy as np
 from labelance._progress import loop, track
 from labelance._utils import GrowingFile, is_whole, keep_file, optional_import
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats import restore_dates, to_arrow
+from labelance.datasets.formats._parquet import restore_dates, to_arrow
 from labelance.exceptions import InputError
 
 Block = Callable[[int, int], tuple[Any, Any]]  # X and y of the rows from start to stop

@@ -19,7 +19,7 @@ from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
 from labelance._utils import did_you_mean, show_names
 from labelance._validation import mask_of_columns, validate_labels
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats import parse_amount
+from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError
 from labelance.outofcore._dataset import (
     check_limit,
@@ -30,7 +30,8 @@ from labelance.outofcore._dataset import (
 )
 from labelance.outofcore._job import Job, describe_file, open_job
 from labelance.outofcore._output import check_output, write_npy_blocks, write_parquet_blocks
-from labelance.sampling import BaseMultiLabelSampler, check_recipe, warning_with_names
+from labelance.sampling import BaseMultiLabelSampler
+from labelance.sampling._base import check_recipe, warning_with_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from labelance._progress import speaking
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats import parse_amount
+from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError
 from labelance.model_selection import multilabel_train_test_split
 from labelance.outofcore._dataset import open_blocks, read_to_disk, working_on_disk

@@ -7,7 +7,6 @@ from labelance.play._explore import Exploration, Synthetic, explore
 from labelance.play._scene import Scene, make_scene, map_dataset
 from labelance.play._server import Playground
 
-# What is not listed is for our own packages.
 __all__ = [
     "Exploration",
     "Playground",

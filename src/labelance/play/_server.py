@@ -26,7 +26,7 @@ from labelance.exceptions import InputError, LabelanceError
 from labelance.play._explore import Exploration, explore
 from labelance.play._request import MOST_BYTES, parse_request
 from labelance.play._scene import FIGURES, Scene, make_scene
-from labelance.sampling import THETA
+from labelance.sampling._mlsol import THETA
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

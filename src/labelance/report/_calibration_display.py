@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelance._arrays import column_counts
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance import rarity_bands
+from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import CalibrationBins, calibration_bins, label_scores
 from labelance.report._display import Display
 from labelance.report._figures import BLUE, FAINT, INK, ORANGE

@@ -11,7 +11,7 @@ from labelance._arrays import column_counts
 from labelance._utils import did_you_mean, optional_import
 from labelance._validation import Labels, check_label_names
 from labelance.exceptions import InputError
-from labelance.imbalance import rarest_first
+from labelance.imbalance._measures import rarest_first
 
 
 class Display:

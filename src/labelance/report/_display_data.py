@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from labelance._arrays import column_counts
 from labelance._validation import validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance import ImbalanceProfile, LabelType, profile, rarest_first
+from labelance.imbalance import ImbalanceProfile, LabelType, profile
+from labelance.imbalance._measures import rarest_first
 from labelance.report._before_after import Resampling, open_resampling
 from labelance.report._display import (
     Display,

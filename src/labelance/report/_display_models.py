@@ -12,8 +12,8 @@ from sklearn.metrics import precision_recall_curve
 from labelance._arrays import column_counts
 from labelance._validation import validate_labels, validate_scores
 from labelance.exceptions import InputError
-from labelance.imbalance import rarity_bands
-from labelance.learners import best_thresholds
+from labelance.imbalance._measures import rarity_bands
+from labelance.learners._thresholds import best_thresholds
 from labelance.metrics import imbalance_report, label_areas, label_scores
 from labelance.report._display import (
     Display,

@@ -32,7 +32,7 @@ from labelance.report._tables import (
     tests,
 )
 from labelance.report._verdict import judge
-from labelance.study import PAPER_DATASETS
+from labelance.study._presets import PAPER_DATASETS
 
 
 @dataclass(frozen=True)

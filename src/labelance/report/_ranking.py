@@ -9,7 +9,8 @@ from typing import Any, Literal
 from labelance._utils import optional_import
 from labelance.exceptions import InputError
 from labelance.report._table import METRICS, PAPER_LEARNERS, PAPER_METHODS, in_order, plain
-from labelance.study.statistics import MOST_METHODS, Comparison, compare
+from labelance.study.statistics import Comparison, compare
+from labelance.study.statistics._corrections import MOST_METHODS
 
 NAMES = ["dataset", "learner", "method"]
 CELL = [*NAMES, "repeat", "fold"]

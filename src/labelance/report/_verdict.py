@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from labelance.report._ranking import Block
 from labelance.report._table import listed
-from labelance.study.statistics import TITLES
+from labelance.study.statistics._compare import TITLES
 
 BASELINE = "Default"
 

@@ -43,18 +43,15 @@ from labelance._validation import (
 )
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
-from labelance.neighbors import (
-    FAR_WIDER,
-    FeatureMetric,
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import (
     Method,
-    Neighborhood,
-    Scale,
     check_neighborhood,
-    find_dominant_columns,
     refuse_what_needs_memory,
-    remember_neighbors,
     resolve_neighbors,
 )
+from labelance.neighbors._metric import FAR_WIDER, FeatureMetric, Scale, find_dominant_columns
+from labelance.neighbors._neighborhood import remember_neighbors
 from labelance.sampling._explain import Explanation, count_changes
 
 

@@ -17,8 +17,11 @@ from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
-from labelance.imbalance import exceeds, find_scumble, mean_ir_is_below
-from labelance.neighbors import METHODS, FeatureMetric, Method, Neighborhood, Scale
+from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
+from labelance.imbalance._measures import find_scumble
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from labelance._arrays import column_counts
 from labelance._utils import did_you_mean, optional_import
 from labelance.exceptions import InputError
-from labelance.imbalance import ImbalanceProfile, rarest_first
+from labelance.imbalance import ImbalanceProfile
+from labelance.imbalance._measures import rarest_first
 
 if TYPE_CHECKING:
     import pandas as pd

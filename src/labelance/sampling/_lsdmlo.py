@@ -16,7 +16,8 @@ from labelance._progress import track
 from labelance._utils import refuse_more_than_memory
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError, NothingToSampleError
-from labelance.neighbors import FeatureMetric, Scale, check_n_neighbors, search_neighbors
+from labelance.neighbors._find import check_n_neighbors, search_neighbors
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._mlrknnos import NumericEncoder, join_columns
 from labelance.sampling._mlsol import choose_seeds

@@ -14,7 +14,9 @@ from sklearn.utils._param_validation import Interval
 from labelance._arrays import column_counts, interpolate_rows
 from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
-from labelance.neighbors import FeatureMetric, Neighborhood, Scale, search_neighbors
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import search_neighbors
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._labelset_random import labelset_bags
 from labelance.sampling._mlsol import choose_seeds

@@ -25,15 +25,11 @@ from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
 from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Data, MissingPolicy, refuse_device
-from labelance.imbalance import minority_matrix, minority_values
-from labelance.neighbors import (
-    Neighborhood,
-    Scale,
-    column_range,
-    search_neighbors,
-    single_threaded_blas,
-    thread_count,
-)
+from labelance.imbalance._local import minority_matrix, minority_values
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._brute import single_threaded_blas, thread_count
+from labelance.neighbors._find import search_neighbors
+from labelance.neighbors._metric import Scale, column_range
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,

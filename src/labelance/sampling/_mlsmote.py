@@ -15,8 +15,10 @@ from labelance._arrays import column_counts, stack_rows, take_rows
 from labelance._progress import track
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
-from labelance.imbalance import Variant
-from labelance.neighbors import Scale, remember_neighbors, search_neighbors
+from labelance.imbalance._local import Variant
+from labelance.neighbors._find import search_neighbors
+from labelance.neighbors._metric import Scale
+from labelance.neighbors._neighborhood import remember_neighbors
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._label_vote import (
     CandidateRows,

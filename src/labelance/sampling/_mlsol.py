@@ -15,15 +15,11 @@ from labelance._scratch import split_rows
 from labelance._utils import kernel
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import (
-    LabelType,
-    LocalDistribution,
-    Variant,
-    Weighting,
-    find_local_distribution,
-    minority_matrix,
-)
-from labelance.neighbors import METHODS, FeatureMetric, Method, Neighborhood, Scale
+from labelance.imbalance import LabelType, LocalDistribution
+from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,

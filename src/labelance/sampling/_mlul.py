@@ -13,8 +13,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import column_counts
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import LocalDistribution, Variant, find_local_distribution
-from labelance.neighbors import METHODS, Method, Neighborhood, Scale
+from labelance.imbalance import LocalDistribution
+from labelance.imbalance._local import Variant, find_local_distribution
+from labelance.neighbors import Neighborhood
+from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._metric import Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,

@@ -12,14 +12,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data
-from labelance.imbalance import (
+from labelance.imbalance._above_mean import (
     NO_MEAN,
     MeanRatio,
-    Variant,
     irlbl_against_mean,
     mean_ir_of_counts,
     ratio_against_mean,
 )
+from labelance.imbalance._local import Variant
 from labelance.sampling._base import Draw, RowSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,

@@ -15,7 +15,8 @@ from labelance._arrays import column_counts
 from labelance._utils import kernel
 from labelance._validation import Data
 from labelance.exceptions import InputError
-from labelance.imbalance import exceeds, find_scumble
+from labelance.imbalance._above_mean import exceeds
+from labelance.imbalance._measures import find_scumble
 from labelance.sampling._base import BaseMultiLabelSampler, Draw, RowSampler, SamplerTraits
 from labelance.sampling._cleaning import MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence

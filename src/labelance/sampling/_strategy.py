@@ -20,7 +20,8 @@ from labelance._arrays import column_counts, is_dask
 from labelance._utils import did_you_mean, refuse_more_than_memory
 from labelance._validation import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
-from labelance.imbalance import imr_against_mean, irlbl_against_mean, minority_values
+from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
+from labelance.imbalance._local import minority_values
 
 SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import interpolate_rows
 from labelance._validation import CategoricalFeatures, Data, refuse_device
 from labelance.exceptions import NothingToSampleError
-from labelance.imbalance import minority_matrix, minority_values
-from labelance.neighbors import FeatureMetric, Scale, search_neighbors
+from labelance.imbalance._local import minority_matrix, minority_values
+from labelance.neighbors._find import search_neighbors
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
 from labelance.sampling._mlrknnos import NumericEncoder
 from labelance.sampling._mlsol import positions

@@ -13,7 +13,7 @@ from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator, optional_import
 from labelance._validation import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
-from labelance.neighbors import Scale
+from labelance.neighbors._metric import Scale
 from labelance.sampling._mlsol import MLSOL, choose_seeds
 
 WeightKind = Literal["balanced", "positive", "effective"]

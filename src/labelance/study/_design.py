@@ -18,7 +18,7 @@ from imblearn.base import SamplerMixin
 from sklearn.base import ClassifierMixin
 
 from labelance._utils import did_you_mean, set_random_states
-from labelance.datasets import label_file_beside
+from labelance.datasets.formats._labels import label_file_beside
 from labelance.exceptions import StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler

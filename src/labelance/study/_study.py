@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from labelance._utils import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
-from labelance.ensemble import plans_for_all_bags
+from labelance.ensemble._training_sets import plans_for_all_bags
 from labelance.exceptions import StudyError
 from labelance.study._design import (
     Component,

@@ -1,16 +1,13 @@
 """Public checks: the laws that every sampler and learner must satisfy, ours and others'."""
 
 from labelance.testing._checks import (
-    SAMPLER_LAWS,
     parametrize_with_learner_checks,
     parametrize_with_sampler_checks,
     yield_learner_checks,
     yield_sampler_checks,
 )
-from labelance.testing._data import sampler_data, seeded
-from labelance.testing._learner_laws import LEARNER_LAWS
+from labelance.testing._data import sampler_data
 
-# What is not listed is for our own tests.
 __all__ = [
     "parametrize_with_learner_checks",
     "parametrize_with_sampler_checks",

@@ -27,7 +27,8 @@ from labelance.exceptions import (
     MissingValuesError,
     TooFewRowsError,
 )
-from labelance.sampling import SamplerTraits, rows_to_sample
+from labelance.sampling import SamplerTraits
+from labelance.sampling._strategy import rows_to_sample
 from labelance.testing._data import sampler_data, seeded
 
 

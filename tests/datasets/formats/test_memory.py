@@ -13,8 +13,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from labelance.datasets import MultiLabelDataset, read_multilabel, read_rda, write_multilabel
-from labelance.datasets.formats import DEFAULT_BUDGET, find_budget, format_amount, parse_amount
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.datasets._rda import read_rda
+from labelance.datasets.formats._text_file import (
+    DEFAULT_BUDGET,
+    find_budget,
+    format_amount,
+    parse_amount,
+)
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 # Reads every file named with at most 25 MB, in a process that can have little more than that.

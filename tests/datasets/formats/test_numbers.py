@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labelance.datasets.formats import BAD, KNOWN, UNDECIDED, parse_number
+from labelance.datasets.formats._tokenizer import BAD, KNOWN, UNDECIDED, parse_number
 
 
 def parse(text):

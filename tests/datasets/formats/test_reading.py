@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets.formats import matches_pattern
+from labelance.datasets.formats._labels import matches_pattern
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
 MUSIC = r"""% A comment, then a blank line

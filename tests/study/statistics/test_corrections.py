@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.exceptions import InputError
-from labelance.study.statistics import (
-    bergmann_hommel,
-    exhaustive_sets,
-    holm,
-    partitions,
-    shaffer,
-    true_counts,
-)
+from labelance.study.statistics import bergmann_hommel, holm, shaffer
+from labelance.study.statistics._corrections import exhaustive_sets, partitions, true_counts
 
 CORRECTIONS = [holm, shaffer, bergmann_hommel]
 P_VALUES = st.integers(2, 6).flatmap(

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance.exceptions import InputError
-from labelance.imbalance import LabelType, types_by_count
+from labelance.imbalance import LabelType
+from labelance.imbalance._local import types_by_count
 
 Counts = NDArray[np.intp]
 

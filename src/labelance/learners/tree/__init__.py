@@ -1,32 +1,15 @@
 """C4.5 trees: one by one as a classifier, or many at once over one X."""
 
-from labelance.learners.tree._classes import C45Classifier, fit_many, grow_forest, options_of
-from labelance.learners.tree._criterion import C45Options
-from labelance.learners.tree._data import (
-    NO_RANK,
-    ONE_BIT,
-    ROW,
-    TreeData,
-    categories_of_features,
-    nominal_columns,
-    offsets,
-    popcount,
-    prepare_data,
-)
+from labelance.learners.tree._classes import C45Classifier, fit_many
+from labelance.learners.tree._data import TreeData, prepare_data
 from labelance.learners.tree._problems import (
-    Problem,
     Problems,
     class_problems,
-    expand_problem,
     label_problems,
     pair_problems,
-    problem_per_known_label,
-    problem_per_label,
-    problem_per_pair,
     subset_problems,
 )
-from labelance.learners.tree._tree import Forest, Ties, as_bits, lay_out
-from labelance.learners.tree._voting import RowBlock, add_to_rows, partition_rows, set_all
+from labelance.learners.tree._tree import Forest
 
 __all__ = [
     "C45Classifier",

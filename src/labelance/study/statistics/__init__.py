@@ -12,16 +12,8 @@ S. García and F. Herrera. An extension on "Statistical comparisons of classifie
 data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 (2008), 2677-2694.
 """
 
-from labelance.study.statistics._compare import TITLES, Comparison, compare
-from labelance.study.statistics._corrections import (
-    MOST_METHODS,
-    bergmann_hommel,
-    exhaustive_sets,
-    holm,
-    partitions,
-    shaffer,
-    true_counts,
-)
+from labelance.study.statistics._compare import Comparison, compare
+from labelance.study.statistics._corrections import bergmann_hommel, holm, shaffer
 from labelance.study.statistics._pairwise import (
     EffectSizes,
     effect_sizes,
@@ -36,7 +28,6 @@ from labelance.study.statistics._ranks import (
     friedman,
 )
 
-# What is not listed is for our own packages and tests.
 __all__ = [
     "Comparison",
     "EffectSizes",
