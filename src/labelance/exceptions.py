@@ -27,6 +27,7 @@ __all__ = [
     "LabelanceError",
     "LabelanceWarning",
     "LongSearchWarning",
+    "LowRecallWarning",
     "MissingDependencyError",
     "MissingValuesError",
     "NothingToSampleError",
@@ -140,6 +141,10 @@ class FeatureScaleWarning(LabelanceWarning):
 
 class IndexMismatchWarning(LabelanceWarning):
     """X and Y are pandas frames with different indices; their rows are paired by position."""
+
+
+class LowRecallWarning(LabelanceWarning):
+    """An approximate search missed more than a tenth of the nearest neighbors."""
 
 
 class LongSearchWarning(LabelanceWarning):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 
 from labelance import MLSOL
-from labelance.exceptions import InputError, LongSearchWarning
+from labelance.exceptions import InputError, LongSearchWarning, LowRecallWarning
 from labelance.neighbors import find_neighbors
 
 rng = np.random.default_rng(0)
@@ -42,6 +42,9 @@ ROWS = {
 }
 
 
+LOW = pytest.mark.filterwarnings("ignore::labelance.exceptions.LowRecallWarning")
+
+
 @pytest.fixture
 def always_cells(monkeypatch):
     """Divide any number of rows among cells, however little that rules out."""
@@ -49,6 +52,7 @@ def always_cells(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._find.suits_kdtree", lambda search, embedding: False)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
+    monkeypatch.setattr("labelance.neighbors._find.share_scanned", lambda n: 0.0)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (5, 20))
     monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 20)
@@ -143,6 +147,7 @@ def test_sparse_rows_without_an_end_are_searched_exactly(always_cells):
     assert_equal(found, find_neighbors(X, 3))
 
 
+@LOW
 def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
@@ -156,6 +161,7 @@ def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cell
     assert find_neighbors(X, 5, method="approx").recall_ == recalls[0]
 
 
+@LOW
 def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
@@ -170,6 +176,34 @@ def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     for kept in (found.truncate(1), pickle.loads(pickle.dumps(found))):
         assert kept.recall_ == found.recall_
     assert exact.recall_ is None
+
+
+def test_a_low_recall_is_a_warning_with_the_way_out(always_cells, monkeypatch):
+    for name, value in {"_ROUNDS": 0, "_CELLS": 1, "_ROWS_PER_CELL": 20}.items():
+        monkeypatch.setattr(f"labelance.neighbors._approx.{name}", value)
+    X, y = np.random.default_rng(0).normal(size=(N, 30)), rng.random((N, 3)) < 0.3
+    with pytest.warns(LowRecallWarning, match="neighbor_method='exact'") as told:
+        recall = find_neighbors(X, 5, method="approx").recall_
+    assert recall < 0.9
+    assert f"found {recall:.0%} of" in str(told[0].message)
+    with pytest.warns(LowRecallWarning):
+        MLSOL(neighbor_method="approx").fit_resample(X, y.astype(int))
+
+
+def test_far_rows_do_not_spoil_what_is_near(always_cells):
+    """Seen from the middle of all, ordinary rows are one point in float32."""
+    X = np.random.default_rng(0).normal(size=(3000, 10))
+    X[-30:] += 1e6
+    found = find_neighbors(X, 5, method="approx")
+    assert 0.9 < found.recall_ <= 1
+
+
+def test_an_approximate_search_is_exact_where_that_is_as_fast(always_cells, monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._find.share_scanned", lambda n: 0.9)
+    X = ROWS["clusters"]
+    found = find_neighbors(X, 5, method="approx")
+    assert found.recall_ == 1
+    assert_equal(found, find_neighbors(X, 5))
 
 
 def test_clusters_are_found_whole(always_cells):
@@ -196,6 +230,7 @@ def test_sparse_rows_find_the_shortest_that_share_nothing_with_them(always_cells
     assert (np.sort(around.indices[3:100]) == [100, 101, 102]).all()
 
 
+@LOW
 def test_a_row_of_which_little_is_kept_seems_no_farther_for_that(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (20,))
     monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 8)

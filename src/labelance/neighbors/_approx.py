@@ -31,8 +31,8 @@ from labelance.neighbors._brute import (
     single_threaded_blas,
     tell_engine,
 )
-from labelance.neighbors._candidates import Scan, is_ordinary
-from labelance.neighbors._gemm import Embedding
+from labelance.neighbors._candidates import Scan, error_of, is_ordinary
+from labelance.neighbors._gemm import Embedding, Points
 from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 from labelance.neighbors._partition import (
     CellEngine,
@@ -51,6 +51,7 @@ _CELLS = 64  # the nearest cells, at whose rows every row looks
 _CELLS_AT_ONCE = 32  # whose distances to all others are in memory
 _VALUES_PER_FEATURE = (128, 256, 512, 1024, 2048, 4096, 8192)  # the next if it is too few
 _PRIOR = 0.05  # of a row's squared length that counts as kept and shared in part, against chance
+_COARSE = 0.5  # of the queries may be unable to tell near rows from others in float32
 _LIKELY = 32  # sparse rows that share most with a query, which are measured
 _SINGLE = np.dtype(np.float32)
 _ENOUGH_LISTED = 0.99  # of recall, since longer lists of features take little more time
@@ -110,7 +111,7 @@ def search_approx(
         if embedding is None:
             first = _search_sparse(search, sample)
         else:
-            first = _search_dense(search, embedding)
+            first = _search_dense(search, embedding, sample)
         if first is None:
             return None
         found, order = first
@@ -127,14 +128,37 @@ def search_approx(
     return Approximation(found, recall)
 
 
-def _search_dense(search: Search, embedding: Embedding) -> tuple[TopK, np.ndarray] | None:
+def share_scanned(n: int) -> float:
+    """Return the share of n dense rows at which every row looks first."""
+    return _CELLS * _ROWS_PER_CELL / n
+
+
+def _search_dense(
+    search: Search, embedding: Embedding, sample: Sample
+) -> tuple[TopK, np.ndarray] | None:
     """Scan the nearest cells; return also an order of the rows in which near ones are together."""
     points = embed_points(search, embedding)
-    if points is None:
+    if points is not None and _is_too_coarse(points, sample):
+        points = embed_points(search, replace(embedding, dtype=np.dtype(np.float64)))
+    if points is None or _is_too_coarse(points, sample):
         return None
     cells = _divide_twice(points.corpus, _ROWS_PER_CELL, search.threads)
     nearest = _nearest_cells(cells, _CELLS, search)
     return ApproxEngine(search, *arrange(search, points, cells), nearest).run(), cells.order
+
+
+def _is_too_coarse(points: Points, sample: Sample) -> bool:
+    """Tell whether rounding hides which rows are near, so that all that are scanned are measured.
+
+    A few far rows are enough: then all others are close to each other, as seen from the middle.
+    """
+    if points.embedding.unit:
+        return False
+    share, _ = error_of(points.corpus.shape[1], points.embedding.dtype)
+    apart = sample.reach > 0  # rows that occur k times are found at once
+    reach = sample.reach[apart] * points.embedding.factor
+    wrong = 4 * share * points.query_lengths[sample.queries[apart]]
+    return bool(np.mean(wrong > reach**2) > _COARSE) if len(reach) else False
 
 
 def _search_sparse(search: Search, sample: Sample) -> tuple[TopK, np.ndarray] | None:

@@ -24,10 +24,17 @@ from labelance.exceptions import (
     ContainerError,
     InputError,
     LongSearchWarning,
+    LowRecallWarning,
     MissingValuesError,
     TooFewRowsError,
 )
-from labelance.neighbors._approx import Approximation, Sample, search_approx, suits_pruning
+from labelance.neighbors._approx import (
+    Approximation,
+    Sample,
+    search_approx,
+    share_scanned,
+    suits_pruning,
+)
 from labelance.neighbors._brute import (
     FEWER,
     Search,
@@ -53,6 +60,7 @@ METHODS = get_args(Method)
 _SMALL, _LARGE = 250_000, 50_000_000
 _LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
 _MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
+_LOW_RECALL = 0.9  # below that, "nearly all" is not true
 
 
 def find_neighbors(
@@ -103,7 +111,9 @@ def find_neighbors(
         category that X does not have differs from all of its categories.
     method : {"auto", "exact", "approx"}, default="auto"
         "approx" may miss some of the nearest rows of very many, in a time that grows
-        little faster than their number; ``recall_`` of the result says how many it found.
+        little faster than their number; ``recall_`` of the result says how many it found, and a
+        ``LowRecallWarning`` says that it is less than 0.9. Where an exact search is as fast,
+        the search is exact.
         "auto" is exact like "exact", and warns where that will take long.
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
@@ -254,6 +264,8 @@ def search_neighbors(
     search = Search(Q, X, own, k, metric, thread_count(n_jobs))
     found = _run_approx(replace(search, advice=FEWER)) if method == "approx" else None
     nearest = _run(search, warn=method == "auto") if found is None else found.nearest
+    if found is not None and found.recall < _LOW_RECALL:
+        _warn_of_low_recall(found.recall)
     return_freed_memory(X.shape[0])
     return _finite_neighborhood(nearest, metric, None if found is None else found.recall)
 
@@ -331,6 +343,10 @@ def _run_approx(search: Search) -> Approximation | None:
     # A tree of few features is as fast, and exact.
     if suits_kdtree(search, embedding) or not suits_cells(search, embedding):
         return None
+    # Where bounds rule out as much as guesses do, the exact search is as fast.
+    nearest = search_partition(search, embedding, share_scanned(len(X)))
+    if nearest is not None:
+        return Approximation(nearest, 1.0)
     return search_approx(search, embedding, _sample(search))
 
 
@@ -383,6 +399,15 @@ def _warn_of_long_search(search: Search) -> None:
         "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
         "finds nearly all of them much sooner; method='exact' silences this.",
         LongSearchWarning,
+    )
+
+
+def _warn_of_low_recall(recall: float) -> None:
+    warn_user(
+        f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a sample "
+        "of rows. Use method='exact' of find_neighbors, or neighbor_method='exact' of a sampler, "
+        "or reduce the features first, for example with sklearn.decomposition.PCA.",
+        LowRecallWarning,
     )
 
 

@@ -99,15 +99,19 @@ def suits_cells(search: Search, embedding: Embedding) -> bool:
     return plain and len(search.X) >= _MANY_ROWS and len(search.Q) * 8 >= len(search.X)
 
 
-def search_partition(search: Search, embedding: Embedding) -> TopK | None:
-    """Return the k nearest rows of X for every row of Q, or None where cells would not pay."""
+def search_partition(search: Search, embedding: Embedding, most: float = np.inf) -> TopK | None:
+    """Return the k nearest rows of X for every row of Q, or None where cells would not pay.
+
+    A query may scan at most the share ``most`` of the rows.
+    """
     with single_threaded_blas():
         engine = _make_engine(search, embedding)
         if engine is None:
             return None
         left, ranked = engine.probe()
-        if left > WORTHWHILE:
-            tell_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
+        if left > min(most, WORTHWHILE):
+            if most > WORTHWHILE:  # else an approximate search follows
+                tell_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
             return None
         n_cells = len(engine.cells.centers)
         tell_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
