@@ -161,6 +161,7 @@ def test_labels_that_are_all_rare_are_not_called_balanced():
     assert "Hardly imbalanced (MeanIR 1.0): " in profile(X, half).to_html()
 
 
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.FeatureScaleWarning")
 def test_a_wide_column_is_named():
     wide = pd.DataFrame(X, columns=["a", "b", "income", "c"])
     wide["income"] *= 1e5

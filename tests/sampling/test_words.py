@@ -5,9 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
+from labelance._validation import validate_features
+from labelance.advice import advise
+from labelance.datasets import load_dataset
 from labelance.ensemble import EMLSOL
 from labelance.exceptions import FeatureScaleWarning, InputError
 from labelance.imbalance import profile
@@ -112,7 +116,7 @@ def test_a_column_that_decides_alone_is_warned_of(kind):
         warned = resample(wide)
     assert len(caught) == 1
     resample(wide, scale="standard")  # here a warning is an error
-    resample(X * [1, 50])
+    resample(X * [1, 20])
     resample(X * [1, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -124,21 +128,68 @@ def test_a_column_that_decides_alone_is_warned_of(kind):
     [
         ([1e5, 1, 1, 3e5, 1], [0, 3]),
         ([1e9, 1e5, 1, 1], [0]),  # beside which the second changes nothing, either
-        ([1e5, 1e5, 1, 0, 0], []),  # most of what varies
         ([1e5, 1e5, 1, 1, 0], [0, 1]),
-        ([1e5, 1e3, 10, 1], []),
+        ([1e5, 1e3, 10, 1], [0]),  # with 99.99 % of the squared distance
+        ([1e5, 1e4, 1e3, 1e2], []),
+        ([900, *[1] * 300], [0]),
+        ([20, 1], []),
+        ([900, 900, *[1] * 300], [0, 1]),
+        ([900, 900, *[1] * 900], []),  # all others together matter
         ([1e308, 1e-300], [0]),
         ([5], []),
         ([0, 0], []),
     ],
 )
-def test_few_columns_far_wider_than_the_others_decide(widths, decide):
+def test_few_columns_that_take_the_squared_distance_decide(widths, decide):
     table = np.array([[0.0], [1.0], [0.5]]) * widths
     nominal = np.zeros(len(widths), dtype=bool)
-    assert find_dominant_columns(table, nominal).tolist() == decide
+    for rows in (table, sp.csr_array(table)):
+        assert find_dominant_columns(rows, nominal).tolist() == decide
     with_nominal = np.column_stack([[0.0, 1e9, 0.0], table])  # the code of a category is no width
     found = find_dominant_columns(with_nominal, np.array([True, *nominal]))
     assert found.tolist() == [column + 1 for column in decide]
+
+
+def test_a_number_decides_alone_next_to_categories():
+    rows = np.random.default_rng(0).integers(0, 3, (200, 4)) * [1.0, 1, 1, 1]
+    nominal = np.array([True, True, True, False])
+    assert not len(find_dominant_columns(rows, nominal))
+    assert find_dominant_columns(rows * [1, 1, 1, 900], nominal).tolist() == [3]
+    assert not len(find_dominant_columns(rows * [900, 1, 1, 0], nominal))
+
+
+def test_most_of_what_varies_does_not_decide_alone():
+    table = np.array([[0.0], [1.0], [0.5]]) * [1e5, 1e5, 1, 0, 0]
+    assert not len(find_dominant_columns(table, np.zeros(5, dtype=bool)))
+
+
+def test_a_wide_column_of_noise_is_warned_of_once_per_call():
+    """900 times the spread of the others: neighbors know nothing, and a user must hear why."""
+    noisy = np.column_stack([X, 900 * np.random.default_rng(0).normal(size=len(X))])
+    for work in (
+        lambda: MLSOL(random_state=0).fit_resample(noisy, Y[:, :3]),
+        lambda: MLSOL(random_state=0).explain(noisy, Y[:, :3]),
+        lambda: profile(noisy, Y[:, :3], k=5),
+        lambda: advise(noisy, Y[:, :3], budget=1),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            work()
+        told = [one for one in caught if issubclass(one.category, FeatureScaleWarning)]
+        assert len(told) == 1, [str(one.message) for one in told]
+        assert "column 2 of X alone" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FeatureScaleWarning)
+        profile(noisy, Y[:, :3], k=5, scale="standard")
+        profile(noisy, Y[:, :3], k=None)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["emotions", "yeast", "scene", "flags", "birds", "cal500"])
+def test_ordinary_data_as_published_are_not_warned_of(name):
+    data = load_dataset(name)
+    features = validate_features(data.X, who="test", missing="distance")
+    assert not len(find_dominant_columns(features.X, features.categorical))
 
 
 def test_distances_of_a_search_of_ones_own_are_not_warned_of():

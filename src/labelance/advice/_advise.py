@@ -44,6 +44,7 @@ from labelance.advice._facts import DataFacts, look_at
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
 from labelance.learners._out_of_sample import refuse_single_label_estimator
+from labelance.neighbors._find import warn_of_dominant_columns
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
 
@@ -297,6 +298,7 @@ def advise(
             f"there is none among {seen.n_samples} rows",
             "Pass more rows, or only the labels that matter",
         )
+    warn_of_dominant_columns("advise", data.features, cure="")
     facts = look_at(data, seen, judged)
     learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
     folds: list[Any] = []

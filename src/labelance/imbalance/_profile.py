@@ -343,6 +343,7 @@ def profile(
             missing=missing,
             n_jobs=n_jobs,
             verbose=verbose,
+            judge_scales=True,
         )
     local = None
     if neighborhood is not None:

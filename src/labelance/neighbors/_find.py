@@ -16,12 +16,14 @@ from labelance._utils import warn_user
 from labelance._validation import (
     CategoricalFeatures,
     Features,
+    name_columns,
     refuse_other_places,
     validate_features,
     validate_like,
 )
 from labelance.exceptions import (
     ContainerError,
+    FeatureScaleWarning,
     InputError,
     LongSearchWarning,
     LowRecallWarning,
@@ -46,7 +48,14 @@ from labelance.neighbors._brute import (
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
-from labelance.neighbors._metric import INSTEAD, FeatureMetric, Metric, Scale, TopK
+from labelance.neighbors._metric import (
+    INSTEAD,
+    FeatureMetric,
+    Metric,
+    Scale,
+    TopK,
+    find_dominant_columns,
+)
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._partition import search_partition, suits_cells
 from labelance.neighbors._sparse import search_sparse
@@ -182,10 +191,11 @@ def find_neighbors_for(
     method: Method = "auto",
     n_jobs: int | None = None,
     verbose: int = 0,
+    judge_scales: bool = False,
 ) -> Neighborhood:
     """Find neighbors for somebody who takes X and how to search from a user: errors name ``who``.
 
-    All else is as in :func:`find_neighbors`.
+    ``judge_scales`` warns of columns that alone decide. All else is as in :func:`find_neighbors`.
     """
     _check_options(missing, method, among, queries)
     refuse_other_places(X, queries, "queries", who=who)
@@ -193,6 +203,8 @@ def find_neighbors_for(
     features = validate_features(
         X, who=who, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
+    if judge_scales and scale is None and metric == "euclidean":
+        warn_of_dominant_columns(who, features)
     n = features.X.shape[0]
     bag = None if among is None else _validate_bag(among, n)
     learned = FeatureMetric.learn(
@@ -282,6 +294,21 @@ def _finite_neighborhood(
     for array in nearest:
         array.flags.writeable = False  # nobody else has it: it needs no copy to stay as it is
     return Neighborhood(nearest.rows, nearest.values, recall)
+
+
+def warn_of_dominant_columns(
+    who: str, features: Features, cure: str = ", or pass scale='standard'"
+) -> None:
+    """Warn where distances are those of few columns, such as an income next to shares."""
+    wide = find_dominant_columns(features.X, features.categorical)
+    if len(wide):
+        columns = "column" if len(wide) == 1 else "columns"
+        warn_user(
+            f"{who} takes rows for neighbors by {columns} {name_columns(wide, features.names)} of "
+            "X alone, with over 99.9 % of the mean squared distance. Scale X first "
+            f"(sklearn.preprocessing.StandardScaler){cure}.",
+            FeatureScaleWarning,
+        )
 
 
 def refuse_what_needs_memory(

@@ -60,7 +60,7 @@ _PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all th
 _CELLS = 1 << 20  # cells of a dense block looked at together
 _UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
 _FAINT_SQUARE = FAINT * FAINT
-FAR_WIDER = 1000  # beside a column so many times as wide as all others, these change no distance
+_MORE = 1000  # times the squared distance of all other columns together: these decide nothing
 _ROWS_TO_LOOK_AT = 1_000
 _BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
 _NO_COLUMN = np.iinfo(np.int64).max
@@ -433,21 +433,43 @@ def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     """Return the numeric columns that alone decide Euclidean distances, if there are some.
 
-    Such as an income and a debt beside shares: at most half of the columns that vary, all of them
-    over `FAR_WIDER` times as wide as the others. Sparse rows have none; in text every word is a
-    column, and their widths say little.
+    Such as an income next to shares: at most half of the columns that vary, each of which takes
+    1,000 times as much of the mean squared distance between two rows as all others together. About
+    a thousand rows are looked at.
     """
-    numeric = np.flatnonzero(~categorical)
-    if is_blocks(X) and not X.is_sparse:
-        X = X.gather(np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT)))
-    if not isinstance(X, np.ndarray):
-        return numeric[:0]
-    widths = column_widths(X, numeric)
-    widest_first = np.argsort(-widths, kind="stable")[: np.count_nonzero(widths)]
-    ordered = widths[widest_first]
-    gaps = np.flatnonzero(ordered[:-1] / FAR_WIDER > ordered[1:])
-    n_wide = int(gaps[0]) + 1 if len(gaps) else 0
-    return np.sort(numeric[widest_first[: n_wide if 2 * n_wide <= len(ordered) else 0]])
+    if on_device(X):
+        return np.empty(0, dtype=np.int64)
+    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT))
+    shares = _distance_shares(X.gather(rows) if is_blocks(X) else gather_rows(X, rows), categorical)
+    order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
+    ordered = shares[order]
+    others = np.append(np.cumsum(ordered[:0:-1])[::-1], 0.0)  # after each column
+    ends = np.flatnonzero(ordered > _MORE * others) + 1
+    columns = order[: ends[0] if len(ends) and 2 * ends[0] <= len(order) else 0]
+    return np.sort(columns[~categorical[columns]])
+
+
+def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
+    """Return the share of every column in the mean squared distance between two rows."""
+    low, high = column_range(X)
+    size = np.nan_to_num(np.fmax(abs(low), abs(high)))
+    unit = np.where(size > 0, size, 1.0)  # neither squares nor their sums overflow or underflow
+    with np.errstate(divide="ignore"):
+        log = np.log2(column_std(_divide(X, width=unit))) + np.log2(unit) + 0.5
+    for column in np.flatnonzero(categorical):
+        log[column] = _log_root_of_difference(X[:, [column]])
+    varies = np.isfinite(log)
+    squares = np.zeros(len(log))
+    squares[varies] = np.exp2(np.maximum(2 * (log[varies] - log.max()), -1000.0))  # never 0
+    return squares / max(squares.sum(), 1.0)
+
+
+def _log_root_of_difference(codes: Any) -> float:
+    """Return half the binary logarithm of the chance that two rows differ in a nominal feature."""
+    codes = codes.toarray() if sp.issparse(codes) else codes
+    counts = np.unique(codes, return_counts=True)[1] / codes.size
+    differ = 1 - (counts**2).sum()
+    return float(np.log2(differ) / 2) if differ > 0 else -np.inf
 
 
 def column_std(X: Any) -> np.ndarray:

@@ -37,7 +37,6 @@ from labelance._validation import (
     CategoricalFeatures,
     Data,
     MissingPolicy,
-    name_columns,
     validate_data,
     validate_labels,
 )
@@ -49,8 +48,9 @@ from labelance.neighbors._find import (
     check_neighborhood,
     refuse_what_needs_memory,
     resolve_neighbors,
+    warn_of_dominant_columns,
 )
-from labelance.neighbors._metric import FAR_WIDER, FeatureMetric, Scale, find_dominant_columns
+from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.neighbors._neighborhood import remember_neighbors
 from labelance.sampling._explain import Explanation, count_changes
 
@@ -438,9 +438,14 @@ class BaseMultiLabelSampler(
         if only_rows:
             k = None  # nothing is near to text
         enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FeatureScaleWarning)  # the sampler has warned already
+            profiles = (
+                profile(X, y, k=k, **options),
+                profile(resampled.X, resampled.y, k=k if enough else None, **options),
+            )
         return Explanation(
-            profile(X, y, k=k, **options),
-            profile(resampled.X, resampled.y, k=k if enough else None, **options),
+            *profiles,
             *count_changes(
                 before.Y, after.Y, resampled.is_original, resampled.provenance.get("seed_indices_")
             ),
@@ -556,23 +561,15 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         return data
 
     def _warn_of_wide_columns(self, data: Data) -> None:
-        """Warn where distances are those of few columns, such as an income beside shares."""
+        """Warn where distances are those of few columns."""
         # Whoever brings a search of their own has distances of their own.
         searches = (
             self.scale is None
             and self.metric == "euclidean"
             and isinstance(self.k_neighbors, Integral)
         )
-        wide = find_dominant_columns(data.X, data.categorical) if searches else ()
-        if len(wide):
-            columns = "column" if len(wide) == 1 else "columns"
-            warn_user(
-                f"{type(self).__name__} takes rows for neighbors by {columns} "
-                f"{name_columns(wide, data.features.names)} of X alone: every other column is "
-                f"over {FAR_WIDER:,} times narrower. Scale X first "
-                "(sklearn.preprocessing.StandardScaler), or pass scale='standard'.",
-                FeatureScaleWarning,
-            )
+        if searches:
+            warn_of_dominant_columns(type(self).__name__, data.features)
 
     def _distance_options(self) -> dict[str, Any]:
         return {**self._validation_options(), "scale": self.scale, "metric": self.metric}

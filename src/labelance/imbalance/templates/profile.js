@@ -235,7 +235,7 @@
         `one row is among the ${side.k} neighbors of ${whole(most)} others, ${percent(share_never)} of rows are nobody's neighbor (skewness ${decimal(skewness, 1)}; above 2, few rows speak for many).`));
     } else told.push(note("Neighbors were not searched."));
     if (side.dominant) told.push(make("p", {}, make("strong", { class: "flag" }, `Distances are those of ${side.dominant} alone: `),
-      "every other column is over 1,000 times narrower. Scale X first, or pass scale='standard'."));
+      "all others take less than 0.1 % of the mean squared distance. Scale X first, or pass scale='standard'."));
     if (side.widest.length) told.push(table(title("Widest features", when), ["feature", "largest less smallest"],
       side.widest.map(([name, width]) => [name, Number(width.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 3 })])));
     return told;
