@@ -440,12 +440,11 @@ class BaseMultiLabelSampler(
         enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FeatureScaleWarning)  # the sampler has warned already
-            profiles = (
-                profile(X, y, k=k, **options),
-                profile(resampled.X, resampled.y, k=k if enough else None, **options),
-            )
+            first = profile(X, y, k=k, **options)
+            then = profile(resampled.X, resampled.y, k=k if enough else None, **options)
         return Explanation(
-            *profiles,
+            first,
+            then,
             *count_changes(
                 before.Y, after.Y, resampled.is_original, resampled.provenance.get("seed_indices_")
             ),
