@@ -63,7 +63,7 @@ def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
     if metric.cosine or A.element_size() < 8:  # squares of float32 numbers do not underflow
         return out
     faint = (out < FAINT).nonzero().flatten()
-    for few in faint.split(_rows(A)):
+    for few in faint.split(_rows(A)) if len(faint) else ():
         a, b = A[rows_a[few]].double(), B[rows_b[few]].double()
         out[few] = _euclidean(a, b, to_device(metric.width, A), lift=LIFT) / LIFT
     return out
