@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from inspect import getfullargspec, signature
 
 import numpy as np
 import pandas as pd
@@ -110,3 +111,11 @@ def test_asking_for_an_attribute_imports_nothing():
     code = "import labelance, sys; hasattr(labelance, 'x'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("made", [labelance.MLSOL, BinaryRelevance, C45Classifier])
+def test_the_list_of_parameters_leaves_init_as_it_was_written(made):
+    init = getfullargspec(made.__init__)  # which does not look behind wrappers
+    assert init.varargs is None
+    assert init.varkw is None
+    assert [*init.args[1:], *init.kwonlyargs] == list(signature(made).parameters)

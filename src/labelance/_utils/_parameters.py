@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from functools import cache
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, Self
 
 from labelance._utils._messages import did_you_mean
 from labelance.exceptions import ParameterError
@@ -24,27 +23,23 @@ class ListsParameters:
     it has none called 'random_sate'. Did you mean 'random_state'?
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__init__" in cls.__dict__:
-            cls.__init__ = _refuse_unknown(cls.__init__)  # type: ignore[method-assign]
-
-
-def _refuse_unknown(init: Callable[..., None]) -> Callable[..., None]:
-    parameters = list(signature(init).parameters.values())[1:]
-    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
-        return init
-    names = [one.name for one in parameters]
-
-    @wraps(init)  # which keeps the signature
-    def checked(self: Any, *values: Any, **named: Any) -> None:
-        unknown = next((name for name in named if name not in names), None)
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Refuse unknown names; ``__init__`` stays as it was written, for all who inspect it."""
+        known = _parameters_of(cls.__init__) if named else ()
+        unknown = next((name for name in named if known and name not in known), None)
         if unknown is not None:
             raise ParameterError(
-                f"{type(self).__name__} takes the parameters that it lists",
+                f"{cls.__name__} takes the parameters that it lists",
                 f"it has none called {unknown!r}",
-                f"{did_you_mean(unknown, names)}Choose from: {', '.join(sorted(names))}",
+                f"{did_you_mean(unknown, known)}Choose from: {', '.join(sorted(known))}",
             )
-        init(self, *values, **named)
+        return super().__new__(cls)
 
-    return checked
+
+@cache  # an ensemble makes thousands of clones
+def _parameters_of(init: Any) -> tuple[str, ...]:
+    """Return the names that an ``__init__`` takes, none if it takes any name."""
+    parameters = list(signature(init).parameters.values())[1:]
+    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
+        return ()
+    return tuple(one.name for one in parameters)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from inspect import unwrap
 from numbers import Integral
 from pickle import PicklingError
 from types import FunctionType
@@ -162,10 +161,9 @@ class EMLS(TunedClassifier):
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Give the class an ``__init__`` of its own name, which Python's errors tell."""
-        if "__init__" not in vars(cls):
-            plain = unwrap(cls.__init__)  # the base lists parameters around it
-            cls.__init__ = _rename(plain, f"{cls.__name__}.__init__")  # type: ignore[method-assign]
         super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _rename(cls.__init__, f"{cls.__name__}.__init__")  # type: ignore[method-assign]
 
     estimators_: list[Any]
     estimators_features_: list[np.ndarray]
