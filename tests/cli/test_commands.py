@@ -588,6 +588,10 @@ def test_dates_are_kept_where_rows_are_only_copied(call, large, tmp_path, limit)
     code, _, err = call("resample", dated, "-o", tmp_path / "no.parquet", "--method", "mlsol")
     assert code == 1
     assert "'day' is of type date32" in err
+    # Dates that are ignored are no reason to work on disk, where --max-size is not taken.
+    words = ("--ignore", "day", "--method", "mlros", "--max-size", "1GB")
+    code, _, err = call("resample", dated, "-o", tmp_path / "without.parquet", *words)
+    assert code == 0, err
 
 
 def test_a_folder_of_parquet_files_is_one_table_under_a_limit(call, large, tmp_path):

@@ -35,6 +35,7 @@ from labelance.cli._data import (
     check_parquet,
     choose_format,
     reads_data,
+    split_names,
     tell_losses,
     write,
 )
@@ -121,7 +122,7 @@ def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> 
         and path.is_file()
         and source.find_format() == "parquet"
         and only_copies_rows(sampler)
-        and has_dates(path)
+        and has_dates(path, split_names(source.ignore) or ())
     )
 
 

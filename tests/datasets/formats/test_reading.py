@@ -596,6 +596,15 @@ def test_ignored_columns_are_as_if_the_file_had_none(tmp_path, ending):
         read_multilabel(path, ignore=["days"])
 
 
+def test_one_name_to_ignore_is_a_name_and_no_list_of_letters(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("ab,x,a\nu,1,0\nu,2,1\n")
+    assert read_multilabel(path, labels=["a"], ignore="ab").feature_names == ("x",)
+    for labels in ("a", ["a"], ("a",)):
+        with pytest.raises(InputError, match="labels and ignore both name 'a'"):
+            read_multilabel(path, labels=labels, ignore="a")
+
+
 def test_what_is_ignored_may_hold_anything(tmp_path):
     arff = tmp_path / "songs.arff"
     head = "@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute at date\n@attribute x real\n@data\n"

@@ -40,12 +40,19 @@ def refuse_repeated_names(
     )
 
 
+def list_names(given: Any) -> list[str]:
+    """Return the names that an option gives: one, several, or none where it gives no names."""
+    if isinstance(given, str):
+        return [given]
+    return list(given) if isinstance(given, Iterable) else []
+
+
 def find_columns(
     file: TextFile, names: Sequence[str], wanted: Iterable[str], option: str
 ) -> list[int]:
     """Return the positions of columns that an option names; raise for a name that is none."""
     place = {name: j for j, name in enumerate(names)}
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    wanted = list_names(wanted)
     unknown = [name for name in wanted if name not in place]
     if unknown:
         raise file.error(

@@ -259,12 +259,12 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def has_dates(path: Path) -> bool:
-    """Tell whether a Parquet file has columns of dates or times."""
-    _, parquet = _pyarrow()
+def has_dates(path: Path, ignore: Sequence[str] = ()) -> bool:
+    """Tell whether a Parquet file has columns of dates or times, but for some columns."""
+    pa, parquet = _pyarrow()
     file = TextFile(path)
     with _reading(file), parquet.ParquetFile(path) as source:
-        return bool(_find_dates(source.schema_arrow))
+        return bool(_find_dates(_leave_out(file, pa, source.schema_arrow, ignore)))
 
 
 def _find_dates(schema: Any) -> dict[str, Any]:

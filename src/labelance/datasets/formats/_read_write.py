@@ -32,6 +32,7 @@ from labelance.datasets.formats._labels import (
     find_columns,
     label_file_beside,
     label_file_bytes,
+    list_names,
     read_label_names,
     split_labels,
 )
@@ -424,9 +425,8 @@ def _check_policies(options: dict[str, Any]) -> None:
                 f"{options[name]!r} came",
                 "Choose one of these",
             )
-    labels = options.get("labels")
-    named = [labels] if isinstance(labels, str) else labels if isinstance(labels, list) else []
-    both = [name for name in options.get("ignore", ()) if name in named]
+    named = list_names(options.get("labels"))
+    both = [name for name in list_names(options.get("ignore")) if name in named]
     if both:
         raise InputError(
             "A column is a label or is left out",
