@@ -372,6 +372,9 @@ def test_rows_by_rarity_hold_every_label_that_fits():
     rows = choose_by_rarity(Y, labels, 150, np.random.default_rng(1))
     assert len(np.unique(rows)) == 150
     assert (Y[rows].sum(axis=0) >= np.minimum(counts, 5)).all()
+    flipped = sp.csr_array(1 - Y.toarray())  # labels that few rows lack
+    rows = choose_by_rarity(flipped, labels, 150, np.random.default_rng(1))
+    assert (Y[rows].sum(axis=0) >= np.minimum(counts, 5)).all()
     few = choose_by_rarity(Y, labels, 7, np.random.default_rng(1))
     assert len(few) == 7
     assert Y[few][:, [counts.argmin()]].sum() >= 5

@@ -25,6 +25,7 @@ from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
 from labelance.ensemble import LabelThresholds, MLSOLBagging
 from labelance.exceptions import InputError, LabelanceError
+from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners import BinaryRelevance
 from labelance.learners._base import relevance
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
@@ -107,9 +108,10 @@ def choose_by_rarity(
 ) -> NDArray[np.intp]:
     """Choose rows at random, but as many of each label as there are folds, the rarest first.
 
-    At random alone, rare labels would be in too few of the rows to be learned or judged.
+    At random alone, rare labels would be in too few of the rows to be learned or judged. So would
+    be the rows without a label that most rows have.
     """
-    columns = sp.csc_array(Y[:, labels])
+    columns = sp.csc_array(minority_matrix(Y[:, labels], minority_values(Y[:, labels])))
     chosen = np.zeros(Y.shape[0], dtype=bool)
     left = size
     for j in np.argsort(np.diff(columns.indptr), kind="stable").tolist():
@@ -139,7 +141,8 @@ def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     """Return the learner of the comparison: a forest, or a regression for sparse rows."""
     if sp.issparse(data.X):
         return BinaryRelevance(LogisticRegression(solver="liblinear"), n_jobs=n_jobs)
-    if np.nanmax(np.abs(data.X), initial=0.0) > np.finfo(np.float32).max:
+    largest = max(np.nanmax(data.X, initial=0.0), -np.nanmin(data.X, initial=0.0))
+    if largest > np.finfo(np.float32).max:
         raise InputError(
             "advise grows forests, whose numbers end at 3.4e38",
             "X has larger ones",
