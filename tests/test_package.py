@@ -128,3 +128,10 @@ def test_requirements_are_read_as_packaging_reads_them():
 def test_citation_names_this_version():
     citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {labelance.__version__}\n" in citation
+
+
+def test_every_error_and_warning_is_public():
+    classes = {
+        name for name, value in vars(labelance.exceptions).items() if isinstance(value, type)
+    }
+    assert classes == set(labelance.exceptions.__all__)

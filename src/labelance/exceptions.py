@@ -31,6 +31,7 @@ __all__ = [
     "MissingDependencyError",
     "MissingValuesError",
     "NothingToSampleError",
+    "ParameterError",
     "StudyError",
     "TooFewRowsError",
     "TooManyRowsError",
