@@ -1,6 +1,6 @@
 """Small tools for every package: random numbers, kernels, files, memory, messages."""
 
-from labelance._utils._checksums import GrowingFile, hash_file, is_whole, keep_file
+from labelance._utils._checksums import GrowingFile, hash_file, is_intact, keep_file
 from labelance._utils._dtypes import label_dtype
 from labelance._utils._files import replace_when_done
 from labelance._utils._kernel import (
@@ -45,7 +45,7 @@ __all__ = [
     "inlined_kernel",
     "inner_kernel",
     "is_repeatable",
-    "is_whole",
+    "is_intact",
     "keep_file",
     "kernel",
     "kernel_folder",

@@ -35,12 +35,12 @@ def keep_file(path: Path) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from labelance._utils import is_whole, keep_file
+    >>> from labelance._utils import is_intact, keep_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "some.txt"
     ...     with keep_file(file) as temporary:
     ...         _ = temporary.write_text("whole")
-    ...     is_whole(file)
+    ...     is_intact(file)
     True
     """
     with replace_when_done(path) as temporary:
@@ -50,7 +50,7 @@ def keep_file(path: Path) -> Iterator[Path]:
         temporary.write_text(checksum, encoding="ascii")
 
 
-def is_whole(path: Path) -> bool:
+def is_intact(path: Path) -> bool:
     """Tell whether an earlier run has written a file that is unchanged; say so if it is not."""
     checksum = _checksum_of(path)
     if not path.exists() and not checksum.exists():

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._scratch import current_scratch
-from labelance._utils import is_whole, keep_file
+from labelance._utils import is_intact, keep_file
 from labelance.exceptions import InputError
 
 
@@ -143,7 +143,7 @@ def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
     if here is None or path is None:
         return search()
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
-    if all(map(is_whole, (path, *arrays))):
+    if all(map(is_intact, (path, *arrays))):
         indices, distances = (here.load(file, "r") for file in arrays)
         return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
     found = search()

@@ -18,7 +18,7 @@ from sklearn import config_context
 
 from labelance._progress import loop, speaking
 from labelance._scratch import Scratch, scratch
-from labelance._utils import GrowingFile, is_whole, keep_file
+from labelance._utils import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._read_write import DatasetBlocks
 from labelance.datasets.formats._text_file import format_amount, parse_amount
@@ -187,7 +187,7 @@ def read_to_disk(
     labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
     with GrowingFile(cells) as file, loop("Reading rows", sum(sizes), "rows") as progress:
         done = 0
-        while done < len(file.blocks) and is_whole(labels[done]):
+        while done < len(file.blocks) and is_intact(labels[done]):
             done += 1
         file.keep(done)
         progress.advance(sum(sizes[:done]))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from labelance._progress import loop, track
-from labelance._utils import GrowingFile, is_whole, keep_file, optional_import
+from labelance._utils import GrowingFile, is_intact, keep_file, optional_import
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._parquet import restore_dates, to_arrow
 from labelance.exceptions import InputError
@@ -76,7 +76,7 @@ def write_parquet_blocks(
     with loop("Writing rows", n_rows, "rows") as progress:
         for start, part in zip(starts, parts):
             stop = min(start + step, n_rows)
-            if not is_whole(part):
+            if not is_intact(part):
                 X, y = block(start, stop)
                 table = restore_dates(to_arrow(replace(like, values=X, Y=y)), dates)
                 with (
