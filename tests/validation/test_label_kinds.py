@@ -268,6 +268,9 @@ TEXT_KINDS = {
     "frame": pd.DataFrame({"tags": TEXTS}),
     "table": np.array(TEXTS)[:, None],
     "spaced": pd.Series(TEXTS).str.replace(";", ", "),
+    "blanks on both sides": [text.replace(";", " | ") for text in TEXTS],
+    "a regular expression": pd.Series([text.replace(";", "| ") or "rock" for text in TEXTS]),
+    "a separator at the end": pd.Series([f"{text or 'rock'};" for text in TEXTS]),
     "full polars": pl.Series("tags", [text or "rock" for text in TEXTS]),
 }
 
@@ -279,7 +282,9 @@ def test_texts_of_several_labels_show_a_cure_that_works(function, y):
         function(X, y)
     cure = caught.value.fix.partition(": ")[2]
     given = eval(cure, {"y": y})
+    assert {name for row in given for name in row} == set(NAMES)
     labels = [[name in row for name in NAMES] for row in given]
-    expected = [row or ["rock"] for row in ROWS] if isinstance(y, pl.Series) else ROWS
+    has_none = not all(np.ravel(y))  # an empty text, or None
+    expected = ROWS if has_none else [row or ["rock"] for row in ROWS]
     assert_array_equal(labels, [[name in row for name in NAMES] for row in expected])
     function(X, given)

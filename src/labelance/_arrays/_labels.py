@@ -93,14 +93,20 @@ def cure_lists(y: str, texts: Iterable[object], separator: str, *, is_series: bo
     """Return what makes lists of labels of texts, in Python; ``y`` names the texts."""
     texts = list(texts)
     full = [text for text in texts if isinstance(text, str) and text.strip()]
-    spaced = all(text.count(separator) == text.count(f"{separator} ") for text in full)
-    shown = f'"{separator} "' if spaced else f'"{separator}"'
-    if is_series and len(full) == len(texts):
-        return f"Make lists of labels: {y}.str.split({shown})"
+    lists = [split_list(text, separator) for text in full]
+    forms = (separator, f"{separator} ", f" {separator} ")
+    form = next((form for form in forms if [text.split(form) for text in full] == lists), None)
+    # pandas takes what is longer than a character for a regular expression.
+    is_plain = form is not None and (len(form) == 1 or separator != "|")
+    if is_series and is_plain and len(full) == len(texts):
+        return f'Make lists of labels: {y}.str.split("{form}")'
+    names = f'text.split("{form or separator}")'
+    if form is None:  # blanks here and there, or nothing between two separators
+        names = f"[name.strip() for name in {names} if name.strip()]"
     # An empty text splits into a label without a name, and NaN does not split.
     test = "isinstance(text, str) and text" if any(map(_is_missing, texts)) else "text"
     otherwise = f" if {test} else []" if len(full) < len(texts) else ""
-    return f"Make lists of labels: [text.split({shown}){otherwise} for text in {y}]"
+    return f"Make lists of labels: [{names}{otherwise} for text in {y}]"
 
 
 def _first_cell(table: Any) -> Any:
