@@ -10,7 +10,6 @@ Examples
 True
 """
 
-import sys
 from importlib import import_module
 
 # As in typing, which is not imported: a command cannot take Ctrl-C before this page is read.
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from labelance.ensemble import EMLSMOTE as EMLSMOTE
     from labelance.ensemble import EMLSOL as EMLSOL
     from labelance.ensemble import ERHwRSMT as ERHwRSMT
+    from labelance.ensemble import LabelCalibration as LabelCalibration
+    from labelance.ensemble import LabelThresholds as LabelThresholds
     from labelance.ensemble import MLSOLBagging as MLSOLBagging
     from labelance.ensemble import StackedBagging as StackedBagging
     from labelance.imbalance import profile as profile
@@ -111,6 +112,8 @@ _NAMES = {
     "EMLSMOTE": "labelance.ensemble",
     "EMLSOL": "labelance.ensemble",
     "ERHwRSMT": "labelance.ensemble",
+    "LabelCalibration": "labelance.ensemble",
+    "LabelThresholds": "labelance.ensemble",
     "MLSOLBagging": "labelance.ensemble",
     "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),
@@ -132,25 +135,7 @@ if not TYPE_CHECKING:
             # Kept in the module, so that the second look-up is an ordinary one.
             value = globals()[name] = getattr(import_module(_NAMES[name]), name)
             return value
-        if _is_import(sys._getframe(1)):
-            _say_where(name)
         raise AttributeError(f"module 'labelance' has no attribute {name!r}")
-
-    def _is_import(frame):
-        """Tell whether ``from labelance import …`` asks; it hides the words of the error above."""
-        from opcode import opname
-
-        return opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
-
-    def _say_where(name):
-        """Raise with the package that a public name lives in, if there is one."""
-        for home in _PACKAGES:
-            if name in getattr(import_module(f"labelance.{home}"), "__all__", ()):
-                raise ImportError(
-                    f"cannot import name {name!r} from 'labelance': it is in labelance.{home}. "
-                    f"Write: from labelance.{home} import {name}",
-                    name=name,
-                )
 
 
 def __dir__() -> list[str]:

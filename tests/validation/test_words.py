@@ -99,14 +99,6 @@ def test_a_tensor_of_images_is_to_be_flattened():
         labelance.MLSOL().fit_resample(torch.zeros((40, 2, 2, 3)), Y)
 
 
-def test_a_name_of_a_package_is_found_there():
-    with pytest.raises(ImportError, match=r"from labelance\.ensemble import LabelThresholds"):
-        from labelance import LabelThresholds  # noqa: F401
-    with pytest.raises(ImportError, match="cannot import name 'LabelThreshold' from 'labelance'"):
-        from labelance import LabelThreshold  # noqa: F401
-    assert not hasattr(labelance, "LabelThresholds")
-
-
 def test_asking_for_an_attribute_imports_nothing():
     code = "import labelance, sys; hasattr(labelance, 'x'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
