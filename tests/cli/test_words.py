@@ -110,6 +110,7 @@ def test_errors_of_files_name_flags(call, songs, words, said):
 
 
 TAGS = "id,tempo,tags\na,90,rock;pop\nb,120,pop\nc,60,\nd,70,jazz;rock\n"
+LISTS = """id,tags\na,"['rock', 'pop']"\nb,['pop']\nc,"['rock', 'jazz']"\n"""
 DECIMAL = "tempo;loud;happy\n90;0,5;1\n120;0,25;0\n"
 
 # A file, what is typed after "describe FILE", and the words that say what is wrong, where, and
@@ -125,8 +126,32 @@ MISTAKES = [
     ("tags.csv", TAGS, "--labels tags* --label-separator ; --multi-class reduce",
      "--multi-class reduce", "--label-separator", "Leave one of the two out"),
     ("songs.csv", DECIMAL, "--labels happy", "'loud' has '0,25'", "songs.csv", "decimal=','"),
-    ("songs.csv", DECIMAL, "--labels sad", "1 are not", "'sad'", "Columns: tempo, loud, happy"),
+    ("songs.csv", DECIMAL, "--labels sad", "'sad' is not", "--labels", "Columns: tempo, loud"),
     ("songs.xlsx", "PK", "--labels sad", "is a spreadsheet", "songs.xlsx", "Use CSV"),
+    ("songs.json", "[]", "--labels sad", "is JSON", "songs.json", "pandas.read_json('"),
+    ("tags.csv", TAGS.replace(";", " ") + "e,70,jazz\n", "--labels tags",
+     "'tags' has texts of several labels", "jazz rock", "--label-separator ' '"),
+    ("tags.csv", LISTS, "--labels tags", "'tags' has texts of several labels", "tags.csv",
+     "frame['tags'].str.replace("),
+    ("songs.csv", DECIMAL.replace("0,5", "1.000,5"), "--labels happy", "'loud' has '0,25'",
+     "songs.csv", "sep=';', decimal=',', thousands='.')"),
+    ("songs.csv", 'loud,happy\n"1,500",1\n"12,250",0\n', "--labels happy", "'loud' has '1,500'",
+     "songs.csv", "sep=',', thousands=',')"),
+    ("songs.csv", "90,0,0\n80,0,1\n", "--labels -1", "'0' comes twice", "line 1", "Add a header"),
+    ("songs.csv", "loud,happy\n5,1\n6,2\n", "--labels happy", "it is 2", "line 3",
+     "--categorical happy and then --present 2"),
+    ("songs.csv", "loud,happy\n5,1\n6,-1\n", "--labels happy", "it is -1", "line 3",
+     "--categorical happy, which takes -1 for absent"),
+    ("songs.csv", "loud,happy\n5,1\n6,0.5\n", "--labels happy", "it is 0.5", "line 3",
+     "make it 0 and 1"),
+    ("songs.csv", "loud,happy\n5,1\n6,\n", "--labels happy", "it is missing", "line 3",
+     "--missing-labels negative or --missing-labels drop"),
+    ("songs.csv", "loud,happy\n5,x\n6,\n", "--labels happy", "it has {x}", "'happy'",
+     "--present …"),
+    ("songs.csv", "loud,happy\n5,x\n6,y\n7,z\n", "--labels happy --present x,y",
+     "--present … names one value", "'happy'", "--multi-class reduce"),
+    ("songs.csv", "loud,loud,happy\n5,1,1\n", "--labels happy", "'loud' comes twice", "line 1",
+     "Rename one of them"),
 ]  # fmt: skip
 
 
@@ -180,7 +205,7 @@ def test_labels_that_are_missing_or_in_other_words_ask_for_their_flags(call, tmp
     path = tmp_path / "songs.csv"
     path.write_text("tempo,happy,sad\n90,ja,nein\n120,,ja\n60,nein,ja\n")
     read = ("convert", path, "-", "--labels", "-2")
-    _, _, err = call(*read)
+    _, _, err = call(*read, "--present", "ja")
     assert "--missing-labels negative" in err
     assert "missing_labels=" not in err
     _, _, err = call(*read, "--missing-labels", "drop")

@@ -49,6 +49,10 @@ MISTAKES = {
         lambda: MLkNN(3).fit(X, Y).predict(MIXED),
         ("have strings", "1 is of type int", "astype(str)"),
     ),
+    "rows without labels that are NaN": (
+        lambda: labelance.profile(X, pd.Series(["a;b", "a", None, "b"] * 10).str.split(";")),
+        ("list of labels for every row", "row 2 has", "isinstance(row, list) else []"),
+    ),
     "images": (
         lambda: labelance.MLSOL().fit_resample(np.zeros((40, 2, 2, 3)), Y),
         ("two dimensions", "4 dimension", "X.reshape(len(X), -1)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from copy import copy
 from functools import cached_property
@@ -34,7 +35,7 @@ _OPPOSITES = {
 _OPPOSITES |= {absent: present for present, absent in _OPPOSITES.items()}
 
 # What may stand between the labels in a text such as "rock;pop".
-LIST_SEPARATORS = (";", "|", ",")
+LIST_SEPARATORS = (";", "|", ",", " ")
 
 _SETS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -79,7 +80,13 @@ def find_list_separator(texts: Iterable[object]) -> str | None:
         if not any(separator in word for word in words):
             continue
         lists = [set(split_list(word, separator)) for word in words]
-        if sum(map(len, lists)) > len(set().union(*lists)):
+        names = Counter(name for names in lists for name in names)
+        # Words of plain text have blanks too: labels are fewer than texts, and none is alone.
+        if separator == " ":
+            found = len(names) < len(words) and min(names.values(), default=0) > 1
+        else:
+            found = names.total() > len(names)
+        if found:
             return separator
     return None
 
@@ -169,7 +176,10 @@ def _no_list(row: int, rows: list[Any]) -> LabelFormatError:
     return LabelFormatError(
         "y has a list of labels for every row",
         f"row {row} has {rows[row]!r:.50}",
-        "Put a single label in a list of its own, and give a row without labels an empty one",
+        "Give rows without labels an empty list: "
+        "[row if isinstance(row, list) else [] for row in y]"
+        if _is_missing(rows[row])
+        else "Put a single label in a list of its own, and give a row without labels an empty one",
     )
 
 

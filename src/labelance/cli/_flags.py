@@ -102,5 +102,5 @@ def _write(flag: str, value: str) -> str:
     if value == "True" and " " not in flag:
         return flag
     plain = re.sub(r"['\"\[\]]", "", value).replace(", ", ",")
-    plain = f"'{plain}'" if re.search(r"[*\s;|]", plain) else plain
+    plain = f"'{plain}'" if not plain or re.search(r"[*\s;|]", plain) else plain
     return f"{flag}={plain}" if " " in flag else f"{flag} {plain}"

@@ -139,7 +139,7 @@ def test_broken_label_file_is_refused(tmp_path, name):
 def test_label_file_of_other_data_is_refused(tmp_path):
     (tmp_path / "data.arff").write_bytes(arff("1,x,0\n"))
     (tmp_path / "data.xml").write_text(XML.replace('"l"', '"other"'))
-    message = "data.xml names is a column, but 1 are not, the first is 'other'.*belong together"
+    message = "data.xml names is a column, but 'other' is not.*belong together"
     refuse(tmp_path / "data.arff", None, message)
 
 

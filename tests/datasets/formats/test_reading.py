@@ -432,7 +432,7 @@ CSV_UNKNOWN = "x,a,b\n1,yes,\n2,no,1\n3,?,0\n4,yes,1\n"
 def test_missing_labels_are_refused_absent_or_dropped(tmp_path, ending, text):
     path = tmp_path / f"unknown.{ending}"
     path.write_text(text)
-    with pytest.raises(DataFileError, match="missing_labels='negative' or 'drop'"):
+    with pytest.raises(DataFileError, match="missing_labels='negative' or missing_labels='drop'"):
         read_multilabel(path, labels=["a", "b"])
     absent = read_multilabel(path, labels=["a", "b"], missing_labels="negative")
     assert absent.Y.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1]]
@@ -639,5 +639,41 @@ def test_decimal_commas_name_their_cure_whatever_separates_cells(tmp_path, separ
 
 @pytest.mark.parametrize("ending", ["xlsx", "xls", "ods"])
 def test_spreadsheets_name_the_way_to_csv(tmp_path, ending):
+    path = tmp_path / f"songs.{ending}"
+    path.write_text("PK")
     with pytest.raises(InputError, match=r"is a spreadsheet.*CSV.*pandas\.read_excel"):
-        read_multilabel(tmp_path / f"songs.{ending}")
+        read_multilabel(path)
+    with pytest.raises(InputError, match=r"Use CSV, such as more\.csv"):
+        write_multilabel((np.eye(3), np.eye(3)), tmp_path / f"more.{ending}")
+
+
+def test_bars_and_blanks_after_commas_separate_cells(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("beat|key|sad\n120|C|0\n90|a|1\n")
+    assert read_multilabel(path, labels=["sad"]).feature_names == ("beat", "key")
+    path.write_text('beat, key, " low", sad\n120, C, 1, 0\n90, a, 2, 1\n')
+    data = read_multilabel(path, labels=["sad"])
+    assert (data.feature_names, data.categories[1]) == (("beat", "key", " low"), ("C", "a"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_counts_the_rows_warns(tmp_path, first):
+    path = tmp_path / "songs.csv"
+    rows = [f"{row + first},{row * 7 % 5},{row % 2}" for row in range(10)]
+    path.write_text("\n".join(["number,beat,sad", *rows, ""]))
+    with pytest.warns(LabelanceWarning, match=r"^'number' counts.*ignore=\['number'\]"):
+        read_multilabel(path, labels=["sad"])
+    read_multilabel(path, labels=["sad"], ignore=["number"])
+    read_multilabel(path, labels=["sad"], categorical=["number", "beat"])
+
+
+def test_lists_and_dates_of_parquet_name_their_cure(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    path = tmp_path / "songs.parquet"
+    write = pytest.importorskip("pyarrow.parquet").write_table
+    write(pa.table({"tags": [["a"], ["a", "b"]], "l": [0, 1]}), path)
+    with pytest.raises(DataFileError, match=r"ignore=\['tags'\].*str\.join.*label_separator"):
+        read_multilabel(path, labels=["l"])
+    write(pa.table({"at": pa.array([1, 2], pa.timestamp("us")), "l": [0, 1]}), path)
+    with pytest.raises(DataFileError, match=r"ignore=\['at'\].*MLROS"):
+        read_multilabel(path, labels=["l"])

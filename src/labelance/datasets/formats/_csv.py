@@ -162,6 +162,8 @@ def _is_missing(text: Bytes, start: int, stop: int) -> bool:
 # What must be quoted: what would be read as missing, and what would not be read as one cell.
 _MISSING_WORD = re.compile(r"|\?|NA|(?i:nan|null)")
 _DECIMAL = re.compile(r"[-+]?[0-9.]*(,[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[-+]?(0|[1-9][0-9]{0,2}(,[0-9]{3})*)(\.[0-9]+)?")
+_POINTS = re.compile(r"[-+]?[0-9]{1,3}(\.[0-9]{3})+,")
 _ODD = re.compile(r"[\"\n\t,;|]|^\s|\s$")
 
 
@@ -201,6 +203,7 @@ def read_csv(
         categories=reader.categories(),
         cells=np.concatenate([np.empty((0, len(body.names))), *(cells for cells, _ in parts)]),
         lines=np.concatenate([np.empty(0, dtype=np.int64), *(lines for _, lines in parts)]),
+        guesses=True,
     )
     if not len(table.cells):
         raise file.error(
@@ -213,7 +216,7 @@ def read_csv(
 def _find_separator(file: TextFile) -> str:
     """Return what separates cells: what cuts the header and the first row into most cells alike."""
     head = next(file.lines(quote=b'"'), (1, b""))[1][: 1 << 20].decode(file.encoding, "ignore")
-    widths = {separator: _first_widths(head, separator) for separator in ",;\t"}
+    widths = {separator: _first_widths(head, separator) for separator in ",;\t|"}
     alike = {separator: w[0] for separator, w in widths.items() if len({*w}) == 1 and w[0] > 1}
     if alike:
         return max(alike, key=alike.__getitem__)
@@ -230,18 +233,28 @@ def _first_widths(head: str, separator: str) -> list[int]:
 
 
 def refuse_decimal_commas(
-    file: TextFile, data: MultiLabelDataset, categorical: Collection[str]
+    file: TextFile, data: MultiLabelDataset, categorical: Collection[str], separator: str | None
 ) -> None:
     """Raise where numbers with a decimal comma would be taken for words."""
     for name, values in zip(data.feature_names, data.categories):
         commas = [value for value in values or () if "," in value]
         if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
+            separator = separator or _find_separator(file)
+            options = f"sep={separator!r}"
+            if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
+                asked, options = "Numbers have no commas", options + ", thousands=','"
+            else:
+                asked, options = "Numbers have a decimal point", options + ", decimal=','"
+                if any(
+                    _POINTS.match(value) for column in data.categories for value in column or ()
+                ):
+                    options += ", thousands='.'"
             raise file.error(
                 None,
-                "Numbers have a decimal point",
+                asked,
                 f"the column {name!r} has {commas[0]!r}",
-                "Write the file with points, such as pandas.read_csv(file, sep=';', decimal=',')"
-                ".to_csv(new, index=False), or name the column in categorical=[…]",
+                f"Write another file, such as pandas.read_csv({str(file.path)!r}, {options})"
+                ".to_csv('new.csv', index=False), or name the column in categorical=[…]",
             )
 
 
@@ -330,7 +343,8 @@ def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
     file.require(BYTES_PER_NAME * first.count(separator.encode()), what="the header", line=1)
     # Longer than any name: the module's own limit is for cells.
     text = block[: 1 << 24].decode(file.encoding, "ignore")
-    rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
+    lines = io.StringIO(text, newline="\n")
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         names = next(rows, [])
     except csv.Error as problem:

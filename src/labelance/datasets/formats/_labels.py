@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
+_NUMBER = re.compile(r"\s*[-+]?[0-9.,]+\s*")
+_LIST_OF_PYTHON = re.compile(r"\s*[\[({].*[\])}]\s*", re.DOTALL)
+
 
 def refuse_repeated_names(
     file: TextFile, names: Sequence[str], lines: Sequence[int] | None = None
@@ -36,7 +40,9 @@ def refuse_repeated_names(
         None if lines is None else lines[second],
         "Every column has its own name",
         f"{name!r} comes twice",
-        "Rename one of them",
+        "Add a header: this line looks like a row"
+        if any(map(_NUMBER.fullmatch, names))
+        else "Rename one of them",
     )
 
 
@@ -70,7 +76,8 @@ class Table:
 
     ``cells`` is an ndarray or csr_array of numbers and codes; ``lines`` has the line of every
     row, so that a bad label can be pointed at, and is None where a file has no lines.
-    ``labels`` are the label columns that the file itself names, if it does.
+    ``labels`` are the label columns that the file itself names, if it does. ``guesses`` says
+    that the file declares no types, so that ``categorical`` does.
     """
 
     file: TextFile
@@ -80,6 +87,7 @@ class Table:
     lines: NDArray[np.int64] | None
     name: str = ""
     labels: tuple[int, ...] | None = None
+    guesses: bool = False
 
     def line(self, row: int) -> int | None:
         """Return the line of the file that row ``row`` came from."""
@@ -264,8 +272,8 @@ def split_labels(
     else:
         if present is None:
             _refuse_lists(table, columns, multi_class)
-        _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
         values = _label_values(table, columns, present, multi_class)
+        _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
         Y, label_names = _indicator(table.file, cells, values), [value.name for value in values]
     return MultiLabelDataset(
         values=table.cells[:, others],
@@ -341,6 +349,11 @@ def _refuse_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiCla
         example = next(text for text in texts if separator in text)
         came = f"{name!r} has texts of several labels, such as {example!r}"
         fix = f"Give label_separator='{separator}' for the labels {show_names(labels, 6)}"
+        if _LIST_OF_PYTHON.fullmatch(example):
+            fix = (
+                f"Write {name!r} without brackets and quotes first, such as frame[{name!r}]"
+                f""".str.replace(r"[][']", "", regex=True), and give label_separator=',' for that"""
+            )
         if multi_class == "error":
             raise table.file.error(None, "A label column has 0 and 1", came, fix)
         warn_user(
@@ -371,7 +384,7 @@ def _label_values(
         if code is not None:
             found.append(LabelValue(name, place, code))
         elif multi_class == "error" or values is None:
-            raise _unclear(table, column, values or ())
+            raise _unclear(table, column, values or (), present)
         else:
             labels = [f"{name}{BETWEEN}{value}" for value in values]
             found += [LabelValue(label, place, code) for code, label in enumerate(labels)]
@@ -485,7 +498,9 @@ def _find_by_name(
         raise table.file.error(
             None,
             f"Every label that {source} names is a column",
-            f"{len(unknown)} are not, the first is {unknown[0]!r}",
+            f"{unknown[0]!r} is not"
+            if len(unknown) == 1
+            else f"{len(unknown)} are not, the first is {unknown[0]!r}",
             f"{did_you_mean(unknown[0], table.names)}{fix}. Columns: {show_names(table.names)}",
         )
     return found
@@ -567,13 +582,30 @@ def _check_cells(
     else:
         row, j = np.argwhere(wrong)[0]
         value = values[row, j]
+    name = table.names[columns[j]]
     missing = bool(np.isnan(value))
     raise table.file.error(
         table.line(int(row)),
-        f"The label {table.names[columns[j]]!r} is 0 or 1",
+        f"The label {name!r} is 0 or 1",
         "it is missing" if missing else f"it is {value:g}",
-        "Correct the value, or leave this column out of the labels"
-        + (", or say missing_labels='negative' or 'drop'" if missing else ""),
+        "Correct the value, or leave this column out of the labels, or "
+        + (
+            "give missing_labels='negative' or missing_labels='drop'"
+            if missing
+            else _cure_numbers(table, name, value)
+        ),
+    )
+
+
+def _cure_numbers(table: Table, name: str, value: float) -> str:
+    """Return how a label of numbers other than 0 and 1 is read."""
+    if not table.guesses or not float(value).is_integer():
+        return "make it 0 and 1 first"
+    if value == -1:
+        return f"give categorical=['{name}'], which takes -1 for absent"
+    return (
+        f"give categorical=['{name}'] and then present='{value:g}' if that means that a row has "
+        "the label, or multi_class='reduce' for a label of every value"
     )
 
 
@@ -597,8 +629,18 @@ def _present_code(
     return found[0] if found else -1
 
 
-def _unclear(table: Table, column: int, values: tuple[str, ...]) -> DataFileError:
+def _unclear(
+    table: Table, column: int, values: tuple[str, ...], present: str | Collection[str] | None
+) -> DataFileError:
     shown = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
+    if present is not None:
+        return table.file.error(
+            None,
+            f"present=… names one value of the label {table.names[column]!r}",
+            f"it has more of these, of its values {{{shown}}}",
+            "Name one value, or leave present out and make a label of every value, with "
+            "multi_class='reduce'",
+        )
     return table.file.error(
         None,
         f"The label {table.names[column]!r} has two values, such as 0 and 1, or NO and YES",

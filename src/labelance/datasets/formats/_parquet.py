@@ -408,12 +408,20 @@ def _from_arrow(
     return numbers, None
 
 
+_LISTS = (
+    ": lists of labels become texts in Python, frame[name].str.join(';'), and label_separator=';' "
+    "reads them"
+)
+_DATES = " to a number; MLROS and others that only copy rows keep dates from Parquet to Parquet"
+_CURES = {"list": _LISTS, "larg": _LISTS, "time": _DATES, "date": _DATES, "dura": _DATES}
+
+
 def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
     return file.error(
         None,
         "Columns are numbers, booleans or words",
         f"{name!r} is of type {kind}",
-        "Convert or remove this column",
+        f"Leave it out with ignore=['{name}'], or convert it{_CURES.get(str(kind)[:4], '')}",
     )
 
 

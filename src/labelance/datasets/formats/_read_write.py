@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelance._arrays import is_free_text
 from labelance._utils import replace_when_done
@@ -59,7 +60,16 @@ _SUFFIXES: dict[str, Format] = {
     ".txt": "libsvm",
     ".npz": "npz",
 }
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+# What pandas reads, as CSV: the function, and what the file is.
+_READ_BY_PANDAS = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), ("read_excel", "a spreadsheet")),
+    ".json": ("read_json", "JSON"),
+    ".feather": ("read_feather", "Feather"),
+    ".dta": ("read_stata", "a file of Stata"),
+    ".sav": ("read_spss", "a file of SPSS"),
+    ".sas7bdat": ("read_sas", "a file of SAS"),
+    **dict.fromkeys((".pkl", ".pickle"), ("read_pickle", "a pickle")),
+}
 
 
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
@@ -75,12 +85,16 @@ def find_format(path: Path, format: str | None) -> Format:
             f"{path.name!r} would be compressed twice",
             f"Take {path.suffix} off the name",
         )
-    if found is None and format is None and inner in _SPREADSHEETS:
+    if found is None and format is None and inner in _READ_BY_PANDAS:
+        function, what = _READ_BY_PANDAS[inner]
+        convert = (
+            f": save it as CSV first, in Python: pandas.{function}({str(path)!r})"
+            f".to_csv({path.stem + '.csv'!r}, index=False)"
+        )
         raise InputError(
             f"A file is of one of the formats {', '.join(FORMATS)}",
-            f"{path.name!r} is a spreadsheet",
-            "Use CSV: save the spreadsheet as CSV first, or in Python: pandas.read_excel("
-            f"{str(path)!r}).to_csv({path.stem + '.csv'!r}, index=False)",
+            f"{path.name!r} is {what}",
+            f"Use CSV{convert if path.exists() else f', such as {path.stem}.csv'}",
         )
     if found is None:
         raise InputError(
@@ -162,8 +176,8 @@ def read_multilabel(
         What to do with string and date attributes of ARFF: refuse them, make every distinct
         text a category, or leave the column out.
     separator : str, optional
-        What stands between the cells of a CSV file; a comma, or else a semicolon or tab, whichever
-        its header has, unless given.
+        What stands between the cells of a CSV file; a comma, semicolon, tab or ``|``, whichever
+        cuts its first rows into most cells, unless given.
     categorical : sequence of str, optional
         Columns of a CSV or TSV file that are nominal even if they hold numbers only.
     first_feature, first_label : {0, 1}, optional
@@ -244,7 +258,7 @@ def read_multilabel(
     policies = missing_labels or "error", multi_class or "error", label_separator
     data = split_labels(found, labels, present, *policies)
     if "categorical" in takes:  # other formats declare what is nominal
-        refuse_decimal_commas(file, data, categorical or ())
+        refuse_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
         _warn_of_identifiers(data, categorical or ())
     return data
 
@@ -262,6 +276,21 @@ def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -
     )
 
 
+def _columns(data: MultiLabelDataset) -> Iterator[NDArray[np.float64]]:
+    """Yield the features of dense data."""
+    yield from () if is_sparse(data.values) else np.asarray(data.values).T
+
+
+def _counts_rows(column: NDArray[np.float64]) -> bool:
+    """Say whether a column of ten rows or more is 0, 1, 2, … or 1, 2, 3, …, as an index is."""
+    return (
+        len(column) >= 10
+        and column[0] in (0, 1)
+        and column[-1] == column[0] + len(column) - 1
+        and bool((np.diff(column) == 1).all())
+    )
+
+
 def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
     """Warn of columns with another string in most rows, such as names of things."""
     columns = [
@@ -269,6 +298,19 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
         for name, values in zip(data.feature_names, data.categories)
         if values and is_free_text(len(values), data.n_samples) and name not in named
     ]
+    counted = [
+        name
+        for name, values, column in zip(data.feature_names, data.categories, _columns(data))
+        if values is None and _counts_rows(column) and name not in named
+    ]
+    if counted:
+        shown = ", ".join(map(repr, counted[:5])) + ", …" * (len(counted) > 5)
+        warnings.warn(
+            f"{shown} counts the rows, as ids and an index do, and nothing can be learned of "
+            f"that. Leave it out with ignore={counted[:5]}.",
+            LabelanceWarning,
+            stacklevel=3,
+        )
     if columns:
         shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
         warnings.warn(
