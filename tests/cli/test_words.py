@@ -170,6 +170,79 @@ def test_mistakes_name_what_is_wrong_where_and_what_to_do(
     assert not any(python in err for python in ("label_separator", "labels=", "ignore="))
 
 
+# What is typed that is no command, and the words that say how it is typed.
+TYPING_ERRORS = [
+    ("describe {songs} --labels happy sad", "--labels happy,sad."),
+    ("describe {songs} --labels happy, sad", "--labels happy,sad."),
+    ("describe {songs} --labels happy --labels sad", "separated by commas: --labels first,second"),
+    ("describe {songs} --labels=happy --labels=sad", "--labels is given 2 times"),
+    ("describe {songs} -k 3 -k 4", "-k is given 2 times. Give it once."),
+    ("describe --labels happy sad {songs}", "Put quotes around values with blanks or *."),
+    ("describe {songs} --label happy", "--labels"),
+    ("describe {songs} --max-memory 1GB", "--max-size"),
+    ("describ {songs}", "'describe'"),
+    ("resample {songs} --labels -2 -o - --set sampling_ratio 0.5", "--set sampling_ratio=0.5."),
+    ("resample {songs} --labels -2 -o - --set sampling_ratio = 0.5", "--set sampling_ratio=0.5."),
+    ("split {songs} --labels -2 --sizes .8 .2 -o a.csv,b.csv", "--sizes .8,.2."),
+    ("split {songs} --labels -2 --sizes .8,.2 -o a.csv b.csv", "-o a.csv,b.csv."),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), TYPING_ERRORS)
+def test_typing_errors_show_what_to_type(call, songs, words, said):
+    code, _, err = call(*(word.format(songs=songs) for word in words.split()))
+    assert code == 2
+    assert said in " ".join(err.replace("│", " ").split())
+
+
+def test_several_settings_repeat_the_flag(call, songs):
+    read = ["resample", songs, "--labels", "-2", "-o", "-", "--set"]
+    code, _, err = call(*read, "k_neighbors=4,sampling_ratio=.5")
+    assert (code, "--set k_neighbors=4 --set sampling_ratio=.5." in err) == (1, True)
+    code, out, _ = call(*read, "k_neighbors=4", "--set", "sampling_ratio=.5", "--set", "scale=None")
+    assert (code, len(out.splitlines())) == (0, 1 + 60 + 30)
+
+
+@pytest.mark.filterwarnings("always")
+def test_constant_labels_are_left_out_by_the_flag(call, tmp_path):
+    path = tmp_path / "songs.csv"
+    head, *rows = make_songs().split()
+    path.write_text("\n".join([f"{head},all", *(f"{row},1" for row in rows), ""]))
+    code, _, err = call("resample", path, "--labels", "-3", "-o", "-")
+    assert (code, "'all'" in err, "leave them out of --labels" in err) == (0, True, True), err
+
+
+@pytest.mark.parametrize("output", ["page.pdf", "-"])
+def test_a_page_is_html(call, songs, output):
+    code, _, err = call("profile", songs, "--labels", "-2", "-o", output)
+    assert (code, f"-o is {output}" in err, "Write -o page.html" in err) == (1, True, True)
+
+
+def test_too_many_neighbors_name_their_flag(call, songs):
+    code, _, err = call("describe", songs, "--labels", "-2", "-k", "90")
+    assert (code, "Lower -k to at most 59" in err) == (1, True)
+
+
+def test_an_advice_that_is_interrupted_early_says_so(call, songs, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labelance.advise", stop, raising=False)
+    code, _, err = call("advise", songs, "--labels", "-2")
+    assert (code, "before two folds" in err) == (130, True)
+
+
+def test_compare_reads_what_resample_wrote(call, tmp_path):
+    path, out = tmp_path / "tags.csv", tmp_path / "more.csv"
+    path.write_text(TAGS)
+    read = ("--labels", "tags", "--label-separator", ";", "--ignore", "id")
+    assert call("resample", path, *read, "--method", "mlros", "-o", out)[0] == 0
+    code, _, err = call("compare", path, out, *read, "-k", "0", "-o", tmp_path / "both.html")
+    assert code == 0, err
+    code, _, err = call("compare", path, path, "--labels", "tag", "-o", tmp_path / "no.html")
+    assert (code, "Did you mean 'tags'?" in err) == (1, True)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
 def test_a_pipe_is_read_from_standard_input(call, tmp_path):
     path = tmp_path / "songs.csv"

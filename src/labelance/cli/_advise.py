@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -36,7 +38,7 @@ def advise(
     """
     dataset = source.load()
     X, y = dataset.to_X_y()
-    with errors_with_names(dataset.feature_names), only_results_on_stdout():
+    with errors_with_names(dataset.feature_names), only_results_on_stdout(), _telling():
         advice = labelance.advise(
             X,
             y,
@@ -54,3 +56,13 @@ def advise(
         say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)
     if advice.design.interrupted:  # what is finished is printed; the exit code says the rest
         raise KeyboardInterrupt
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Say, if Ctrl-C ends the block, that there is no advice."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted before two folds were finished, too early for an advice", to=errors)
+        raise

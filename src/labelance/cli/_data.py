@@ -377,6 +377,7 @@ def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -
 
 def _hint_at_subsample(text: str) -> str:
     """Name the flag that makes a search short, where the library names a method of Python."""
+    text = re.sub(r"\bLower k to\b", "Lower -k to", text)
     fewer = f" --subsample {MOST_ROWS} searches among so many rows."
     return re.sub(r"[^.]*method='approx'[^.]*\.", fewer, text)
 
@@ -432,6 +433,18 @@ def check_free(path: Path, force: bool) -> None:
             "Make the folder first, or name another file",
         )
     keep_files(path, force)
+
+
+def check_page(path: Path, force: bool) -> None:
+    """Refuse a name of a page that no browser opens, and what `check_free` refuses."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        page = "page.html" if str(path) == STREAM else path.with_suffix(".html")
+        raise InputError(
+            "The page is an HTML file",
+            f"-o is {path}",
+            f"Write -o {page}, which a browser opens, and prints to PDF",
+        )
+    check_free(path, force)
 
 
 def keep_files(path: Path, force: bool) -> None:

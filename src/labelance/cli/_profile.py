@@ -17,10 +17,11 @@ from labelance.cli._data import (
     ScaleOption,
     Source,
     SubsampleOption,
-    check_free,
+    check_page,
     measure,
     reads_data,
 )
+from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
@@ -54,7 +55,7 @@ def profile(
     together, what neighbors know, rows that look mislabelled, folds and a map. What to do about
     the imbalance: labelance advise DATA.
     """
-    check_free(output, force)
+    check_page(output, force)
     with telling_what_is_kept(output), source.open(memory) as dataset:
         found = _measure(dataset, k=k, scale=scale, subsample=subsample)
         found.to_html(output, title=title or source.data)
@@ -78,16 +79,33 @@ def compare(
     force: ForceOption = False,
 ) -> None:
     """Write a page that shows data before and after a sampler, side by side."""
-    check_free(output, force)
+    check_page(output, force)
     options: dict[str, Any] = {"k": k, "scale": scale, "subsample": subsample}
     with telling_what_is_kept(output):
         first = _measure(source.load(), **options)
-        second = _measure(replace(source, data=after).load(), **options)
+        second = _measure(_load_after(source, after), **options)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)
     say(
         f"{output}: {first.n_samples} -> {second.n_samples} rows, "
         f"MeanIR {first.mean_ir:.3f} -> {second.mean_ir:.3f}"
     )
+
+
+# What says how labels are read from a file that was not written by a sampler.
+_HOW_TO_READ = ("labels", "present", "missing_labels", "multi_class", "label_separator", "ignore")
+
+
+def _load_after(source: Source, after: str) -> MultiLabelDataset:
+    """Read AFTER like DATA, or as `labelance resample` wrote it, with its labels in columns."""
+    alike = replace(source, data=after)
+    try:
+        return alike.load()
+    except InputError as problem:
+        try:
+            own: dict[str, Any] = dict.fromkeys(_HOW_TO_READ)
+            return replace(alike, **own).load()
+        except InputError:
+            raise problem from None
 
 
 def _measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:

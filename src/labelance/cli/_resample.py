@@ -186,14 +186,27 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
                 f"it has none called {name!r}",
                 f"{did_you_mean(name, names)}Its parameters are: {', '.join(names)}",
             )
+        second = re.search(r",\s*(\w+)=", text)
+        if second and second[1] in names:
+            raise InputError(
+                "--set takes one name=value",
+                f"{setting!r} has several",
+                "Repeat it: --set "
+                + " --set ".join(re.split(rf",\s*(?=(?:{'|'.join(names)})=)", setting)),
+            )
         options[name] = _parse_value(text)
     return kind().set_params(**options)
 
 
 def _parse_value(text: str) -> Any:
-    """Read a number, true, false, null or a list as JSON; anything else is a word."""
+    """Read a number, true, false, null or a list, as in JSON or Python; others are words."""
+    text = {"True": "true", "False": "false", "None": "null"}.get(text, text)
     try:
-        return json_text.loads(text)
+        return (
+            float(text)
+            if re.fullmatch(r"[-+]?([0-9]+\.|\.[0-9]+)", text)
+            else json_text.loads(text)
+        )
     except ValueError:
         return text
 
@@ -274,6 +287,7 @@ _SEARCH_HINTS = (
     (r"method='\w+' of find_neighbors, or (neighbor_method='\w+') of a sampler,", r"\1"),
     (r"(?<!\w)method='(\w+)' \(neighbor_method of a sampler\)", r"neighbor_method='\1'"),
     (r"(?<!\w)method='(approx|exact)'", r"neighbor_method='\1'"),
+    (r"leave their columns \(constant_labels_\) out of y", "leave them out of --labels"),
     ("a torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
     ("A torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
 )
