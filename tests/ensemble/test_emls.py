@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from imblearn.base import BaseSampler
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -205,6 +206,14 @@ def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
     with pytest.warns(UndefinedLabelWarning):
         assert best_thresholds(Y, scores, search="grid")[0] == 0.5
     assert best_thresholds(Y, scores, search="grid", variant="mulan")[0] == 0
+
+
+def test_a_hopeless_label_is_named(data):
+    never = DummyClassifier(strategy="constant", constant=[0, 0])
+    y = pd.DataFrame(data[1][:, :2], columns=["jazz", "rock"])
+    model = LabelThresholds(never, threshold_search="grid", threshold_data="train")
+    with pytest.warns(UndefinedLabelWarning, match="2 of 2 labels: 'jazz', 'rock'"):
+        model.fit(data[0], y)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")

@@ -1,6 +1,7 @@
 """PerLabel equals a pipeline for every label, and leaves alone what its sampler refuses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from imblearn.over_sampling import SMOTE, RandomOverSampler
@@ -73,10 +74,13 @@ def test_labels_that_the_sampler_refuses_learn_from_the_rows_as_they_are():
     y[:3, 0] = 1
     y[:, 1] = 0
     learner = PerLabel(SMOTE(k_neighbors=3), SHARE, random_state=0)
-    with pytest.warns(UnsampledLabelWarning, match="SMOTE refused 1 of 5 labels") as told:
+    said = "SMOTE refused 1 of 5 labels.*are: 0; "
+    with pytest.warns(UnsampledLabelWarning, match=said) as told:
         learner.fit(X, y)
     assert told[0].filename == __file__  # where the user called fit
     assert learner.unsampled_labels_.tolist() == [0, 1]  # 1 is in no row
+    with pytest.warns(UnsampledLabelWarning, match="are: 'jazz'; "):
+        clone(learner).fit(X, pd.DataFrame(y, columns=["jazz", "b", "c", "d", "e"]))
     np.testing.assert_allclose(learner.predict_proba(X)[0], [3 / 60, 0, 1 / 2, 1 / 2, 1 / 2])
 
 

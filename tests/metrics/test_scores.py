@@ -244,6 +244,11 @@ class TestUndefinedLabels:
             found = metrics.macro_auc_pr(self.Y, self.scores, undefined="skip")
         assert found == pytest.approx((5 / 6 + 1) / 2)
 
+    def test_labels_are_named(self):
+        named = pd.DataFrame(self.Y, columns=["half", "none", "all"])
+        with pytest.warns(UndefinedLabelWarning, match=r"2 of 3 labels \('none', 'all'\)"):
+            metrics.macro_auc_roc(named, self.scores)
+
     def test_warning_points_at_the_caller(self):
         with pytest.warns(UndefinedLabelWarning) as caught:
             metrics.macro_auc_roc(self.Y, self.scores)

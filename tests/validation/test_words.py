@@ -18,6 +18,7 @@ rng = np.random.default_rng(0)
 X = rng.random((40, 4))
 Y = (X[:, :3] < [0.5, 0.3, 0.2]).astype(int)
 REPEATED = pd.DataFrame(X, columns=["a", "b", "a", "c"])
+FRAME = pd.DataFrame(X, columns=list("abcd"))
 MIXED = pd.DataFrame(X, columns=["a", 1, "b", 2.5])
 
 MISTAKES = {
@@ -52,6 +53,34 @@ MISTAKES = {
     "rows without labels that are NaN": (
         lambda: labelance.profile(X, pd.Series(["a;b", "a", None, "b"] * 10).str.split(";")),
         ("list of labels for every row", "row 2 has", "isinstance(row, list) else []"),
+    ),
+    "the name of a file": (
+        lambda: labelance.MLSOL().fit_resample("songs.csv", Y),
+        ("table of numbers", "X is a str", "read_multilabel('songs.csv', labels=…).to_X_y()"),
+    ),
+    "columns in a dict": (
+        lambda: labelance.MLSOL().fit_resample({"a": X[:, 0]}, Y),
+        ("table of numbers", "X is a dict", "pandas.DataFrame(X)"),
+    ),
+    "ids": (
+        lambda: labelance.profile(FRAME.assign(a=[f"s{i}" for i in range(40)]), Y),
+        ("of which many rows share one", "'a' has 40 different strings", "X.drop(columns='a')"),
+    ),
+    "numbers that are strings": (
+        lambda: labelance.profile(FRAME.astype({"b": str}), Y),
+        ("of which many rows share one", "'b'", "X['b'] = X['b'].astype(float)"),
+    ),
+    "decimal commas": (
+        lambda: labelance.profile(FRAME.assign(b=FRAME.b.astype(str).str.replace(".", ",")), Y),
+        ("of which many rows share one", "'b'", "X['b'].str.replace(',', '.').astype(float)"),
+    ),
+    "dates": (
+        lambda: labelance.advise(FRAME.assign(day=pd.date_range("2020", periods=40)), Y),
+        ("numbers, booleans or categories", "dates or times: 'day'", "X.drop(columns=['day'])"),
+    ),
+    "a parameter without its name": (
+        lambda: labelance.MLSOL(0.3, 5),
+        ("MLSOL takes no values", "2 came", "such as sampling_ratio=0.3. Choose from: "),
     ),
     "images": (
         lambda: labelance.MLSOL().fit_resample(np.zeros((40, 2, 2, 3)), Y),

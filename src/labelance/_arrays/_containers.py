@@ -7,6 +7,7 @@ apart here; what they need is in ``_torch``.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -297,15 +298,14 @@ class FrameContainer:
         for j, dtype in enumerate(dtypes):
             if dtype != nw.String or self.nominal[j]:
                 continue
-            n_strings = self._series(j).drop_nulls().n_unique()
+            strings = self._series(j).drop_nulls()
+            n_strings = strings.n_unique()
             if is_free_text(n_strings, len(self.frame)):
                 raise InputError(
                     "Columns of strings in X are categories, of which many rows share one",
                     f"{self.names[j]!r} has {n_strings:,} different strings in "
                     f"{len(self.frame):,} rows, as ids and free text have",
-                    f"Drop it, X.drop(columns={self.names[j]!r}), or encode it as numbers; if it "
-                    "is categorical, make it so (pandas: .astype('category'), polars: "
-                    ".cast(pl.Categorical))",
+                    _cure_strings(self.names[j], strings.head(1000).to_list()),
                 )
             self.nominal[j] = True
 
@@ -449,6 +449,26 @@ class FrameContainer:
         return native
 
 
+_NUMBER = re.compile(r"\s*[-+]?[0-9]+(\.[0-9]+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?[0-9]+(,[0-9]+)?\s*")
+
+
+def _cure_strings(name: Any, strings: list[str]) -> str:
+    """Return what to do with a column of strings of which most are different."""
+    column = f"X[{name!r}]"
+    if all(map(_NUMBER.fullmatch, strings)):
+        return f"They are numbers: {column} = {column}.astype(float)"
+    if all(map(_DECIMAL_COMMA.fullmatch, strings)):
+        return (
+            "They are numbers with decimal commas: "
+            f"{column} = {column}.str.replace(',', '.').astype(float)"
+        )
+    return (
+        f"Drop it, X.drop(columns={name!r}), or encode it as numbers; if it is categorical, make "
+        "it so (pandas: .astype('category'), polars: .cast(pl.Categorical))"
+    )
+
+
 def _is_nominal(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum)
 
@@ -457,11 +477,21 @@ def _refuse_words(
     role: str, names: tuple[Any, ...], dtypes: list[Any], nominal: np.ndarray
 ) -> None:
     """Raise for columns that are neither numbers nor categories."""
-    odd = [
-        f"{name!r} ({dtype})"
+    wrong = [
+        (name, dtype)
         for name, dtype, is_nominal in zip(names, dtypes, nominal)
         if not (is_nominal or dtype.is_numeric() or dtype == nw.Boolean)
     ]
+    odd = [f"{name!r} ({dtype})" for name, dtype in wrong]
+    if odd and all(dtype.is_temporal() for _, dtype in wrong):
+        dates = [name for name, _ in wrong]
+        day = f"{role}[{dates[0]!r}]"
+        raise InputError(
+            f"Every column of {role} holds numbers, booleans or categories",
+            f"these hold dates or times: {', '.join(odd[:5])}",
+            f"Leave them out, {role}.drop(columns={dates[:5]}), or make them numbers, such as "
+            f"{day} = {day}.astype('int64'); samplers that only copy rows (MLROS) keep them",
+        )
     if odd:
         shown = ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
         raise InputError(

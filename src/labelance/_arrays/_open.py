@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -294,7 +295,7 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
         raise InputError(
             f"{role} is a table of numbers with two dimensions, rows and columns",
             _describe(data, native, role),
-            _advice(native, role),
+            _advice(data, native, role),
         )
     return DenseContainer(native, as_list=isinstance(data, (list, tuple)))
 
@@ -317,7 +318,14 @@ def _describe(data: Any, native: np.ndarray, role: str) -> str:
     return f"{role} is a {type(data).__name__} of {native.ndim} dimension(s)"
 
 
-def _advice(native: np.ndarray, role: str) -> str:
+def _advice(data: Any, native: np.ndarray, role: str) -> str:
+    if isinstance(data, (str, PathLike)):
+        return (
+            "Read the file first: X, y = labelance.datasets.read_multilabel("
+            f"{str(data)!r}, labels=…).to_X_y()"
+        )
+    if isinstance(data, dict):
+        return f"Make a data frame of it: pandas.DataFrame({role})"
     if native.ndim > 2 or (native.dtype.kind in "biuf" and native.ndim == 1):
         return advise_shape(native.ndim, role)
     return "Encode words and objects as numbers, or use a data frame with categorical columns"

@@ -25,7 +25,7 @@ class ListsParameters:
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         """Refuse unknown names; ``__init__`` stays as it was written, for all who inspect it."""
-        known = _parameters_of(cls.__init__) if named else ()
+        known, n_unnamed = _parameters_of(cls.__init__) if values or named else ((), 0)
         unknown = next((name for name in named if known and name not in known), None)
         if unknown is not None:
             raise ParameterError(
@@ -33,13 +33,24 @@ class ListsParameters:
                 f"it has none called {unknown!r}",
                 f"{did_you_mean(unknown, known)}Choose from: {', '.join(sorted(known))}",
             )
+        if n_unnamed < min(len(values), len(known)):
+            raise ParameterError(
+                f"{cls.__name__} takes {n_unnamed or 'no'} values without their names",
+                f"{len(values)} came",
+                f"Name them, such as {known[n_unnamed]}={values[n_unnamed]!r:.50}. "
+                f"Choose from: {', '.join(sorted(known))}",
+            )
         return super().__new__(cls)
 
 
 @cache  # an ensemble makes thousands of clones
-def _parameters_of(init: Any) -> tuple[str, ...]:
-    """Return the names that an ``__init__`` takes, none if it takes any name."""
+def _parameters_of(init: Any) -> tuple[tuple[str, ...], int]:
+    """Return the names that an ``__init__`` takes, and how many may come without them.
+
+    There are no names if it takes any name.
+    """
     parameters = list(signature(init).parameters.values())[1:]
     if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
-        return ()
-    return tuple(one.name for one in parameters)
+        return (), 0
+    n_unnamed = sum(one.kind is not Parameter.KEYWORD_ONLY for one in parameters)
+    return tuple(one.name for one in parameters), n_unnamed

@@ -18,6 +18,7 @@ from labelance._validation import (
     CategoricalFeatures,
     Data,
     Schema,
+    name_columns,
     validate_labels,
     validate_like,
 )
@@ -166,7 +167,8 @@ class PerLabel(BaseMultiLabelClassifier):
             )
         warn_user(
             f"{who} refused {len(refused)} of {len(fitted)} labels, which learn from the rows as "
-            f'they are; the first with "{first}". See unsampled_labels_.',
+            f"they are: {name_columns(refused, self.label_names_)}; the first with "
+            f'"{first}". See unsampled_labels_.',
             UnsampledLabelWarning,
         )
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._utils import as_generator, warn_user
-from labelance._validation import Data
+from labelance._validation import Data, name_columns
 from labelance.exceptions import UndefinedLabelWarning
 from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
 from labelance.learners._objectives import (
@@ -52,6 +52,7 @@ def best_thresholds(
     search: ThresholdSearch = "exact",
     variant: Variant = "paper",
     weight: Weights = None,
+    names: tuple[Any, ...] | None = None,
 ) -> np.ndarray:
     """Return for every label the threshold t that does best with ``score >= t``.
 
@@ -72,6 +73,8 @@ def best_thresholds(
         predicts the label everywhere, as the authors' program does.
     weight : ndarray of shape (n,) or None
         How often every row counts; None is once.
+    names : tuple or None
+        Names of the labels, for a warning.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def best_thresholds(
     positive = _as_mask(Y)
     if search == "exact":
         return _exact(positive, scores, weight, objective)
-    return _on_grid(positive, scores, weight, objective, variant)
+    return _on_grid(positive, scores, weight, objective, variant, names)
 
 
 def _as_mask(Y: sp.csr_array) -> np.ndarray:
@@ -124,6 +127,7 @@ def _on_grid(
     weight: Weights,
     objective: Objective,
     variant: Variant,
+    names: tuple[Any, ...] | None,
 ) -> np.ndarray:
     """Try the values of the grid, from the smallest up."""
     n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
@@ -140,7 +144,8 @@ def _on_grid(
         thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
         if variant == "paper":
             warn_user(
-                f"No threshold finds a true positive of {hopeless.sum()} labels; they keep 0.5.",
+                f"No threshold finds a true positive of {hopeless.sum()} of {len(hopeless)} "
+                f"labels: {name_columns(np.flatnonzero(hopeless), names)}. They keep 0.5.",
                 UndefinedLabelWarning,
             )
     return thresholds
@@ -242,6 +247,7 @@ class ThresholdClassifier(WeightedClassifier):
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
+            names=self.label_names_,
         )
 
     def _keep_constant_labels(self, Y: sp.csr_array) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelance._arrays import column_counts
 from labelance._utils import warn_user
-from labelance._validation import MissingLabels, check_average, validate_scores
+from labelance._validation import MissingLabels, check_average, name_columns, validate_scores
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
@@ -136,7 +136,7 @@ def macro_auc_roc(
     0.6875
     """
     counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_roc")
-    return _settle(_auc_roc(counts), counts, average, undefined, who="macro_auc_roc")
+    return _settle(_auc_roc(counts), counts, average, undefined, y_true, who="macro_auc_roc")
 
 
 @overload
@@ -213,7 +213,7 @@ def macro_auc_pr(
     0.4167
     """
     counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_pr")
-    return _settle(_auc_pr(counts), counts, average, undefined, who="macro_auc_pr")
+    return _settle(_auc_pr(counts), counts, average, undefined, y_true, who="macro_auc_pr")
 
 
 def _count(
@@ -252,7 +252,13 @@ def _auc_pr(counts: RankCounts) -> Values:
 
 
 def _settle(
-    of_labels: Values, counts: RankCounts, average: Average, undefined: Undefined, *, who: str
+    of_labels: Values,
+    counts: RankCounts,
+    average: Average,
+    undefined: Undefined,
+    y_true: Any,
+    *,
+    who: str,
 ) -> float | Values:
     """Apply the caller's choice for undefined labels, and average."""
     check_average(average)
@@ -269,18 +275,21 @@ def _settle(
     if average is None:
         return of_labels
     if isinstance(undefined, str) and left_out.any():
-        _warn_undefined(int(left_out.sum()), of_labels.size, undefined, who)
+        names = tuple(getattr(y_true, "columns", ()))
+        shown = name_columns(np.flatnonzero(left_out), names)
+        _warn_undefined(shown, int(left_out.sum()), of_labels.size, undefined, who)
     of_labels = of_labels[known & ~left_out if undefined == "skip" else known]
     return float(of_labels.mean()) if of_labels.size else float("nan")
 
 
-def _warn_undefined(count: int, n_labels: int, undefined: str, who: str) -> None:
+def _warn_undefined(shown: str, count: int, n_labels: int, undefined: str, who: str) -> None:
     effect, other = {
         "skip": ("were left out of the mean", "'nan'"),
         "nan": ("make the mean nan", "'skip' to leave them out of the mean,"),
     }[undefined]
     warn_user(
-        f"{who} is undefined for {count} of {n_labels} labels, which have only ones or only "
-        f"zeros in y_true and {effect}. Pass undefined={other} or a number to decide otherwise.",
+        f"{who} is undefined for {count} of {n_labels} labels ({shown}), which have only ones "
+        f"or only zeros in y_true and {effect}. Pass undefined={other} or a number to decide "
+        "otherwise.",
         UndefinedLabelWarning,
     )
