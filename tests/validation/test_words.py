@@ -82,6 +82,22 @@ MISTAKES = {
         lambda: labelance.MLSOL(0.3, 5),
         ("MLSOL takes no values", "2 came", "such as sampling_ratio=0.3. Choose from: "),
     ),
+    "a label without a name": (
+        lambda: labelance.profile(X, pd.Series(["a;b", "a", "", "b"] * 10).str.split(";")),
+        (
+            "has a name",
+            "one is ''",
+            "[[name.strip() for name in row if name.strip()] for row in y]",
+        ),
+    ),
+    "blanks around labels": (
+        lambda: labelance.profile(X, pd.Series(["a; b", "a", "b", "b"] * 10).str.split(";")),
+        (
+            "has a name",
+            "one is ' b'",
+            "[[name.strip() for name in row if name.strip()] for row in y]",
+        ),
+    ),
     "images": (
         lambda: labelance.MLSOL().fit_resample(np.zeros((40, 2, 2, 3)), Y),
         ("two dimensions", "4 dimension", "X.reshape(len(X), -1)"),

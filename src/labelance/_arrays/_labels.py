@@ -277,6 +277,13 @@ def _find_names(rows: list[Any]) -> set[Any]:
             "some are missing (None or NaN)",
             "Leave them out of the lists; a list may be empty",
         )
+    blank = next((name for name in names if isinstance(name, str) and _is_blank(name, names)), None)
+    if blank is not None:
+        raise LabelFormatError(
+            "Every label in the lists of y has a name",
+            f"one is {blank!r}, empty or with blanks around another label",
+            "Leave blanks out: [[name.strip() for name in row if name.strip()] for row in y]",
+        )
     texts = {str(name): name for name in names}
     twin = next((name for name in names if texts[str(name)] is not name), None)
     if twin is not None:
@@ -286,6 +293,12 @@ def _find_names(rows: list[Any]) -> set[Any]:
             "Write each label in one way: [[str(label) for label in row] for row in y]",
         )
     return names
+
+
+def _is_blank(name: str, names: set[Any]) -> bool:
+    """Tell whether a name is what splitting a text leaves: empty, or another with blanks."""
+    bare = name.strip()
+    return not bare or (bare != name and bare in names)
 
 
 def _is_missing(name: Any) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -665,6 +666,14 @@ def test_a_column_that_counts_the_rows_warns(tmp_path, first):
         read_multilabel(path, labels=["sad"])
     read_multilabel(path, labels=["sad"], ignore=["number"])
     read_multilabel(path, labels=["sad"], categorical=["number", "beat"])
+
+
+def test_the_index_of_pandas_is_no_feature(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "songs.parquet"
+    pd.DataFrame({"x": [1, 2, 3], "l": [0, 1, 0]}).loc[[2, 0]].to_parquet(path)
+    assert read_multilabel(path, labels=["l"]).feature_names == ("x",)
+    assert read_multilabel(path, labels=-1).label_names == ("l",)
 
 
 def test_lists_and_dates_of_parquet_name_their_cure(tmp_path):

@@ -46,9 +46,10 @@ def read_parquet(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
             texts = _check_types(file, pa, schema)
         # Words come as codes: a word of a megabyte in a million rows is in memory once.
         with parquet.ParquetFile(file.path, read_dictionary=texts) as source:
-            table = source.read(schema.names if ignore else None, use_threads=False)
+            some = len(schema.names) < len(source.schema_arrow.names)
+            table = source.read(schema.names if some else None, use_threads=False)
             # pyarrow also reads 'a.b' where 'a' is asked for.
-            table = table.select(schema.names) if ignore else table
+            table = table.select(schema.names) if some else table
         return _to_table(file, table, _words_about(file, table.schema), set(texts))
 
 
@@ -245,8 +246,13 @@ def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
     return [field.name for field in schema if _is_text(pa, field.type)]
 
 
+# The index of a frame whose rows were chosen or sorted; pandas does not show it as a column either.
+_INDEX_OF_PANDAS = re.compile(r"__index_level_[0-9]+__")
+
+
 def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> Any:
-    """Return the schema without some columns."""
+    """Return the schema without some columns, and without the index of a pandas frame."""
+    ignore = [*ignore, *filter(_INDEX_OF_PANDAS.fullmatch, schema.names)]
     if not ignore:
         return schema
     refuse_repeated_names(file, schema.names)
