@@ -78,7 +78,11 @@ def test_beyond_has_the_folds_seeds_and_learners_of_the_paper():
     ("method", "words"),
     [
         ({"ensemble": "MLSOL"}, "no such parameter"),
-        ({"ensemble": {"class": "StackedBagging", "c": 1}}, "It takes C"),
+        (
+            {"ensemble": {"class": "StackedBagging", "c": 1}},
+            r"plan, but it has none called 'c'\. "
+            "Did you mean 'C'\\? Choose from: C",
+        ),
         ({"ensemble": {"class": "EMLS", "estimator": {"class": "MLkNN"}}}, "of its own"),
         ({"ensemble": "StackedBagging", "sampler": "MLSOL"}, "the method says sampler, too"),
         ({"bootstrap": "within", "sampler": "MLSMOTE"}, "two parents"),

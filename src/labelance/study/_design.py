@@ -19,7 +19,7 @@ from sklearn.base import ClassifierMixin
 
 from labelance._utils import did_you_mean, set_random_states
 from labelance.datasets.formats._labels import label_file_beside
-from labelance.exceptions import StudyError
+from labelance.exceptions import LabelanceError, StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
@@ -100,12 +100,12 @@ class Component:
         try:
             return found(**params)
         except TypeError as error:
+            asked = f"{self.path} is made with the parameters of the plan"
+            if isinstance(error, LabelanceError):
+                raise StudyError(asked, error.came, error.fix) from error
             known = sorted(found._get_param_names()) if hasattr(found, "_get_param_names") else []
-            raise StudyError(
-                f"{self.path} is made with the parameters of the plan",
-                str(error),
-                f"It takes {', '.join(known)}" if known else "Mend the plan",
-            ) from error
+            fix = f"It takes {', '.join(known)}" if known else "Correct the parameters in the plan"
+            raise StudyError(asked, str(error), fix) from error
 
     def find(self) -> Any:
         """Import the class, if it may be built."""
