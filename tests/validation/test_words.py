@@ -76,7 +76,7 @@ MISTAKES = {
     ),
     "dates": (
         lambda: labelance.advise(FRAME.assign(day=pd.date_range("2020", periods=40)), Y),
-        ("numbers, booleans or categories", "dates or times: 'day'", "X.drop(columns=['day'])"),
+        ("numbers, booleans or categories", "dates or times: 'day'", "X.drop(columns='day')"),
     ),
     "a parameter without its name": (
         lambda: labelance.MLSOL(0.3, 5),
@@ -140,6 +140,16 @@ def test_a_mistake_is_named_with_its_cure(mistake):
 def test_no_sampler_takes_names_that_are_unclear(sampler, frame):
     with pytest.raises(LabelanceError, match=r"The columns of X have .* X\.columns = "):
         sampler().fit_resample(frame, Y)
+
+
+def test_columns_are_dropped_in_the_words_of_the_library():
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    frame = pl.DataFrame({"id": [f"s{i}" for i in range(40)], "x": X[:, 0]})
+    with pytest.raises(LabelanceError, match=r"Drop it, X\.drop\('id'\), or"):
+        labelance.profile(frame, Y)
+    dates = pl.from_pandas(pd.DataFrame({"d": pd.date_range("2020", periods=40), "x": X[:, 0]}))
+    with pytest.raises(LabelanceError, match=r"X\.drop\('d'\), or make them numbers; "):
+        labelance.profile(dates, Y)
 
 
 def test_a_tensor_of_images_is_to_be_flattened():

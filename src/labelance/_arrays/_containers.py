@@ -291,7 +291,7 @@ class FrameContainer:
             self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
         if role == "X":
             self._take_strings(dtypes)
-        _refuse_words(role, self.names, dtypes, self.nominal)
+        _refuse_words(role, self.names, dtypes, self.nominal, self._library.__name__)
 
     def _take_strings(self, dtypes: list[Any]) -> None:
         """Make columns of few different strings nominal; raise for ids and free text."""
@@ -305,7 +305,9 @@ class FrameContainer:
                     "Columns of strings in X are categories, of which many rows share one",
                     f"{self.names[j]!r} has {n_strings:,} different strings in "
                     f"{len(self.frame):,} rows, as ids and free text have",
-                    _cure_strings(self.names[j], strings.head(1000).to_list()),
+                    _cure_strings(
+                        self.names[j], strings.head(1000).to_list(), self._library.__name__
+                    ),
                 )
             self.nominal[j] = True
 
@@ -453,19 +455,28 @@ _NUMBER = re.compile(r"\s*[-+]?[0-9]+(\.[0-9]+)?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?[0-9]+(,[0-9]+)?\s*")
 
 
-def _cure_strings(name: Any, strings: list[str]) -> str:
+def _show_drop(role: str, names: list[Any], library: str) -> str:
+    """Return Python that drops columns of a frame."""
+    shown = repr(names[0]) if len(names) == 1 else repr(names[:5])
+    method = {"pandas": "drop(columns=", "pyarrow": "drop_columns("}.get(library, "drop(")
+    return f"{role}.{method}{shown})"
+
+
+def _cure_strings(name: Any, strings: list[str], library: str) -> str:
     """Return what to do with a column of strings of which most are different."""
     column = f"X[{name!r}]"
+    if library != "pandas" and all(map(_NUMBER.fullmatch, strings)):
+        return f"They are numbers: cast {name!r} to float"
     if all(map(_NUMBER.fullmatch, strings)):
         return f"They are numbers: {column} = {column}.astype(float)"
-    if all(map(_DECIMAL_COMMA.fullmatch, strings)):
+    if library == "pandas" and all(map(_DECIMAL_COMMA.fullmatch, strings)):
         return (
             "They are numbers with decimal commas: "
             f"{column} = {column}.str.replace(',', '.').astype(float)"
         )
     return (
-        f"Drop it, X.drop(columns={name!r}), or encode it as numbers; if it is categorical, make "
-        "it so (pandas: .astype('category'), polars: .cast(pl.Categorical))"
+        f"Drop it, {_show_drop('X', [name], library)}, or encode it as numbers; if it is "
+        "categorical, make it so (pandas: .astype('category'), polars: .cast(pl.Categorical))"
     )
 
 
@@ -474,7 +485,7 @@ def _is_nominal(dtype: Any) -> bool:
 
 
 def _refuse_words(
-    role: str, names: tuple[Any, ...], dtypes: list[Any], nominal: np.ndarray
+    role: str, names: tuple[Any, ...], dtypes: list[Any], nominal: np.ndarray, library: str
 ) -> None:
     """Raise for columns that are neither numbers nor categories."""
     wrong = [
@@ -486,11 +497,12 @@ def _refuse_words(
     if odd and all(dtype.is_temporal() for _, dtype in wrong):
         dates = [name for name, _ in wrong]
         day = f"{role}[{dates[0]!r}]"
+        cure = f", such as {day} = {day}.astype('int64')" if library == "pandas" else ""
         raise InputError(
             f"Every column of {role} holds numbers, booleans or categories",
             f"these hold dates or times: {', '.join(odd[:5])}",
-            f"Leave them out, {role}.drop(columns={dates[:5]}), or make them numbers, such as "
-            f"{day} = {day}.astype('int64'); samplers that only copy rows (MLROS) keep them",
+            f"Leave them out, {_show_drop(role, dates, library)}, or make them numbers{cure}; "
+            "samplers that only copy rows (MLROS) keep them",
         )
     if odd:
         shown = ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
