@@ -48,7 +48,7 @@ def make_songs():
     """Return the text of a CSV file: whole tempo, real loudness, two labels."""
     rng = np.random.default_rng(0)
     rows = [
-        f"{rng.integers(60, 200)},{round(rng.random(), 3)},{int(t % 2)},{int(t % 10 == 0)}"
+        f"{rng.integers(60, 200)},{round(rng.uniform(-60, 0), 3)},{int(t % 2)},{int(t % 10 == 0)}"
         for t in range(60)
     ]
     return "\n".join(["tempo,loud,happy,sad", *rows, ""])
