@@ -23,7 +23,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.ensemble import LabelCalibration, correct_prior
+from labelance.decisions import LabelCalibration, correct_prior
 from labelance.learners import BinaryRelevance
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error
 from labelance.model_selection import IterativeStratifiedKFold

@@ -19,9 +19,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelance._validation import validate_data
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.learners._calibration import fit_maps
-from labelance.learners._out_of_sample import out_of_bag_scores
-from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.decisions._calibration import fit_maps
+from labelance.decisions._held_out import out_of_bag_scores
+from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 

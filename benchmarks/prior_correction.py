@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from labelance.ensemble import correct_prior
+from labelance.decisions import correct_prior
 from labelance.learners import BinaryRelevance
 
 ROWS, SHIFT = 40_000, 1.0

@@ -23,9 +23,9 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import MultiLabelDataset, load_dataset, make_multilabel_imbalanced
+from labelance.decisions._search import best_thresholds
 from labelance.ensemble import EMLS
 from labelance.learners import COCOA, ECCRU3, BinaryRelevance, CalibratedLabelRanking, MLkNN, RAkEL
-from labelance.learners._thresholds import best_thresholds
 from labelance.metrics import label_areas, macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
 from labelance.sampling import MLSOL

@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from scipy.special import logit
 from scipy.stats import rankdata
 
+from labelance.decisions._calibration import fit_maps
+from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, StackedBagging
-from labelance.learners._calibration import fit_maps
-from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
 from labelance.sampling import MLSOL

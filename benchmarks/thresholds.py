@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.ensemble import EMLS, LabelThresholds
+from labelance.decisions import LabelThresholds
+from labelance.ensemble import EMLS
 from labelance.exceptions import LabelanceWarning
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import macro_f1

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from labelance import MLSOL
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import LabelCalibration
+from labelance.decisions import LabelCalibration
 from labelance.learners import BinaryRelevance
 from labelance.model_selection import multilabel_train_test_split
 

@@ -71,7 +71,7 @@ for name, found in scores.items():
 # label is predicted. Full balance, by weights or by shifted logits, asks for few missed rows of
 # either class and predicts rare labels far too often for F; the effective number lies between
 # that and the plain loss. A threshold for every label moves the same border afterwards
-# (:class:`~labelance.ensemble.LabelThresholds`).
+# (:class:`~labelance.decisions.LabelThresholds`).
 
 import matplotlib.pyplot as plt
 

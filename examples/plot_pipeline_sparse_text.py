@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from labelance import MLSOL
-from labelance.ensemble import LabelThresholds
+from labelance.decisions import LabelThresholds
 
 words = TfidfTransformer(sublinear_tf=True)
 sampler = MLSOL(sampling_ratio=0.5, random_state=0)

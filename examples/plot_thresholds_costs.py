@@ -28,7 +28,7 @@ print(
 
 import numpy as np
 
-from labelance.ensemble import CostMatrix, LabelThresholds
+from labelance.decisions import CostMatrix, LabelThresholds
 
 prices = (1, 3, 9, 30)
 tuned = {

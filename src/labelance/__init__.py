@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from labelance import advice as advice
     from labelance import datasets as datasets
+    from labelance import decisions as decisions
     from labelance import ensemble as ensemble
     from labelance import exceptions as exceptions
     from labelance import imbalance as imbalance
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 _PACKAGES = (
     "advice",
     "datasets",
+    "decisions",
     "ensemble",
     "exceptions",
     "imbalance",

@@ -35,7 +35,7 @@ from labelance.advice._compare import (
     simplest,
 )
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import CostMatrix, LabelThresholds
+from labelance.decisions import CostMatrix, LabelThresholds
 from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsError
 from labelance.learners import BinaryRelevance
 

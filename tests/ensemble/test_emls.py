@@ -22,16 +22,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import (
-    EMLS,
-    EMLSOL,
-    LabelThresholds,
-    StackedBagging,
-    draw_training_sets,
-)
+from labelance.decisions import LabelThresholds
+from labelance.decisions._search import GRID, best_thresholds
+from labelance.ensemble import EMLS, EMLSOL, StackedBagging, draw_training_sets
 from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
 from labelance.learners import BinaryRelevance, MLkNN
-from labelance.learners._thresholds import GRID, best_thresholds
 from labelance.metrics import label_scores, macro_f1
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRUS, MLSMOTE, MLSOL, MLUL

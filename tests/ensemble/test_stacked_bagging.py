@@ -17,12 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance._validation import validate_data
 from labelance.datasets import make_multilabel_imbalanced
+from labelance.decisions._held_out import out_of_bag_scores
+from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance, MLkNN
-from labelance.learners._out_of_sample import out_of_bag_scores
-from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import label_scores, macro_auc_roc
 from labelance.sampling import MLROS, MLSMOTE, MLSOL
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
-from labelance import datasets, ensemble, imbalance, metrics, model_selection, neighbors
+from labelance import datasets, decisions, imbalance, metrics, model_selection, neighbors
 from labelance.exceptions import InputError, LabelanceError, LabelanceWarning
 from labelance.learners import BinaryRelevance, LabelPowerset, MLkNN
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, REMEDIAL, RHwRSMT, sample_weights
@@ -268,7 +268,7 @@ def or_refused(compute, *args, **options):
 
 
 def estimator_cases():
-    kinds = {"sampling": resample, "learners": learn, "ensemble": learn}
+    kinds = {"sampling": resample, "learners": learn, "decisions": learn, "ensemble": learn}
     for package, compute in kinds.items():
         for name in public_names(package):
             kind = getattr(import_module(f"labelance.{package}"), name)
@@ -557,8 +557,8 @@ def function_cases():
     ]:
         yield f"metrics.{name}", partial(on_predictions, getattr(metrics, name))
     yield (
-        "ensemble.correct_prior",
-        lambda: ensemble.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
+        "decisions.correct_prior",
+        lambda: decisions.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
     )
     yield "metrics.calibration_bins", bins
     yield "metrics.calibration_bins, of as many rows each", partial(bins, strategy="quantile")
@@ -677,6 +677,7 @@ def function_cases():
 PACKAGES = [
     "sampling",
     "learners",
+    "decisions",
     "ensemble",
     "metrics",
     "imbalance",

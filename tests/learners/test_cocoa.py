@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from labelance.decisions._search import best_thresholds
 from labelance.learners import COCOA, C45Classifier
 from labelance.learners._cocoa import draw_couples, split_couples
-from labelance.learners._thresholds import best_thresholds
 from labelance.learners.tree._problems import expand_problem
 
 SKLEARN_TREE = DecisionTreeClassifier(min_samples_leaf=2)

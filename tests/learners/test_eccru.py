@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from labelance.decisions._search import best_thresholds
 from labelance.learners import ECCRU, ECCRU2, ECCRU3
 from labelance.learners._chains import ChainPlan
 from labelance.learners._eccru import open_labels_by_chain, share_chains
-from labelance.learners._thresholds import best_thresholds
 
 
 def test_worked_example():

@@ -8,13 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.ensemble import (
-    EMLS,
-    LabelCalibration,
-    LabelThresholds,
-    MLSOLBagging,
-    StackedBagging,
-)
+from labelance.decisions import LabelCalibration, LabelThresholds
+from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging
 from labelance.exceptions import InputError
 from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
 from labelance.sampling import MLROS, MLSOL

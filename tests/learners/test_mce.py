@@ -7,9 +7,9 @@ import sklearn
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.learners import MCE
-from labelance.learners._thresholds import best_thresholds
 from labelance.testing import sampler_data
 
 # Predicts the share of ones among the rows that it learned from.

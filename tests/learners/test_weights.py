@@ -15,7 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import EMLS, LabelThresholds
+from labelance.decisions import LabelThresholds
+from labelance.decisions._search import best_thresholds
+from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import (
     COCOA,
@@ -28,7 +30,6 @@ from labelance.learners import (
     RAkEL,
     all_learners,
 )
-from labelance.learners._thresholds import best_thresholds
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, SamplerSequence, sample_weights
 from labelance.testing._learner_laws import (
     check_rows_without_weight_do_not_count,

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelance import MLSOL, profile, report
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import LabelThresholds
+from labelance.decisions import LabelThresholds
 from labelance.exceptions import InputError, MissingDependencyError
 from labelance.metrics import imbalance_report, label_areas, label_scores
 from labelance.report import (

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
-from labelance.ensemble import EMLS, LabelThresholds, StackedBagging
+from labelance.decisions import LabelThresholds
+from labelance.ensemble import EMLS, StackedBagging
 from labelance.exceptions import StudyError
 from labelance.learners import MLkNN
 from labelance.metrics import label_scores, macro_auc_pr, macro_auc_roc, macro_f1

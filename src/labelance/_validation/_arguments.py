@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 
 from labelance.exceptions import InputError
 
+Weights = NDArray[np.float64] | None  # of rows; None stands for ones
+
+
+def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
+    """Return the weights of some rows; None if all are 1."""
+    return None if weight is None else weight[rows]
+
 
 def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
     """Return the number of every row's group, from 0 without gaps, in sorted order."""
@@ -36,7 +43,7 @@ def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
 
 def validate_weights(
     sample_weight: Any, n: int, *, who: str
-) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+) -> tuple[NDArray[np.int64] | None, Weights]:
     """Return the rows with a weight (None: all), and their weights (None: all are 1).
 
     Rows of weight 0 are as if they were not there, and equal weights of 1 as if they were not

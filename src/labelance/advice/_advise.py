@@ -41,9 +41,9 @@ from labelance.advice._compare import (
     simplest,
 )
 from labelance.advice._facts import DataFacts, look_at
+from labelance.decisions._held_out import refuse_single_label_estimator
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
-from labelance.learners._out_of_sample import refuse_single_label_estimator
 from labelance.neighbors._find import warn_of_dominant_columns
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
@@ -471,7 +471,7 @@ def _code(name: str, data: Data, estimator: Any) -> str:
     more_imports, labels = _labels_code(name, data, estimator)
     imports, more = imports + more_imports, ""
     if name == "thresholds":
-        imports = f"from labelance.ensemble import LabelThresholds\n{imports}"
+        imports = f"from labelance.decisions import LabelThresholds\n{imports}"
         learner = f"LabelThresholds({learner}, random_state=0)"
     elif name == "class weights":
         more = "weights = [name for name in model.get_params() if name.endswith('class_weight')]\n"

@@ -21,13 +21,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays import take_rows
+from labelance._classifier import relevance
 from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
-from labelance.ensemble import LabelThresholds, MLSOLBagging
+from labelance.decisions import LabelThresholds
+from labelance.ensemble import MLSOLBagging
 from labelance.exceptions import InputError, LabelanceError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners import BinaryRelevance
-from labelance.learners._base import relevance
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLROS, MLSMOTE, MLSOL

@@ -384,10 +384,11 @@ def _samplers() -> dict[str, Any]:
 
 
 def _learners() -> dict[str, Any]:
-    """Return learners and ensembles, which plans of studies name alike."""
-    public = {name: getattr(labelance.ensemble, name) for name in labelance.ensemble.__all__}
-    ensembles = {name: kind for name, kind in public.items() if hasattr(kind, "predict_proba")}
-    return labelance.learners.all_learners() | ensembles
+    """Return learners, decisions and ensembles, which plans of studies name alike."""
+    packages = labelance.decisions, labelance.ensemble
+    public = {name: getattr(package, name) for package in packages for name in package.__all__}
+    others = {name: kind for name, kind in public.items() if hasattr(kind, "predict_proba")}
+    return labelance.learners.all_learners() | others
 
 
 def _print_one(name: str, *, as_json: bool) -> None:

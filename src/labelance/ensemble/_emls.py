@@ -17,9 +17,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays import take_columns, take_rows
+from labelance._classifier import fit_inner, inner_scores
 from labelance._progress import run_parallel, track
 from labelance._utils import is_repeatable
 from labelance._validation import Data, Schema
+from labelance._validation._arguments import Weights
+from labelance.decisions._held_out import KnownScores, ScoreSource
+from labelance.decisions._objectives import Objective
+from labelance.decisions._search import ThresholdSearch, Variant
+from labelance.decisions._thresholds import TunedClassifier
 from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
@@ -30,11 +36,6 @@ from labelance.ensemble._training_sets import (
     with_features,
 )
 from labelance.exceptions import InputError
-from labelance.learners._base import fit_inner, inner_scores
-from labelance.learners._objectives import Objective
-from labelance.learners._out_of_sample import KnownScores, ScoreSource
-from labelance.learners._reduction import Weights
-from labelance.learners._thresholds import ThresholdSearch, TunedClassifier, Variant
 
 
 class EMLS(TunedClassifier):
@@ -55,7 +56,8 @@ class EMLS(TunedClassifier):
     n_estimators : int, default=5
         The number M of members.
     objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
-        What the thresholds maximise; None keeps 0.5. As in :class:`LabelThresholds`.
+        What the thresholds maximise; None keeps 0.5. As in
+        :class:`~labelance.decisions.LabelThresholds`.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
     threshold_data : {"auto", "oob", "cv", "train"}, default="auto"
@@ -94,13 +96,14 @@ class EMLS(TunedClassifier):
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this.
     threshold_spread_ : ndarray of shape (n_labels,)
-        How much a label's threshold depends on the rows, as in :class:`LabelThresholds`.
+        How much a label's threshold depends on the rows, as in
+        :class:`~labelance.decisions.LabelThresholds`.
 
     See Also
     --------
-    LabelThresholds : Thresholds without sampling.
+    labelance.decisions.LabelThresholds : Thresholds without sampling.
     StackedBagging : A second level over the rows that members left out.
-    LabelCalibration : Makes probabilities of scores.
+    labelance.decisions.LabelCalibration : Makes probabilities of scores.
 
     References
     ----------

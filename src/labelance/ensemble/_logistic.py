@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from labelance.learners._reduction import Weights
+from labelance._validation._arguments import Weights
 
 Floats = NDArray[np.float64]
 

@@ -15,13 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._validation import Data
+from labelance._validation._arguments import Weights, take_weights
+from labelance.decisions._held_out import KnownScores, ScoreSource
+from labelance.decisions._objectives import Objective
+from labelance.decisions._search import ThresholdSearch, Variant
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
-from labelance.learners._objectives import Objective
-from labelance.learners._out_of_sample import KnownScores, ScoreSource
-from labelance.learners._reduction import Weights, take_weights
-from labelance.learners._thresholds import ThresholdSearch, Variant
 from labelance.model_selection import IterativeStratifiedKFold
 
 
@@ -56,7 +56,8 @@ class StackedBagging(EMLS):
     min_positives : int, default=6
         Rows of the rarer class, out of bag, that a label needs for a second level.
     objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
-        What the thresholds maximise; None keeps 0.5. As in :class:`LabelThresholds`.
+        What the thresholds maximise; None keeps 0.5. As in
+        :class:`~labelance.decisions.LabelThresholds`.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95.
     threshold_data : {"oob", "train"}, default="oob"
@@ -64,7 +65,7 @@ class StackedBagging(EMLS):
         level that did not learn from them either, or the training rows, as in the paper.
     shrinkage : float or "auto", default="auto"
         How many rows with the label a threshold common to all labels counts as, as in
-        :class:`LabelThresholds`.
+        :class:`~labelance.decisions.LabelThresholds`.
     oob_score : bool, default=False
         Keep the scores of out-of-bag rows.
     variant : {"paper", "mulan"}, default="paper"
@@ -93,7 +94,8 @@ class StackedBagging(EMLS):
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this.
     threshold_spread_ : ndarray of shape (n_labels,)
-        How much a label's threshold depends on the rows, as in :class:`LabelThresholds`.
+        How much a label's threshold depends on the rows, as in
+        :class:`~labelance.decisions.LabelThresholds`.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         With ``oob_score=True``: scores of the training rows by the members that left them out,
         and by a second level that learned from the other four of five stratified folds, so that

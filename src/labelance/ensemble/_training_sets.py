@@ -23,8 +23,8 @@ from sklearn.utils._param_validation import (
 from labelance._arrays import take_columns, take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import Data, validate_data
+from labelance._validation._arguments import Weights, take_weights
 from labelance.exceptions import InputError
-from labelance.learners._reduction import Weights, take_weights
 from labelance.sampling import BaseMultiLabelSampler
 
 BootstrapKind = Literal[False, True, "beside", "within"]

@@ -1,6 +1,7 @@
 """Learners for imbalanced multi-label data."""
 
-from labelance.learners._base import BaseMultiLabelClassifier, all_learners
+from labelance._classifier import BaseMultiLabelClassifier
+from labelance.learners._base import all_learners
 from labelance.learners._binary_relevance import BinaryRelevance
 from labelance.learners._clr import CalibratedLabelRanking
 from labelance.learners._cocoa import COCOA

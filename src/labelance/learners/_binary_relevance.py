@@ -9,9 +9,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from labelance._arrays import column_counts
 from labelance._validation import CategoricalFeatures, Data, MissingLabels, name_columns
+from labelance._validation._arguments import Weights
 from labelance.exceptions import LabelFormatError
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Weights, split_labels
+from labelance.learners._reduction import Rows, split_labels
 
 
 class BinaryRelevance(LearnerWithEstimator):
@@ -83,6 +84,8 @@ class BinaryRelevance(LearnerWithEstimator):
         **LearnerWithEstimator._parameter_constraints,
         "missing_labels": [StrOptions({"error", "ignore"})],
     }
+
+    _fits_each_label = True
 
     def __init__(
         self,

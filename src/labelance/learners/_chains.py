@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._progress import Progress, loop, run_parallel
+from labelance._validation._arguments import take_weights
 from labelance.learners._chain_kernels import (
     LaidOut,
     LinkPredictor,
@@ -31,7 +32,6 @@ from labelance.learners._reduction import (
     Trainer,
     TreeModels,
     TreeTrainer,
-    take_weights,
 )
 from labelance.learners.tree import C45Classifier, Forest, Problems, subset_problems
 from labelance.learners.tree._classes import grow_forest

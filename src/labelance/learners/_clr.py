@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, Weights, split_against_virtual, split_pairs
+from labelance.learners._reduction import Rows, Split, split_against_virtual, split_pairs
 
 _ROWS_PER_BLOCK = 1 << 19  # of the pairwise problems that are in memory at a time
 

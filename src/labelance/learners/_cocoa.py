@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
+from labelance.decisions._search import ThresholdSearch, Variant
+from labelance.decisions._thresholds import ThresholdClassifier
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, Weights
-from labelance.learners._thresholds import ThresholdClassifier, ThresholdSearch, Variant
+from labelance.learners._reduction import Rows, Split
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]

@@ -11,9 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
-from labelance.learners._reduction import Floats, Rows, Weights
+from labelance.learners._reduction import Floats, Rows
 
 SHARE_WITHOUT_BOOTSTRAP = 0.67
 

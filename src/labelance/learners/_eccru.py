@@ -12,10 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
+from labelance.decisions._search import ThresholdSearch, Variant
+from labelance.decisions._thresholds import ThresholdClassifier
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
-from labelance.learners._reduction import Rows, Weights
-from labelance.learners._thresholds import ThresholdClassifier, ThresholdSearch, Variant
+from labelance.learners._reduction import Rows
 
 
 class ECCRU(ThresholdClassifier, LearnerWithEstimator):

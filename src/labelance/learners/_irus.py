@@ -12,9 +12,10 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, Weights
+from labelance.learners._reduction import Rows, Split
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
@@ -72,7 +73,7 @@ class IRUS(LearnerWithEstimator):
     Notes
     -----
     The score of a label is the mean probability that its members give, and it is predicted from
-    0.5 on; :class:`labelance.ensemble.LabelThresholds` finds other thresholds.
+    0.5 on; :class:`labelance.decisions.LabelThresholds` finds other thresholds.
 
     A reconstruction: of the paper we know its summary, and how others describe it. From there: all
     minority rows in every set, fewer majority rows than those, a great number of sets, a classifier

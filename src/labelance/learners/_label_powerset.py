@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Weights, split_powerset
+from labelance.learners._reduction import Rows, split_powerset
 
 _CELLS_PER_BLOCK = 1 << 22  # of the probabilities of rows times labelsets
 

@@ -14,17 +14,11 @@ from labelance._arrays import column_counts
 from labelance._progress import track
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data, Schema
+from labelance._validation._arguments import Weights, take_weights
+from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import (
-    Models,
-    Rows,
-    Weights,
-    make_trainer,
-    split_labels,
-    take_weights,
-)
-from labelance.learners._thresholds import best_thresholds
+from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._mlrknnos import NumericEncoder
 

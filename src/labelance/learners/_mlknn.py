@@ -13,13 +13,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts, on_device
+from labelance._classifier import BaseMultiLabelClassifier
 from labelance._validation import (
     CategoricalFeatures,
     Data,
     refuse_other_places,
     validate_features,
 )
-from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, InvalidParameterError, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._classifier import BaseMultiLabelClassifier, with_inputs_of
 from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, set_random_states, warn_user
 from labelance._validation import (
@@ -23,8 +24,8 @@ from labelance._validation import (
     validate_like,
 )
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
-from labelance.learners._base import BaseMultiLabelClassifier, with_inputs_of
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
+from labelance.learners.tree import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
 # Samplers say by these that a label has too few rows for them.
@@ -181,7 +182,8 @@ class PerLabel(BaseMultiLabelClassifier):
         return np.hstack(columns)
 
     def __sklearn_tags__(self) -> Any:
-        return with_inputs_of(self.estimator, super().__sklearn_tags__())
+        estimator = C45Classifier() if self.estimator is None else self.estimator
+        return with_inputs_of(estimator, super().__sklearn_tags__())
 
 
 class FittedLabel(NamedTuple):

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
+from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Weights, split_labelsets, split_powerset
+from labelance.learners._reduction import Rows, split_labelsets, split_powerset
 
 
 class RAkEL(LearnerWithEstimator):

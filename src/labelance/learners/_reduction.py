@@ -22,6 +22,7 @@ from labelance._arrays import narrow_indices
 from labelance._progress import loop, run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Schema
+from labelance._validation._arguments import Weights
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.learners.tree import (
@@ -45,12 +46,6 @@ from labelance.learners.tree._problems import (
 from labelance.learners.tree._tree import Ties
 
 Floats = NDArray[np.float64]
-Weights = Floats | None  # of rows; None stands for ones
-
-
-def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
-    """Return the weights of some rows; None if all are 1."""
-    return None if weight is None else weight[rows]
 
 
 class Rows(NamedTuple):

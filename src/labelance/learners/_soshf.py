@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import sparse_rows
+from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, kernel, read_only
 from labelance._validation import Data, validate_features
 from labelance.exceptions import InputError
-from labelance.learners._base import BaseMultiLabelClassifier
 from labelance.learners._soshf_kernels import (
     TOLERANCE,
     Search,
@@ -308,7 +308,7 @@ class SOSHF(BaseMultiLabelClassifier):
 
     See Also
     --------
-    labelance.ensemble.LabelThresholds : A threshold for every label instead of 0.5.
+    labelance.decisions.LabelThresholds : A threshold for every label instead of 0.5.
 
     Notes
     -----

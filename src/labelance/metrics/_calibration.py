@@ -128,7 +128,7 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
 
     See Also
     --------
-    labelance.ensemble.LabelCalibration : Makes it smaller.
+    labelance.decisions.LabelCalibration : Makes it smaller.
 
     Examples
     --------

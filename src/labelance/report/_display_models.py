@@ -11,9 +11,9 @@ from sklearn.metrics import precision_recall_curve
 
 from labelance._arrays import column_counts
 from labelance._validation import validate_labels, validate_scores
+from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarity_bands
-from labelance.learners._thresholds import best_thresholds
 from labelance.metrics import imbalance_report, label_areas, label_scores
 from labelance.report._display import (
     Display,
@@ -55,7 +55,7 @@ class ThresholdDisplay(Display):
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import LabelThresholds
+    >>> from labelance.decisions import LabelThresholds
     >>> from labelance.report import ThresholdDisplay
     >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> model = LabelThresholds(KNeighborsClassifier(9), random_state=0).fit(X, y)

@@ -62,7 +62,7 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
 
 
 # Where a bare name such as "MLSOL" is looked for.
-_OURS = ("labelance.sampling", "labelance.learners", "labelance.ensemble")
+_OURS = ("labelance.sampling", "labelance.learners", "labelance.decisions", "labelance.ensemble")
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import has_fit_parameter
 
+from labelance._classifier import relevance
 from labelance._utils import set_random_states
-from labelance.ensemble import EMLS, LabelThresholds, TrainingSet
+from labelance.decisions import LabelThresholds
+from labelance.decisions._search import best_thresholds
+from labelance.ensemble import EMLS, TrainingSet
 from labelance.ensemble._emls import score_members, staged_scores
 from labelance.ensemble._training_sets import Source, make_source
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier
-from labelance.learners._base import relevance
-from labelance.learners._thresholds import best_thresholds
 from labelance.metrics import label_areas, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._data import FoldData, StudyData

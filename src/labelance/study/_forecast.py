@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._classifier import relevance
 from labelance._utils import compilation_seconds, kernel_folder
 from labelance.datasets import dataset_info
+from labelance.decisions._held_out import CV_FOLDS
 from labelance.exceptions import InputError, LabelanceError
-from labelance.learners._base import relevance
-from labelance.learners._out_of_sample import CV_FOLDS
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._data import StudyData, load_source
 from labelance.study._design import build_learner

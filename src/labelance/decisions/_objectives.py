@@ -58,7 +58,7 @@ class PrecisionAtRecall:
     Examples
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import LabelThresholds, PrecisionAtRecall
+    >>> from labelance.decisions import LabelThresholds, PrecisionAtRecall
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> model = LabelThresholds(
@@ -95,7 +95,7 @@ class RecallAtPrecision:
     Examples
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import LabelThresholds, RecallAtPrecision
+    >>> from labelance.decisions import LabelThresholds, RecallAtPrecision
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> model = LabelThresholds(
@@ -134,7 +134,7 @@ class CostMatrix:
     A rare label that is missed costs as much as nine false alarms:
 
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import CostMatrix, LabelThresholds
+    >>> from labelance.decisions import CostMatrix, LabelThresholds
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> costs = CostMatrix([[0, 1], [9, 0]])

@@ -15,10 +15,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import LabelCalibration, correct_prior
+from labelance.decisions import LabelCalibration, correct_prior
+from labelance.decisions._calibration import fit_sigmoids, fit_steps
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BinaryRelevance
-from labelance.learners._calibration import fit_sigmoids, fit_steps
 from labelance.metrics import macro_auc_roc, macro_brier_loss, macro_calibration_error
 
 

@@ -1,4 +1,4 @@
-"""The one home of thresholds: chosen label by label on rows with known labels, and applied."""
+"""Classifiers with a threshold for every label."""
 
 from __future__ import annotations
 
@@ -13,17 +13,11 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._arrays import column_counts
-from labelance._utils import as_generator, warn_user
-from labelance._validation import Data, name_columns
-from labelance.exceptions import UndefinedLabelWarning
-from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
-from labelance.learners._objectives import (
-    CostMatrix,
-    Objective,
-    objective_value,
-    refuse_no_rule,
-)
-from labelance.learners._out_of_sample import (
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
+from labelance._utils import as_generator
+from labelance._validation import Data
+from labelance._validation._arguments import Weights, take_weights
+from labelance.decisions._held_out import (
     CV_FOLDS,
     KnownScores,
     ScoreSource,
@@ -33,174 +27,19 @@ from labelance.learners._out_of_sample import (
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
 )
-from labelance.learners._reduction import Weights, take_weights
+from labelance.decisions._objectives import CostMatrix, Objective, refuse_no_rule
+from labelance.decisions._search import (
+    _SHRINKAGE,
+    ThresholdSearch,
+    Variant,
+    _as_mask,
+    _count,
+    best_thresholds,
+    pooled_threshold,
+    shrink_thresholds,
+)
+from labelance.exceptions import UndefinedLabelWarning
 from labelance.model_selection import IterativeStratifiedKFold
-
-ThresholdSearch = Literal["exact", "grid"]
-Variant = Literal["paper", "mulan"]
-
-# The authors' program adds 0.05 again and again; the odd last digits of the sums matter,
-# since shares of votes such as 0.15 or 0.8 fall on the grid.
-GRID = np.add.accumulate(np.full(19, 0.05))
-
-
-def best_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    *,
-    objective: Objective = "f1",
-    search: ThresholdSearch = "exact",
-    variant: Variant = "paper",
-    weight: Weights = None,
-    names: tuple[Any, ...] | None = None,
-) -> np.ndarray:
-    """Return for every label the threshold t that does best with ``score >= t``.
-
-    Parameters
-    ----------
-    Y : csr_array of shape (n, q)
-        Clean labels.
-    scores : ndarray of shape (n, q)
-        Scores of the same rows.
-    objective : {"f1", "gmean", "balanced_accuracy"} or callable
-        What to maximise: a measure, or a function of the true positives, false positives, false
-        negatives and true negatives, whose last axis is that of the labels.
-    search : {"exact", "grid"}
-        Try every distinct score, or the 19 values 0.05, 0.10, … 0.95. Among equals, exact
-        takes the largest threshold and the grid the smallest.
-    variant : {"paper", "mulan"}
-        Where nothing on the grid is better than 0, keep 0.5, with a warning; or 0, which
-        predicts the label everywhere, as the authors' program does.
-    weight : ndarray of shape (n,) or None
-        How often every row counts; None is once.
-    names : tuple or None
-        Names of the labels, for a warning.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (q,)
-        Infinite (exact search) for labels that no row has, and where a function is largest
-        if the label is never predicted.
-    """
-    positive = _as_mask(Y)
-    if search == "exact":
-        return _exact(positive, scores, weight, objective)
-    return _on_grid(positive, scores, weight, objective, variant, names)
-
-
-def _as_mask(Y: sp.csr_array) -> np.ndarray:
-    """Return where labels are present, as dense as the scores are."""
-    positive = np.zeros(Y.shape, dtype=bool)
-    positive[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
-    return positive
-
-
-def _exact(
-    positive: np.ndarray, scores: np.ndarray, weight: Weights, objective: Objective
-) -> np.ndarray:
-    """Try every distinct score of every label, from the largest down."""
-    order = np.argsort(-scores, axis=0, kind="stable")
-    ranked = np.take_along_axis(scores, order, axis=0)
-    found = np.take_along_axis(positive, order, axis=0)
-    if weight is None:
-        hits, chosen = np.cumsum(found, axis=0), np.arange(1, len(scores) + 1)[:, None]
-    else:
-        hits, chosen = np.cumsum(weight[order] * found, axis=0), np.cumsum(weight[order], axis=0)
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    value = objective_value(objective, hits, chosen - hits, n_positive, n)
-    # A threshold takes all rows with its score, so only the end of a run of equals counts.
-    run_goes_on = np.zeros(scores.shape, dtype=bool)
-    run_goes_on[:-1] = ranked[:-1] == ranked[1:]
-    value[run_goes_on] = -np.inf
-    best = np.argmax(value, axis=0)
-    thresholds = ranked[best, np.arange(scores.shape[1])].astype(float)
-    if callable(objective):  # measures by name gain nothing by never predicting a label
-        none = objective_value(objective, 0 * n_positive, 0 * n_positive, n_positive, n)
-        thresholds[none >= value.max(axis=0)] = np.inf
-    thresholds[~positive.any(axis=0)] = np.inf
-    return thresholds
-
-
-def _on_grid(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    weight: Weights,
-    objective: Objective,
-    variant: Variant,
-    names: tuple[Any, ...] | None,
-) -> np.ndarray:
-    """Try the values of the grid, from the smallest up."""
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    values = []
-    for threshold in GRID:
-        chosen = scores >= threshold
-        hits = _count(chosen & positive, weight)
-        false = _count(chosen, weight) - hits
-        values.append(objective_value(objective, hits, false, n_positive, n))
-    table = np.array(values)
-    thresholds = GRID[np.argmax(table, axis=0)]
-    hopeless = table.max(axis=0) <= 0
-    if hopeless.any() and not callable(objective):  # 0 is nothing special to a function
-        thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
-        if variant == "paper":
-            warn_user(
-                f"No threshold finds a true positive of {hopeless.sum()} of {len(hopeless)} "
-                f"labels: {name_columns(np.flatnonzero(hopeless), names)}. They keep 0.5.",
-                UndefinedLabelWarning,
-            )
-    return thresholds
-
-
-def _count(rows: np.ndarray, weight: Weights) -> Any:
-    """Return how many rows there are in every column of a mask, or their weight."""
-    return rows.sum(axis=0) if weight is None else weight @ rows
-
-
-def pooled_threshold(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    thresholds: np.ndarray,
-    *,
-    objective: Objective = "f1",
-    weight: Weights = None,
-) -> float:
-    """Return the threshold that is best for all labels alike, among those of the labels.
-
-    Best is the largest mean of the objective over labels that some row has. Of more than 100
-    thresholds the percentiles are tried; 0.5 where there is none.
-    """
-    tried = np.unique(thresholds[np.isfinite(thresholds)])
-    if len(tried) > _MOST_POOLED:
-        tried = np.quantile(tried, np.linspace(0, 1, _MOST_POOLED))
-    if not len(tried):
-        return 0.5
-    positive = _as_mask(Y)
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    means = []
-    for threshold in tried:
-        chosen = scores >= threshold
-        hits = _count(chosen & positive, weight)
-        false = _count(chosen, weight) - hits
-        value = objective_value(objective, hits, false, n_positive, n)
-        means.append(value[n_positive > 0].mean())
-    return float(tried[np.argmax(means)])
-
-
-def shrink_thresholds(
-    thresholds: np.ndarray, pooled: float, n_positive: np.ndarray, strength: float
-) -> np.ndarray:
-    """Return means of every label's own threshold and the pooled one.
-
-    The label's own counts as often as rows have the label, the pooled one ``strength`` times;
-    an infinite threshold stays.
-    """
-    own = np.where(np.isfinite(thresholds), thresholds, pooled)
-    shrunk = (n_positive * own + strength * pooled) / np.maximum(n_positive + strength, 1e-300)
-    return np.where(np.isfinite(thresholds), shrunk, thresholds)
-
-
-_MOST_POOLED = 100
-_SHRINKAGE = 5.0
 
 
 class ThresholdClassifier(WeightedClassifier):
@@ -247,7 +86,6 @@ class ThresholdClassifier(WeightedClassifier):
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
-            names=self.label_names_,
         )
 
     def _keep_constant_labels(self, Y: sp.csr_array) -> None:
@@ -369,9 +207,10 @@ class LabelThresholds(TunedClassifier):
     threshold_data : {"auto", "oob", "cv", "train"}, default="auto"
         Whose scores the thresholds are found on: "oob", rows that members of the estimator left
         out (forests and bagging of scikit-learn, alone, for every label or at the end of a
-        pipeline, and :class:`EMLS`, each with ``bootstrap=True``); "cv", out-of-fold scores of
-        3 stratified folds; "train", the training rows, which are optimistic. "auto" is "oob"
-        where that is possible, since it costs nothing, and "cv" where not.
+        pipeline, and :class:`~labelance.ensemble.EMLS`, each with ``bootstrap=True``); "cv",
+        out-of-fold scores of 3 stratified folds; "train", the training rows, which are
+        optimistic. "auto" is "oob" where that is possible, since it costs nothing, and "cv"
+        where not.
     shrinkage : float or "auto", default="auto"
         How many rows with the label a threshold common to all labels counts as. The threshold
         of a label in m rows is the mean of its own, weight m, and of the common one, weight
@@ -397,13 +236,13 @@ class LabelThresholds(TunedClassifier):
 
     See Also
     --------
-    EMLS : The same over an ensemble of resampled data sets.
+    labelance.ensemble.EMLS : The same over an ensemble of resampled data sets.
     LabelCalibration : Makes probabilities of scores.
 
     Examples
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import LabelThresholds
+    >>> from labelance.decisions import LabelThresholds
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(200, random_state=0)
     >>> model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, y)

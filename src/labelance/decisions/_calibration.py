@@ -1,4 +1,4 @@
-"""Probabilities instead of scores, label by label, and the correction of a changed prior."""
+"""Probabilities instead of scores, label by label."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._arrays import column_counts
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
 from labelance._utils import as_generator
-from labelance._validation import Data, validate_probabilities
-from labelance.exceptions import InputError
-from labelance.learners._base import WeightedClassifier, fit_inner, inner_scores
-from labelance.learners._out_of_sample import (
+from labelance._validation import Data
+from labelance._validation._arguments import Weights, take_weights
+from labelance.decisions._held_out import (
     KnownScores,
     choose_source,
     out_of_bag_scores,
@@ -27,7 +27,6 @@ from labelance.learners._out_of_sample import (
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
 )
-from labelance.learners._reduction import Weights, take_weights
 
 Floats = NDArray[np.float64]
 CalibrationMethod = Literal["sigmoid", "isotonic"]
@@ -98,7 +97,7 @@ class LabelCalibration(WeightedClassifier):
     Examples
     --------
     >>> from labelance.datasets import make_multilabel_imbalanced
-    >>> from labelance.ensemble import LabelCalibration
+    >>> from labelance.decisions import LabelCalibration
     >>> from labelance.metrics import macro_brier_loss
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from labelance.learners import BinaryRelevance
@@ -281,71 +280,3 @@ def fit_steps(present: Floats, scores: Floats, weight: Weights) -> Steps:
     regression = IsotonicRegression(out_of_bounds="clip")
     regression.fit((scores + shift).ravel(), (present + shift).ravel(), sample_weight=shared)
     return Steps(regression, scores.min(axis=0), scores.max(axis=0))
-
-
-def correct_prior(scores: ArrayLike, share_train: ArrayLike, share_true: ArrayLike) -> Floats:
-    """Return probabilities for the share of rows that labels have where a model is used.
-
-    A model that learned from resampled rows speaks of a world in which a label is as frequent as
-    in those rows. If rows were added or taken away by their label alone, Bayes' theorem says by
-    how much its odds are too large: by the odds of the label's share among the rows it learned
-    from, over the odds of its true share.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, q)
-        Probabilities that the model gives.
-    share_train : float or array-like of shape (q,)
-        The share of rows with each label among the rows that it learned from.
-    share_true : float or array-like of shape (q,)
-        The share of rows with each label where it is used, such as in the rows before sampling.
-
-    Returns
-    -------
-    ndarray of shape (n, q)
-        Corrected probabilities; labels whose ``share_train`` is 0 or 1 keep their scores.
-
-    See Also
-    --------
-    LabelCalibration : Finds the correction from rows, whatever has made it necessary.
-
-    Notes
-    -----
-    Samplers for many labels choose rows by some labels and thereby change others, and synthetic
-    rows are not drawn like true ones: for MLSOL and the like the correction is approximate.
-
-    References
-    ----------
-    .. [1] C. Elkan, The foundations of cost-sensitive learning. IJCAI 2001, theorem 2.
-    .. [2] M. Saerens, P. Latinne and C. Decaestecker, Adjusting the outputs of a classifier to
-           new a priori probabilities. Neural Computation 14, 2002.
-
-    Examples
-    --------
-    A coin that shows heads once in ten, seen by a model for which heads were half of all throws:
-
-    >>> from labelance.ensemble import correct_prior
-    >>> correct_prior([[0.5], [0.9]], share_train=0.5, share_true=0.1)
-    array([[0.1],
-           [0.5]])
-    """
-    p = validate_probabilities(scores, who="correct_prior")
-    train, true = (_shares(share, p.shape[1]) for share in (share_train, share_true))
-    known = (train > 0) & (train < 1)
-    safe = np.where(known, train, 0.5)
-    present, absent = p * (true / safe), (1 - p) * ((1 - true) / (1 - safe))
-    total = present + absent
-    corrected = np.divide(present, total, out=p.copy(), where=total > 0)
-    return np.where(known, corrected, p)
-
-
-def _shares(share: ArrayLike, n_labels: int) -> Floats:
-    values = np.asarray(share, dtype=float)
-    fits = values.shape in ((), (n_labels,)) and ((values >= 0) & (values <= 1)).all()
-    if not fits:
-        raise InputError(
-            f"correct_prior takes a share in [0, 1], or one for each of {n_labels} labels",
-            f"{share!r} came",
-            "Pass e.g. y.mean(axis=0) of the rows before and after sampling",
-        )
-    return values

@@ -22,18 +22,18 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import (
-    EMLS,
+from labelance.decisions import (
     CostMatrix,
     LabelCalibration,
     LabelThresholds,
     PrecisionAtRecall,
     RecallAtPrecision,
 )
+from labelance.decisions._held_out import has_bags
+from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance
-from labelance.learners._out_of_sample import has_bags
-from labelance.learners._thresholds import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.sampling import MLROS
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)

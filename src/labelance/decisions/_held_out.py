@@ -15,16 +15,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
 from labelance._arrays import take_rows
+from labelance._classifier import BaseMultiLabelClassifier, fit_inner, inner_scores
 from labelance._validation import Data, Schema
+from labelance._validation._arguments import Weights, take_weights
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.learners._base import BaseMultiLabelClassifier, fit_inner, inner_scores
-from labelance.learners._binary_relevance import BinaryRelevance
-from labelance.learners._reduction import Constant, Weights, take_weights
 from labelance.model_selection import IterativeStratifiedKFold
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
 CV_FOLDS = 3
-_PER_LABEL = (BinaryRelevance, MultiOutputClassifier, OneVsRestClassifier)
 
 
 class KnownScores(NamedTuple):
@@ -60,7 +58,7 @@ def has_bags(estimator: Any) -> bool:
         *before, last = (step for _, step in estimator.steps)
         # Ensembles of ours would need the transformed rows validated anew.
         return not (hasattr(last, "_has_bags") or any(map(_sees_labels, before))) and has_bags(last)
-    if isinstance(estimator, _PER_LABEL):
+    if _fits_each_label(estimator):
         return has_bags(estimator.estimator)
     if isinstance(estimator, BaseMultiLabelClassifier):
         return hasattr(estimator, "_has_bags") and estimator._has_bags()
@@ -68,6 +66,12 @@ def has_bags(estimator: Any) -> bool:
         return False  # imbalanced-learn's: a tree's bag numbers the rows of the tree's own sample
     tells = hasattr(type(estimator), "estimators_samples_")
     return tells and getattr(estimator, "bootstrap", False) is True
+
+
+def _fits_each_label(estimator: Any) -> bool:
+    """Return whether ``estimators_`` holds a classifier for each label, fitted to all rows."""
+    per_label = (MultiOutputClassifier, OneVsRestClassifier)
+    return isinstance(estimator, per_label) or getattr(estimator, "_fits_each_label", False)
 
 
 def _sees_labels(step: Any) -> bool:
@@ -106,7 +110,7 @@ def _scores_left_out(model: Any, X: Any) -> np.ndarray:
     """Return (n, q) scores by the members that left a row out, nan where none did."""
     if isinstance(model, Pipeline):
         return _scores_left_out(model[-1], model[:-1].transform(X))
-    if isinstance(model, _PER_LABEL):
+    if _fits_each_label(model):
         labels: Any = model.estimators_
         return np.hstack([_scores_of_label(one, X) for one in labels])
     tree = hasattr(model.estimators_[0], "tree_")
@@ -136,7 +140,7 @@ def _scores_of_label(model: Any, X: Any) -> np.ndarray:
     """Return (n, 1) scores of one label; a label that all rows agree on is no forest's."""
     if has_bags(model):
         return _scores_left_out(model, X)
-    if isinstance(model, Constant):  # ours
+    if hasattr(model, "classes_"):  # ours, which has the one class
         return np.full((np.shape(X)[0], 1), float(model.classes_[0] == 1))
     return model.predict_proba(X)[:, 1:]  # scikit-learn's constant, whatever the row
 

@@ -1,0 +1,356 @@
+"""The base classes of multi-label classifiers: one validation, (n, q) scores, one rule each."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from itertools import compress
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import validate_data as sklearn_validate_data
+
+from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
+from labelance._progress import speaking
+from labelance._utils import ListsParameters
+from labelance._validation import (
+    Data,
+    MissingLabels,
+    Schema,
+    refuse_device,
+    validate_data,
+    validate_like,
+    validate_predictions,
+    validate_weights,
+)
+from labelance._validation._arguments import Weights
+from labelance.exceptions import InputError
+from labelance.metrics import label_scores
+
+
+class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of learners for (n, q) indicator targets.
+
+    A subclass gives ``_fit`` and ``_scores``, and ``_predict`` where its rule is not
+    "score >= 0.5". Rows reach ``_fit`` twice: clean (``data.X``), for compiled code, and as
+    the user gave them (``X``), for estimators of others, which may want their data frames.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
+    _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
+    _fits_each_label: ClassVar[bool] = False  # estimators_: one per label, each fitted to all rows
+    missing_labels: MissingLabels = "error"  # a parameter of those that can do without some
+
+    verbose: int = 0  # for learners without the parameter
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features. NaN is passed on to estimators that take it.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        return self._fit_clean(self._validate(X, y))
+
+    def _fit_clean(self, data: Data, **known: Any) -> Any:
+        """Learn from rows that are validated already: what ``fit`` does behind the door.
+
+        Where that fails, the learner stays what it was: unfitted, or fitted to earlier rows.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._remember(data)
+            with speaking(self.verbose):
+                self._fit(data, data.features.container.native, **known)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _validate(self, X: Any, y: Any) -> Data:
+        """Return clean training rows."""
+        self._refuse_device(X)
+        return validate_data(
+            X,
+            y,
+            who=type(self).__name__,
+            categorical_features=getattr(self, "categorical_features", None),
+            missing="keep",
+            missing_labels=self.missing_labels,
+        )
+
+    def _remember(self, data: Data) -> None:
+        """Set what is known of training rows."""
+        sklearn_validate_data(self, data.features.container.native, skip_check_array=True)
+        self._schema = data.features.schema()
+        self._sparse_labels = sp.issparse(data.labels.container.native)
+        self._label_sets = isinstance(data.labels.container, LabelSets)
+        self.n_labels_ = data.Y.shape[1]
+        self.classes_ = [np.array([0, 1])] * self.n_labels_
+        self.label_names_ = data.labels.names
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return a score in [0, 1] for every row and label.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, q)
+            Larger means more likely to be present. A tensor, if X is one on a GPU.
+        """
+        clean = self._open(X)
+        with speaking(self.verbose):
+            return _where_it_was(self._scores(clean, X), X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels, 0 or 1, by the learner's own rule.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n, q), or list of lists
+            Sparse if the labels were sparse in ``fit``; for every row a list of label names, if
+            ``fit`` had such.
+        """
+        clean = self._open(X)
+        with speaking(self.verbose):
+            present = self._predict(clean, X)
+        if self._label_sets:
+            return [list(compress(self.label_names_ or (), row)) for row in present.tolist()]
+        if self._sparse_labels:
+            return sp.csr_array(present, dtype=np.int64)
+        return _where_it_was(present, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the subset accuracy: the share of rows all of whose labels are right.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        y : array, sparse matrix or data frame of shape (n, q), or n lists of label names
+            The true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+            Few rows have all of many labels right: `labelance.metrics` has measures that tell more.
+        """
+        if find_label_sets(y) is None:
+            present = self._predict(self._open(X), X)
+            return float(accuracy_score(y, present, sample_weight=sample_weight))
+        both = validate_predictions(y, self.predict(X), who=f"{type(self).__name__}.score")
+        wrong = np.diff((both.Y != both.Y_pred).tocsr().indptr)
+        return float(np.average(wrong == 0, weights=sample_weight))
+
+    @abstractmethod
+    def _fit(self, data: Data, X: Any) -> None:
+        """Learn from clean data; ``X`` is the same as the user gave it."""
+
+    @abstractmethod
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        """Return (n, q) scores of clean rows; ``X`` is the same as the user gave it."""
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        """Return (n, q) zeros and ones."""
+        return (self._scores(clean, X) >= 0.5).astype(np.int64)
+
+    def _open(self, X: Any) -> Any:
+        check_is_fitted(self)
+        self._refuse_device(X)
+        clean = validate_like(X, self._schema, who=type(self).__name__)
+        sklearn_validate_data(self, X, skip_check_array=True, reset=False)
+        return clean
+
+    def _refuse_device(self, X: Any) -> None:
+        if not self._works_on_device:
+            refuse_device(X, who=type(self).__name__)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def with_inputs_of(estimator: Any, tags: Any) -> Any:
+    """Return tags that say which inputs the estimator inside takes."""
+    inner = get_tags(estimator)
+    tags.input_tags.allow_nan = inner.input_tags.allow_nan
+    tags.input_tags.sparse = inner.input_tags.sparse
+    return tags
+
+
+def _where_it_was(result: np.ndarray, X: Any) -> Any:
+    """Return a result as a tensor on the device of X, if X is on one."""
+    return to_device(result, X) if on_device(X) else result
+
+
+class WeightedClassifier(BaseMultiLabelClassifier):
+    """Base of learners whose rows may have weights, which they hand to their estimators."""
+
+    estimator: Any
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedClassifier:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features. NaN is passed on to estimators that take it.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, such as :func:`labelance.sampling.sample_weights` gives, if the
+            estimator takes weights. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, **ready: Any) -> WeightedClassifier:
+        """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
+        if self._weights_of_estimator(sample_weight) is not None:
+            self._refuse_estimator_without_weights()
+        data = self._validate(X, y)
+        rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
+        if rows is not None:
+            # As if the other rows had never been there.
+            data = self._validate(take_rows(X, rows), take_rows(y, rows))
+        return self._fit_clean(data, weight=weight, **ready)
+
+    @abstractmethod
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        """Learn from clean data and the weights of its rows, None if all are 1."""
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who takes the weights: the learner itself, and its estimator if it asks for them.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            As scikit-learn's metadata routing wants it.
+        """
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        if self.estimator is None:  # trees of our own, which take them without being asked
+            return router
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def _weights_of_estimator(self, weight: Any) -> Any:
+        """Return the weights if the estimator is to have them.
+
+        It is asked only where scikit-learn's metadata routing is enabled.
+        """
+        asked = get_config()["enable_metadata_routing"] and self.estimator is not None
+        if weight is None or not asked:
+            return weight
+        return process_routing(self, "fit", sample_weight=weight).estimator.fit.get("sample_weight")
+
+    @property
+    def _weights_count_rows(self) -> bool:
+        """Say whether a row of weight w always counts like w equal rows."""
+        return False
+
+    def __sklearn_tags__(self) -> Any:
+        # A sampler that cannot take what the estimator can says so itself, in fit.
+        tags = super().__sklearn_tags__()
+        return tags if self.estimator is None else with_inputs_of(self.estimator, tags)
+
+    def _refuse_estimator_without_weights(self) -> None:
+        if isinstance(self.estimator, WeightedClassifier):
+            self.estimator._refuse_estimator_without_weights()
+        elif self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise InputError(
+                f"{type(self).__name__} hands sample_weight to its estimator",
+                f"{type(self.estimator).__name__} takes no weights",
+                "Use an estimator whose fit has sample_weight, or leave the weights out",
+            )
+
+
+def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: Any = None) -> Any:
+    """Fit an estimator inside one of ours to data that are validated already.
+
+    One of ours takes them as they are; others get X as it came, and y as a dense table, since few
+    of them take a sparse one; it is smaller than the scores that they will give.
+    """
+    if _takes_clean(estimator):
+        # Weights of some rows may all be 1, which is as if none had been given.
+        even = weight is None or (weight == 1).all()
+        known = {"weight": None if even else weight, "neighborhood": neighborhood}
+        estimator._validate_params()
+        return estimator._fit_clean(data, **_given(known))
+    known = {"sample_weight": weight, "neighborhood": neighborhood}
+    X, y = data.features.container.native, data.labels.table
+    y = y.toarray() if sp.issparse(y) else y
+    with warnings.catch_warnings():
+        if data.Y.shape[1] == 1:  # our y is a table, which nobody can change as this advises
+            warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)
+        return estimator.fit(X, y, **_given(known))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def inner_scores(estimator: Any, clean: Any, X: Any, schema: Schema) -> np.ndarray:
+    """Return scores of rows in [0, 1] by an estimator inside one of ours, which validated them.
+
+    ``schema`` says how the clean rows are coded; one of ours that codes them alike takes them.
+    """
+    if _takes_clean(estimator) and estimator._schema.categories == schema.categories:
+        return estimator._scores(clean, X)
+    return relevance(estimator, X)
+
+
+def _takes_clean(estimator: Any) -> bool:
+    """Say whether it is a learner of ours without nominal columns of its own, which it would code.
+
+    A class of somebody else that is derived from ours may do more in its public methods.
+    """
+    ours = isinstance(estimator, BaseMultiLabelClassifier)
+    ours = ours and type(estimator).__module__.startswith("labelance.")
+    return ours and getattr(estimator, "categorical_features", None) is None
+
+
+def relevance(estimator: Any, X: Any) -> np.ndarray:
+    """Return scores in [0, 1]; margins of a ``decision_function`` are squeezed, 0 becoming 0.5."""
+    scores = label_scores(estimator, X)
+    return scores if hasattr(estimator, "predict_proba") else expit(scores)

@@ -1,0 +1,15 @@
+"""Decisions: thresholds for objectives and costs, calibrated probabilities, corrected priors."""
+
+from labelance.decisions._calibration import LabelCalibration
+from labelance.decisions._objectives import CostMatrix, PrecisionAtRecall, RecallAtPrecision
+from labelance.decisions._prior import correct_prior
+from labelance.decisions._thresholds import LabelThresholds
+
+__all__ = [
+    "CostMatrix",
+    "LabelCalibration",
+    "LabelThresholds",
+    "PrecisionAtRecall",
+    "RecallAtPrecision",
+    "correct_prior",
+]
