@@ -325,6 +325,11 @@ def areas(**options):
     return found.auc_roc, found.auc_pr
 
 
+def thresholds(**options):
+    found = quietly(partial(decisions.find_thresholds, *scored()[:2], **options))
+    return found.values, found.spread
+
+
 def report():
     Y, _, predicted = scored()
     found = metrics.imbalance_report(Y, predicted)
@@ -557,6 +562,10 @@ def function_cases():
     ]:
         yield f"metrics.{name}", partial(on_predictions, getattr(metrics, name))
     yield (
+        "decisions.find_thresholds",
+        lambda: [thresholds(search=search) for search in ("exact", "grid")],
+    )
+    yield (
         "decisions.correct_prior",
         lambda: decisions.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
     )
@@ -700,7 +709,7 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
-    *["CostMatrix", "PrecisionAtRecall", "RecallAtPrecision", "CalibrationBins"],
+    *["CostMatrix", "PrecisionAtRecall", "RecallAtPrecision", "Thresholds", "CalibrationBins"],
     *["SCORERS", "ImbalanceReport", "JointScorer", "LabelAreas", "LabelScorer"],
     *["ImbalanceProfile", "LabelType", "Labelsets", "LocalDistribution", "Neighborhood", "Figure2"],
     *[
@@ -715,6 +724,7 @@ NOT_RESULTS = {
 }
 FUNCTIONS = {
     "correct_prior",
+    "find_thresholds",
     *["label_weights", "sample_weights", "WeightedIndexSampler"],
     *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],
 }

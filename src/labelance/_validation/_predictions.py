@@ -86,13 +86,22 @@ def validate_scores(
         return Scored(true.Y, values, true.unknown)
     if probabilities:
         _refuse_no_probabilities(values, who)
-    if not np.isfinite(values).all():
-        raise InputError(
-            f"{who} ranks by score",
-            f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
-            "Replace them by finite numbers that say where those cells should stand",
-        )
+    _refuse_strange_scores(values, who)
     return Scored(true.Y, values, true.unknown)
+
+
+def validate_score_table(scores: Any, n_labels: int, *, who: str) -> NDArray[np.floating]:
+    """Check scores of rows whose labels are unknown; nothing after this checks again."""
+    container = _open_scores(scores, who=who)
+    if container.shape[1] != n_labels:
+        raise InputError(
+            f"{who} takes a score for each of {n_labels} labels",
+            f"the scores have shape {container.shape}",
+            "Pass rows x labels, labels as columns",
+        )
+    values = np.asarray(container.values())
+    _refuse_strange_scores(values, who)
+    return values
 
 
 def validate_probabilities(scores: Any, *, who: str) -> NDArray[np.float64]:
@@ -109,6 +118,15 @@ def _refuse_no_probabilities(values: NDArray[np.floating], who: str) -> None:
             f"{who} takes probabilities, between 0 and 1",
             f"{outside} scores are outside, or nan",
             "Pass what predict_proba gives, or scipy.special.expit of margins",
+        )
+
+
+def _refuse_strange_scores(values: NDArray[np.floating], who: str) -> None:
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"{who} ranks by score",
+            f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
+            "Replace them by finite numbers that say where those cells should stand",
         )
 
 

@@ -3,6 +3,7 @@
 from labelance.decisions._calibration import LabelCalibration
 from labelance.decisions._objectives import CostMatrix, PrecisionAtRecall, RecallAtPrecision
 from labelance.decisions._prior import correct_prior
+from labelance.decisions._search import Thresholds, find_thresholds
 from labelance.decisions._thresholds import LabelThresholds
 
 __all__ = [
@@ -11,5 +12,7 @@ __all__ = [
     "LabelThresholds",
     "PrecisionAtRecall",
     "RecallAtPrecision",
+    "Thresholds",
     "correct_prior",
+    "find_thresholds",
 ]

@@ -183,7 +183,15 @@ def _refuse_no_share(who: str, value: Any) -> None:
         raise InputError(f"{who} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
 
 
-def refuse_no_rule(objective: Rule, n_labels: int) -> None:
+def refuse_impossible_objective(objective: Objective, n_labels: int) -> None:
+    """Raise for costs of other labels, and for functions that are no rule."""
+    if isinstance(objective, CostMatrix):
+        objective.refuse_other_labels(n_labels)
+    elif callable(objective):
+        _refuse_no_rule(objective, n_labels)
+
+
+def _refuse_no_rule(objective: Rule, n_labels: int) -> None:
     """Raise unless a function takes four arrays of counts and returns a value for each count."""
     counts = np.ones((1, n_labels))
     try:

@@ -2,22 +2,212 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from labelance._arrays import column_counts
 from labelance._utils import warn_user
-from labelance._validation._arguments import Weights
-from labelance.decisions._objectives import Objective, objective_value
+from labelance._validation import validate_scores, validate_weights
+from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._predictions import validate_score_table
+from labelance.decisions._held_out import CV_FOLDS
+from labelance.decisions._objectives import Objective, objective_value, refuse_impossible_objective
 from labelance.exceptions import UndefinedLabelWarning
+from labelance.model_selection import IterativeStratifiedKFold
 
 ThresholdSearch = Literal["exact", "grid"]
+Shrinkage = float | Literal["auto"]
 Variant = Literal["paper", "mulan"]
 
 # The authors' program adds 0.05 again and again; the odd last digits of the sums matter,
 # since shares of votes such as 0.15 or 0.8 fall on the grid.
 GRID = np.add.accumulate(np.full(19, 0.05))
+_MOST_POOLED = 100
+_SHRINKAGE = 5.0  # of measures by name
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """A threshold for every label, as :func:`find_thresholds` returns them.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this. Infinite for labels that no row
+        has, and for labels that it is best never to predict.
+    spread : ndarray of shape (n_labels,)
+        The standard deviation of the thresholds found on each of 3 stratified folds of the rows
+        alone, without shrinkage: how much a threshold depends on the rows. nan where fewer than
+        two folds have the label.
+    """
+
+    values: np.ndarray
+    spread: np.ndarray
+
+    def apply(self, scores: Any) -> NDArray[np.int64]:
+        """Return the labels, 0 or 1, of rows with these scores.
+
+        Parameters
+        ----------
+        scores : array or data frame of shape (n, n_labels)
+            Scores of any rows, by the same model.
+
+        Returns
+        -------
+        y : ndarray of shape (n, n_labels)
+            1 where a score reaches the threshold of its label.
+        """
+        table = validate_score_table(scores, len(self.values), who="Thresholds.apply")
+        return (table >= self.values).astype(np.int64)
+
+
+@validate_params(
+    {
+        "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable],
+        "search": [StrOptions({"exact", "grid"})],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    },
+    prefer_skip_nested_validation=False,
+)
+def find_thresholds(
+    y_true: Any,
+    y_score: Any,
+    *,
+    objective: Objective = "f1",
+    search: ThresholdSearch = "exact",
+    shrinkage: Shrinkage = "auto",
+    sample_weight: Any = None,
+) -> Thresholds:
+    """Find the threshold of every label on scores of rows with known labels.
+
+    For scores that exist already, of any model. The rows must be rows that the model did not
+    learn from: a validation set, out-of-bag or out-of-fold rows. Otherwise the thresholds are
+    optimistic.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        A score for every row and label; larger means more likely to be present.
+    objective : {"f1", "gmean", "balanced_accuracy"} or callable, default="f1"
+        What the thresholds maximise, as in :class:`LabelThresholds`.
+    search : {"exact", "grid"}, default="exact"
+        Try every distinct score, or 0.05, 0.10, … 0.95. Among equals, exact takes the largest
+        threshold and the grid the smallest.
+    shrinkage : float or "auto", default="auto"
+        How many rows with the label a threshold common to all labels counts as, as in
+        :class:`LabelThresholds`. 0 gives every label its own threshold.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows. Rows of weight 0 are left out.
+
+    Returns
+    -------
+    thresholds : Thresholds
+        ``values``, their ``spread``, and ``apply`` for scores of other rows.
+
+    See Also
+    --------
+    LabelThresholds : The same inside a classifier, which finds the scores, too.
+
+    Examples
+    --------
+    >>> from labelance.decisions import find_thresholds
+    >>> y_true = [[0, 0], [0, 1], [1, 1], [1, 0]]
+    >>> y_score = [[0.1, 0.2], [0.2, 0.6], [0.3, 0.7], [0.4, 0.1]]
+    >>> found = find_thresholds(y_true, y_score, shrinkage=0)
+    >>> found.values
+    array([0.3, 0.6])
+    >>> found.apply([[0.35, 0.5]])
+    array([[1, 0]])
+    """
+    Y, scores, _ = validate_scores(y_true, y_score, who="find_thresholds")
+    rows, weight = validate_weights(sample_weight, Y.shape[0], who="find_thresholds")
+    if rows is not None:
+        Y, scores = Y[rows], scores[rows]
+    refuse_impossible_objective(objective, Y.shape[1])
+    values = tune_thresholds(
+        Y, scores, objective=objective, search=search, shrinkage=shrinkage, weight=weight
+    )
+    spread = threshold_spread(Y, scores, objective=objective, search=search, weight=weight)
+    return Thresholds(values, spread)
+
+
+def tune_thresholds(
+    Y: sp.csr_array,
+    scores: np.ndarray,
+    *,
+    objective: Objective = "f1",
+    search: ThresholdSearch = "exact",
+    variant: Variant = "paper",
+    shrinkage: Shrinkage = 0.0,
+    weight: Weights = None,
+) -> np.ndarray:
+    """Return the best threshold of every label, shrunk to the pooled one as asked."""
+    thresholds = best_thresholds(
+        Y, scores, objective=objective, search=search, variant=variant, weight=weight
+    )
+    if shrinkage == "auto":
+        shrinkage = 0.0 if callable(objective) else _SHRINKAGE
+    if shrinkage == 0:
+        return thresholds
+    pooled = pooled_threshold(Y, scores, thresholds, objective=objective, weight=weight)
+    return shrink_thresholds(thresholds, pooled, _count(_as_mask(Y), weight), shrinkage)
+
+
+def threshold_spread(
+    Y: sp.csr_array,
+    scores: np.ndarray,
+    folds: np.ndarray | None = None,
+    *,
+    objective: Objective = "f1",
+    search: ThresholdSearch = "exact",
+    variant: Variant = "paper",
+    weight: Weights = None,
+) -> np.ndarray:
+    """Return the standard deviation of the thresholds found on each fold alone.
+
+    Without ``folds``, they are stratified; always the same for the same labels.
+    """
+    n_labels = Y.shape[1]
+    if Y.shape[0] < CV_FOLDS:
+        return np.full(n_labels, np.nan)
+    folds = _stratified_folds(Y) if folds is None else folds
+    found = np.full((CV_FOLDS, n_labels), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedLabelWarning)
+        for fold in range(CV_FOLDS):
+            rows = np.flatnonzero(folds == fold)
+            own = best_thresholds(
+                Y[rows],
+                scores[rows],
+                objective=objective,
+                search=search,
+                variant=variant,
+                weight=take_weights(weight, rows),
+            )
+            seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)
+            found[fold, seen] = own[seen]
+    enough = np.isfinite(found).sum(axis=0) > 1
+    spread = np.full(n_labels, np.nan)
+    spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
+    return spread
+
+
+def _stratified_folds(Y: sp.csr_array) -> np.ndarray:
+    """Return the fold of every row; always the same for the same labels."""
+    folds = np.empty(Y.shape[0], dtype=int)
+    splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=0)
+    for fold, (_, test) in enumerate(splitter.split(np.empty((Y.shape[0], 1)), Y)):
+        folds[test] = fold
+    return folds
 
 
 def best_thresholds(
@@ -168,7 +358,3 @@ def shrink_thresholds(
     own = np.where(np.isfinite(thresholds), thresholds, pooled)
     shrunk = (n_positive * own + strength * pooled) / np.maximum(n_positive + strength, 1e-300)
     return np.where(np.isfinite(thresholds), shrunk, thresholds)
-
-
-_MOST_POOLED = 100
-_SHRINKAGE = 5.0

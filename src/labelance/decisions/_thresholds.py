@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,6 @@ from labelance._utils import as_generator
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
-    CV_FOLDS,
     KnownScores,
     ScoreSource,
     choose_source,
@@ -27,19 +25,14 @@ from labelance.decisions._held_out import (
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
 )
-from labelance.decisions._objectives import CostMatrix, Objective, refuse_no_rule
+from labelance.decisions._objectives import Objective, refuse_impossible_objective
 from labelance.decisions._search import (
-    _SHRINKAGE,
+    Shrinkage,
     ThresholdSearch,
     Variant,
-    _as_mask,
-    _count,
-    best_thresholds,
-    pooled_threshold,
-    shrink_thresholds,
+    threshold_spread,
+    tune_thresholds,
 )
-from labelance.exceptions import UndefinedLabelWarning
-from labelance.model_selection import IterativeStratifiedKFold
 
 
 class ThresholdClassifier(WeightedClassifier):
@@ -49,7 +42,7 @@ class ThresholdClassifier(WeightedClassifier):
     """
 
     objective: Any = "f1"
-    shrinkage: float | Literal["auto"] = 0.0
+    shrinkage: Shrinkage = 0.0
     threshold_search: ThresholdSearch
     variant: Variant
     thresholds_: np.ndarray
@@ -63,28 +56,13 @@ class ThresholdClassifier(WeightedClassifier):
 
     def _choose_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
         """Set ``thresholds_`` to those that maximise the objective, shrunk as asked."""
-        self.thresholds_ = self._find_thresholds(Y, scores, weight)
-        strength = self._shrinkage_strength()
-        if strength > 0:
-            pooled = pooled_threshold(
-                Y, scores, self.thresholds_, objective=self.objective, weight=weight
-            )
-            n_positive = _count(_as_mask(Y), weight)
-            self.thresholds_ = shrink_thresholds(self.thresholds_, pooled, n_positive, strength)
-
-    def _shrinkage_strength(self) -> float:
-        if self.shrinkage != "auto":
-            return self.shrinkage
-        return 0.0 if callable(self.objective) else _SHRINKAGE
-
-    def _find_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> np.ndarray:
-        """Return every label's own threshold."""
-        return best_thresholds(
+        self.thresholds_ = tune_thresholds(
             Y,
             scores,
             objective=self.objective,
             search=self.threshold_search,
             variant=self.variant,
+            shrinkage=self.shrinkage,
             weight=weight,
         )
 
@@ -133,10 +111,7 @@ class TunedClassifier(ThresholdClassifier):
             refuse_fewer_rows_than_folds(
                 data.n_samples, option="threshold_data", instead='threshold_data="train"'
             )
-        if isinstance(self.objective, CostMatrix):
-            self.objective.refuse_other_labels(data.Y.shape[1])
-        elif callable(self.objective):
-            refuse_no_rule(self.objective, data.Y.shape[1])
+        refuse_impossible_objective(self.objective, data.Y.shape[1])
 
     @abstractmethod
     def _threshold_source(self) -> ScoreSource:
@@ -161,31 +136,17 @@ class TunedClassifier(ThresholdClassifier):
         self, Y: sp.csr_array, known: KnownScores, weight: Weights
     ) -> np.ndarray:
         """Return the standard deviation of the thresholds found on each fold alone."""
-        if self._threshold_source() == "train" or Y.shape[0] < CV_FOLDS:
+        if self._threshold_source() == "train":
             return np.full(self.n_labels_, np.nan)
-        folds = _stratified_folds(Y) if known.folds is None else known.folds
-        found = np.full((CV_FOLDS, self.n_labels_), np.nan)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedLabelWarning)
-            for fold in range(CV_FOLDS):
-                rows = np.flatnonzero(folds == fold)
-                part = take_weights(weight, rows)
-                own = self._find_thresholds(Y[rows], known.scores[rows], part)
-                seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)
-                found[fold, seen] = own[seen]
-        enough = np.isfinite(found).sum(axis=0) > 1
-        spread = np.full(self.n_labels_, np.nan)
-        spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
-        return spread
-
-
-def _stratified_folds(Y: sp.csr_array) -> np.ndarray:
-    """Return the fold of every row; always the same for the same labels."""
-    folds = np.empty(Y.shape[0], dtype=int)
-    splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=0)
-    for fold, (_, test) in enumerate(splitter.split(np.empty((Y.shape[0], 1)), Y)):
-        folds[test] = fold
-    return folds
+        return threshold_spread(
+            Y,
+            known.scores,
+            known.folds,
+            objective=self.objective,
+            search=self.threshold_search,
+            variant=self.variant,
+            weight=weight,
+        )
 
 
 class LabelThresholds(TunedClassifier):
@@ -269,7 +230,7 @@ class LabelThresholds(TunedClassifier):
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
         threshold_data: ScoreSource = "auto",
-        shrinkage: float | Literal["auto"] = "auto",
+        shrinkage: Shrinkage = "auto",
         variant: Variant = "paper",
         random_state: Any = None,
     ) -> None:

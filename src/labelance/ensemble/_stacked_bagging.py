@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import KnownScores, ScoreSource
 from labelance.decisions._objectives import Objective
-from labelance.decisions._search import ThresholdSearch, Variant
+from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
 from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
@@ -150,7 +150,7 @@ class StackedBagging(EMLS):
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
         threshold_data: ScoreSource = "oob",
-        shrinkage: float | Literal["auto"] = "auto",
+        shrinkage: Shrinkage = "auto",
         oob_score: bool = False,
         variant: Variant = "paper",
         random_state: Any = None,
