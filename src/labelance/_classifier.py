@@ -40,9 +40,10 @@ from labelance.metrics import label_scores
 class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of learners for (n, q) indicator targets.
 
-    A subclass gives ``_fit`` and ``_scores``, and ``_predict`` where its rule is not
-    "score >= 0.5". Rows reach ``_fit`` twice: clean (``data.X``), for compiled code, and as
-    the user gave them (``X``), for estimators of others, which may want their data frames.
+    A subclass gives ``_fit`` and ``_scores``, ``_thresholds`` where these are not 0.5, and
+    ``_predict`` where its rule is not "score >= threshold". Rows reach ``_fit`` twice: clean
+    (``data.X``), for compiled code, and as the user gave them (``X``), for estimators of
+    others, which may want their data frames.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
@@ -182,7 +183,11 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         """Return (n, q) zeros and ones."""
-        return (self._scores(clean, X) >= 0.5).astype(np.int64)
+        return (self._scores(clean, X) >= self._thresholds()).astype(np.int64)
+
+    def _thresholds(self) -> Any:
+        """Return what scores must reach: a number, or one for every label."""
+        return 0.5
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)

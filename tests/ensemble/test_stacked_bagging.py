@@ -486,3 +486,27 @@ def test_parameters_are_cloned_and_set(data):
     assert clone(model).get_params()["sampler__k_neighbors"] == 3
     assert "bootstrap" not in model.get_params()
     assert "warm_start" not in model.get_params()
+
+
+# ------------------------------------------------------------------------------ made of parts
+
+
+def test_it_is_made_of_members_and_a_second_level_and_is_no_emls(data):
+    assert not issubclass(StackedBagging, EMLS)
+    model = StackedBagging(TREE, n_estimators=2)
+    assert not {"bootstrap", "warm_start"} & {*model.get_params(), *dir(model)}
+    X, y = data
+    model.fit(X, y)
+    mean = np.mean([member.scores for member in model._members.stages(X, X)], axis=0)
+    assert_allclose(model.predict_proba(X), model._level.combine(mean))
+
+
+def test_at_most_three_of_our_classes_lie_below_an_ensemble():
+    for kind in (EMLS, StackedBagging):
+        ours = [base.__name__ for base in kind.__mro__ if base.__module__.startswith("labelance")]
+        assert ours == [
+            kind.__name__,
+            "WeightedClassifier",
+            "BaseMultiLabelClassifier",
+            "ListsParameters",
+        ]

@@ -160,6 +160,12 @@ def _member_scores(member: Any, classes: Any, X: Any) -> np.ndarray:
     )
 
 
+def training_scores(model: BaseMultiLabelClassifier, data: Data) -> KnownScores:
+    """Score the training rows by the model itself, which is optimistic."""
+    scores = model._scores(data.X, data.features.container.native)
+    return KnownScores(np.arange(data.n_samples), scores)
+
+
 def out_of_fold_scores(
     make: Callable[[np.random.Generator], Any],
     data: Data,

@@ -24,6 +24,13 @@ from labelance.model_selection import IterativeStratifiedKFold
 
 ThresholdSearch = Literal["exact", "grid"]
 Shrinkage = float | Literal["auto"]
+
+# Parameters of all classifiers that search thresholds.
+SEARCHING: dict[str, list[Any]] = {
+    "threshold_search": [StrOptions({"exact", "grid"})],
+    "variant": [StrOptions({"paper", "mulan"})],
+    "random_state": ["random_state", np.random.Generator],
+}
 Variant = Literal["paper", "mulan"]
 
 # The authors' program adds 0.05 again and again; the odd last digits of the sums matter,
@@ -138,6 +145,24 @@ def find_thresholds(
     )
     spread = threshold_spread(Y, scores, objective=objective, search=search, weight=weight)
     return Thresholds(values, spread)
+
+
+def training_thresholds(
+    Y: sp.csr_array,
+    scores: np.ndarray,
+    *,
+    search: ThresholdSearch,
+    variant: Variant,
+    weight: Weights,
+) -> np.ndarray:
+    """Return the thresholds of the largest F on training rows, as COCOA and ECCRU use them.
+
+    Labels that all rows agree on have 0.5: their score is 0 or 1 for every row.
+    """
+    thresholds = best_thresholds(Y, scores, search=search, variant=variant, weight=weight)
+    counts = column_counts(Y)
+    thresholds[(counts == 0) | (counts == Y.shape[0])] = 0.5
+    return thresholds
 
 
 def tune_thresholds(

@@ -1,17 +1,17 @@
-"""Classifiers with a threshold for every label."""
+"""LabelThresholds, and the rule by which classifiers find their thresholds."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from labelance._arrays import column_counts
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
 from labelance._utils import as_generator
 from labelance._validation import Data
@@ -24,132 +24,70 @@ from labelance.decisions._held_out import (
     out_of_fold_scores,
     refuse_fewer_rows_than_folds,
     refuse_single_label_estimator,
+    training_scores,
 )
 from labelance.decisions._objectives import Objective, refuse_impossible_objective
 from labelance.decisions._search import (
+    SEARCHING,
     Shrinkage,
+    Thresholds,
     ThresholdSearch,
     Variant,
     threshold_spread,
     tune_thresholds,
 )
 
+# Parameters of all classifiers that find thresholds for an objective.
+TUNING: dict[str, list[Any]] = {
+    **SEARCHING,
+    "estimator": [HasMethods(["fit", "predict"])],
+    "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable, None],
+    "threshold_data": [StrOptions({"auto", "train", "oob", "cv"})],
+}
 
-class ThresholdClassifier(WeightedClassifier):
-    """Base of learners that predict a label where its score reaches ``thresholds_``.
 
-    A subclass calls ``_choose_thresholds`` when it has scores of rows with known labels.
-    """
+@dataclass(frozen=True, eq=False)
+class ThresholdRule:
+    """How a classifier finds its thresholds: for which objective, and on whose scores."""
 
-    objective: Any = "f1"
-    shrinkage: Shrinkage = 0.0
-    threshold_search: ThresholdSearch
+    objective: Objective | None  # None keeps 0.5
+    search: ThresholdSearch
     variant: Variant
-    thresholds_: np.ndarray
+    source: ScoreSource  # "auto" is decided
+    shrinkage: Shrinkage = 0.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **WeightedClassifier._parameter_constraints,
-        "threshold_search": [StrOptions({"exact", "grid"})],
-        "variant": [StrOptions({"paper", "mulan"})],
-        "random_state": ["random_state", np.random.Generator],
-    }
-
-    def _choose_thresholds(self, Y: sp.csr_array, scores: np.ndarray, weight: Weights) -> None:
-        """Set ``thresholds_`` to those that maximise the objective, shrunk as asked."""
-        self.thresholds_ = tune_thresholds(
-            Y,
-            scores,
-            objective=self.objective,
-            search=self.threshold_search,
-            variant=self.variant,
-            shrinkage=self.shrinkage,
-            weight=weight,
-        )
-
-    def _keep_constant_labels(self, Y: sp.csr_array) -> None:
-        """Set 0.5 for labels that all rows agree on, whose score is 0 or 1 whatever the row."""
-        counts = column_counts(Y)
-        self.thresholds_[(counts == 0) | (counts == Y.shape[0])] = 0.5
-
-    def _predict(self, clean: Any, X: Any) -> np.ndarray:
-        return (self._scores(clean, X) >= self.thresholds_).astype(np.int64)
-
-
-class TunedClassifier(ThresholdClassifier):
-    """Base of learners around any multi-label classifier, with thresholds for an objective."""
-
-    threshold_data: ScoreSource
-    threshold_spread_: np.ndarray
-    random_state: Any
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ThresholdClassifier._parameter_constraints,
-        "estimator": [HasMethods(["fit", "predict"])],
-        "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable, None],
-        "threshold_data": [StrOptions({"auto", "train", "oob", "cv"})],
-    }
-
-    def _fit(self, data: Data, X: Any, weight: Weights = None, **ready: Any) -> None:
-        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
-        self._refuse_impossible_thresholds(data)
-        rng = as_generator(self.random_state)
-        self._fit_model(data, weight, rng, **ready)
-        self.thresholds_ = np.full(self.n_labels_, 0.5)
-        self.threshold_spread_ = np.zeros(self.n_labels_)
-        if self.objective is not None:
-            known = self._tuning_scores(data, weight, rng)
-            part = take_weights(weight, known.rows)
-            Y = data.Y[known.rows]
-            self._choose_thresholds(Y, known.scores, part)
-            self.threshold_spread_ = self._spread_of_thresholds(Y, known, part)
-
-    def _refuse_impossible_thresholds(self, data: Data) -> None:
+    def refuse_impossible(self, data: Data) -> None:
         """Raise, before anything is fitted, where thresholds cannot be found as asked."""
         if self.objective is None:
             return
-        if self._threshold_source() == "cv":
+        if self.source == "cv":
             refuse_fewer_rows_than_folds(
                 data.n_samples, option="threshold_data", instead='threshold_data="train"'
             )
         refuse_impossible_objective(self.objective, data.Y.shape[1])
 
-    @abstractmethod
-    def _threshold_source(self) -> ScoreSource:
-        """Return whose scores the thresholds are found on, "auto" being decided."""
-
-    @abstractmethod
-    def _fit_model(self, data: Data, weight: Weights, rng: np.random.Generator) -> None:
-        """Fit what gives the scores."""
-
-    @abstractmethod
-    def _untuned(self, random_state: np.random.Generator) -> TunedClassifier:
-        """Return an unfitted copy that keeps 0.5, to be fitted on a part of the rows."""
-
-    def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
-        """Return rows and their scores, by the model itself or by models that left the row out."""
-        if self._threshold_source() == "cv":
-            return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
-        scores = self._scores(data.X, data.features.container.native)
-        return KnownScores(np.arange(data.n_samples), scores)
-
-    def _spread_of_thresholds(
-        self, Y: sp.csr_array, known: KnownScores, weight: Weights
-    ) -> np.ndarray:
-        """Return the standard deviation of the thresholds found on each fold alone."""
-        if self._threshold_source() == "train":
-            return np.full(self.n_labels_, np.nan)
-        return threshold_spread(
-            Y,
-            known.scores,
-            known.folds,
-            objective=self.objective,
-            search=self.threshold_search,
-            variant=self.variant,
-            weight=weight,
-        )
+    def find(
+        self, data: Data, weight: Weights, score: Callable[[ScoreSource], KnownScores]
+    ) -> Thresholds:
+        """Return the thresholds of a fitted model; ``score`` gives scores of training rows."""
+        n_labels = data.Y.shape[1]
+        if self.objective is None:
+            return Thresholds(np.full(n_labels, 0.5), np.zeros(n_labels))
+        known = score(self.source)
+        Y = data.Y[known.rows]
+        options: dict[str, Any] = {
+            "objective": self.objective,
+            "search": self.search,
+            "variant": self.variant,
+            "weight": take_weights(weight, known.rows),
+        }
+        values = tune_thresholds(Y, known.scores, shrinkage=self.shrinkage, **options)
+        if self.source == "train":
+            return Thresholds(values, np.full(n_labels, np.nan))
+        return Thresholds(values, threshold_spread(Y, known.scores, known.folds, **options))
 
 
-class LabelThresholds(TunedClassifier):
+class LabelThresholds(WeightedClassifier):
     """A classifier with a threshold of its own for every label.
 
     Rare labels get small scores from most learners, so a common threshold of 0.5 hardly
@@ -219,7 +157,8 @@ class LabelThresholds(TunedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TunedClassifier._parameter_constraints,
+        **WeightedClassifier._parameter_constraints,
+        **TUNING,
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
@@ -242,20 +181,38 @@ class LabelThresholds(TunedClassifier):
         self.variant = variant
         self.random_state = random_state
 
-    def _threshold_source(self) -> ScoreSource:
-        return choose_source(self.threshold_data, self.estimator, option="threshold_data")
+    def _rule(self) -> ThresholdRule:
+        source = self.threshold_data
+        if self.objective is not None:
+            source = choose_source(source, self.estimator, option="threshold_data")
+        return ThresholdRule(
+            self.objective, self.threshold_search, self.variant, source, self.shrinkage
+        )
 
-    def _fit_model(self, data: Data, weight: Weights, rng: np.random.Generator) -> None:
-        weight = self._weights_of_estimator(weight)
-        self.estimator_ = fit_inner(clone(self.estimator), data, weight)
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        rule = self._rule()
+        rule.refuse_impossible(data)
+        rng = as_generator(self.random_state)
+        inner = self._weights_of_estimator(weight)
+        self.estimator_ = fit_inner(clone(self.estimator), data, inner)
+        found = rule.find(data, weight, partial(self._known_scores, data, weight, rng))
+        self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
-    def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
-        if self._threshold_source() == "oob":
+    def _known_scores(
+        self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
+    ) -> KnownScores:
+        if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
-        return super()._tuning_scores(data, weight, rng)
+        if source == "cv":
+            return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
+        return training_scores(self, data)
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return inner_scores(self.estimator_, clean, X, self._schema)
+
+    def _thresholds(self) -> np.ndarray:
+        return self.thresholds_

@@ -1,6 +1,6 @@
 """Ensembles that bring their sampler along: those of the paper, and stacked bagging over MLSOL."""
 
-from functools import partial
+from typing import Any
 
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._stacked_bagging import StackedBagging
@@ -41,7 +41,8 @@ class EMLSOL(EMLS):
     (200, 10)
     """
 
-    _own_sampler = MLSOL
+    def _make_sampler(self) -> Any:
+        return MLSOL() if self.sampler is None else self.sampler
 
 
 class EMLSMOTE(EMLS):
@@ -78,7 +79,8 @@ class EMLSMOTE(EMLS):
     (200, 10)
     """
 
-    _own_sampler = MLSMOTE
+    def _make_sampler(self) -> Any:
+        return MLSMOTE() if self.sampler is None else self.sampler
 
 
 class ERHwRSMT(EMLS):
@@ -115,7 +117,8 @@ class ERHwRSMT(EMLS):
     (200, 10)
     """
 
-    _own_sampler = RHwRSMT
+    def _make_sampler(self) -> Any:
+        return RHwRSMT() if self.sampler is None else self.sampler
 
 
 class MLSOLBagging(StackedBagging):
@@ -155,4 +158,5 @@ class MLSOLBagging(StackedBagging):
     (200, 10)
     """
 
-    _own_sampler = staticmethod(partial(MLSOL, sampling_ratio=1.0))
+    def _make_sampler(self) -> Any:
+        return MLSOL(sampling_ratio=1.0) if self.sampler is None else self.sampler

@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
+from labelance._classifier import WeightedClassifier
+from labelance._utils import as_generator
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
-from labelance.decisions._held_out import KnownScores, ScoreSource
+from labelance.decisions._held_out import (
+    KnownScores,
+    ScoreSource,
+    refuse_single_label_estimator,
+    training_scores,
+)
 from labelance.decisions._objectives import Objective
 from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
-from labelance.ensemble._emls import EMLS
-from labelance.ensemble._logistic import Floats, fit_logistic_regressions
-from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
-from labelance.model_selection import IterativeStratifiedKFold
+from labelance.decisions._thresholds import TUNING, ThresholdRule
+from labelance.ensemble._members import (
+    Members,
+    digests_of,
+    fit_members,
+    refuse_no_rows_left_out,
+    staged_scores,
+)
+from labelance.ensemble._second_level import SecondLevel, combine_by_folds
+from labelance.ensemble._training_sets import (
+    DRAWING,
+    TrainingSet,
+    columns_to_draw,
+    plan_draws,
+    plans_for_all_bags,
+    ready_draws,
+    refuse_few_sets,
+    refuse_sets_of_dropped_rows,
+)
 
 
-class StackedBagging(EMLS):
+class StackedBagging(WeightedClassifier):
     """Bags of rows beside synthetic ones, averaged, and corrected by a second level.
 
     Each member learns from a bootstrap bag, from the rows that a sampler makes out of rows of
@@ -124,19 +144,18 @@ class StackedBagging(EMLS):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: kinds
-            for name, kinds in EMLS._parameter_constraints.items()
-            if name not in ("bootstrap", "warm_start")
-        },
+        **WeightedClassifier._parameter_constraints,
+        **TUNING,
+        "sampler": DRAWING["sampler"],
+        "max_features": DRAWING["max_features"],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "min_positives": [Interval(Integral, 1, None, closed="left")],
         "threshold_data": [StrOptions({"oob", "train"})],
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "oob_score": ["boolean"],
     }
-
-    warm_start = False  # the second level needs the rows that every member left out
 
     def __init__(
         self,
@@ -173,133 +192,156 @@ class StackedBagging(EMLS):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @property
-    def bootstrap(self) -> BootstrapKind:  # type: ignore[override]
-        """How bags are drawn: from one plan where the sampler's new rows have two parents."""
-        return "within" if plans_for_all_bags(self._sampler()) else True
+    def _make_sampler(self) -> Any:
+        """Return the sampler that members draw from, or None."""
+        return self.sampler
 
-    def _fit(self, data: Data, X: Any, weight: Weights = None, **ready: Any) -> None:
-        super()._fit(data, X, weight, **ready)
-        del self._judged  # only what is fitted needs it
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> StackedBagging:
+        """Fit the members and the second level, and choose the thresholds.
 
-    def _fit_model(
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, if the estimator takes weights. A synthetic row has the weight
+            of its seed.
+        training_sets : sequence of TrainingSet, optional
+            What the members learn from, drawn before by :func:`draw_training_sets` and shared
+            with other ensembles: the first ``n_estimators`` are used, with weights of their
+            own, and the sampler only where thresholds need other models. Equal sets become one
+            member, which is learned once, if every ``random_state`` of the estimator is an int.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        if training_sets is not None:
+            refuse_few_sets(training_sets, self.n_estimators)
+            refuse_sets_of_dropped_rows(sample_weight)
+        self._learn(X, y, sample_weight, training_sets=training_sets)
+        return self
+
+    def _fit(
+        self,
+        data: Data,
+        X: Any,
+        weight: Weights = None,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> None:
+        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        rule = ThresholdRule(
+            self.objective, self.threshold_search, self.variant, self.threshold_data, self.shrinkage
+        )
+        rule.refuse_impossible(data)
+        rng = as_generator(self.random_state)
+        self._members = self._fit_members(data, weight, rng, training_sets)
+        self.estimators_ = self._members.estimators()
+        self.estimators_features_ = self._members.features()
+        self._weight = weight  # for the scores of rows left out, which calibration asks for
+        known = self._members.held_out(data)
+        self._fit_second_level(data, known)
+        judged = KnownScores(known.rows[:0], known.scores[:0])
+        if self.oob_score or (self.objective is not None and self.threshold_data == "oob"):
+            judged = self._combine_left_out(data, known)
+        if self.oob_score:
+            self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
+            self.oob_decision_function_[judged.rows] = judged.scores
+        found = rule.find(data, weight, partial(self._known_scores, data, judged))
+        self.thresholds_, self.threshold_spread_ = found.values, found.spread
+
+    def _fit_members(
         self,
         data: Data,
         weight: Weights,
         rng: np.random.Generator,
-        training_sets: Sequence[TrainingSet] | None = None,
-    ) -> None:
-        super()._fit_model(data, weight, rng, training_sets)
-        rows, scores = self._out_of_bag_scores(data)
-        self._weight = weight  # for whoever asks for the scores of rows left out
-        self._fit_second_level(data.Y[rows], scores, take_weights(weight, rows))
-        self._judged = KnownScores(rows[:0], scores[:0])
-        if self.oob_score or self._tunes_out_of_bag():
-            self._judged = KnownScores(rows, self._combine_left_out(data, rows, scores))
-        if self.oob_score:
-            self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
-            self.oob_decision_function_[rows] = self._judged.scores
+        training_sets: Sequence[TrainingSet] | None,
+    ) -> Members:
+        streams = rng.spawn(self.n_estimators)
+        if training_sets is None:
+            sampler = self._make_sampler()
+            draw = plan_draws(
+                sampler,
+                data.features.container.native,
+                data.labels.table,
+                # From one plan, where new rows have two parents.
+                bootstrap="within" if plans_for_all_bags(sampler) else True,
+                n_columns=columns_to_draw(self.max_features, data.X.shape[1]),
+                weight=weight,
+            )
+            draws = [partial(draw, stream) for stream in streams]
+        else:
+            draws = ready_draws(training_sets[: self.n_estimators], data, unseen=True)
+        return fit_members(
+            self.estimator,
+            draws,
+            self._schema,
+            route=clone(self)._weights_of_estimator,
+            n_jobs=self.n_jobs,
+            digests=digests_of(self.estimator, training_sets, self.n_estimators),
+        )
 
-    def _needs_rows_left_out(self) -> bool:
-        return True
-
-    def _learns_out_of_bag(self) -> bool:
-        return True
-
-    def _fit_second_level(self, Y: sp.csr_array, scores: Floats, weight: Weights) -> None:
+    def _fit_second_level(self, data: Data, known: KnownScores) -> None:
+        Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         positives = column_counts(Y)
         enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
         self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
-        self._level = SecondLevel.fit(Y, scores, self.stacked_labels_, self.C, weight)
+        self._level = SecondLevel.fit(Y, known.scores, self.stacked_labels_, self.C, weight)
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
 
-    def _combine_left_out(self, data: Data, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    def _combine_left_out(self, data: Data, known: KnownScores) -> KnownScores:
         """Combine by second levels that each left a fold of the rows out, which it judges."""
-        scores, labels = mean.copy(), self.stacked_labels_
-        Y, weight = data.Y[rows], take_weights(self._weight, rows)
-        for train, test in _folds(Y) if len(labels) else ():
-            part = take_weights(weight, train)
-            level = SecondLevel.fit(Y[train], mean[train], labels, self.C, part)
-            scores[test] = level.combine(mean[test])
-        return scores
+        Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
+        scores = combine_by_folds(Y, known.scores, self.stacked_labels_, self.C, weight)
+        return KnownScores(known.rows, scores)
 
-    def _tuning_scores(self, data: Data, weight: Weights, rng: np.random.Generator) -> KnownScores:
-        if self.threshold_data == "oob" and len(self._judged.rows):
-            return self._judged
-        scores = self._scores(data.X, data.features.container.native)
-        return KnownScores(np.arange(data.n_samples), scores)
+    def _known_scores(self, data: Data, judged: KnownScores, source: ScoreSource) -> KnownScores:
+        if source == "oob" and len(judged.rows):
+            return judged
+        return training_scores(self, data)
+
+    def _has_bags(self) -> bool:
+        """Say that there are rows that members know nothing of, and who left them out."""
+        return True
+
+    def _scores_left_out(self, data: Data) -> KnownScores:
+        """Return the rows that some member left out, scored by the members that did."""
+        known = self._members.held_out(data)
+        refuse_no_rows_left_out(known, data)
+        return self._combine_left_out(data, known)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of the first member, of the first two, … of all.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Yields
+        ------
+        scores : ndarray of shape (n, q)
+            The mean score of the members so far, combined by the second level.
+        """
+        yield from (self._combine(stage.mean) for stage in staged_scores(self, X))
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        return self._combine(self._members.mean(clean, X))
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
+        """Return the scores of the ensemble from the mean score of members."""
         return self._level.combine(mean)
 
-    def _untuned(self, random_state: np.random.Generator) -> StackedBagging:
-        return clone(self).set_params(objective=None, random_state=random_state)
-
-
-_FOLDS = 5
-# Scores are between 0 and 1, so that what differs by less differs by rounding.
-_EQUAL = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class SecondLevel:
-    """Logistic regressions of some labels on the standardised scores of all labels.
-
-    Attributes
-    ----------
-    labels : ndarray of int
-        The labels that have a regression.
-    center, width : ndarray of shape (n_labels,)
-        Mean and standard deviation of the scores of every label.
-    coef, intercept : ndarray of shape (n_stacked, n_labels) and (n_stacked,)
-        The regressions.
-    """
-
-    labels: np.ndarray
-    center: Floats
-    width: Floats
-    coef: Floats
-    intercept: Floats
-
-    @classmethod
-    def fit(
-        cls,
-        Y: sp.csr_array,
-        scores: Floats,
-        labels: np.ndarray,
-        C: float | None,
-        weight: Weights,
-    ) -> SecondLevel:
-        """Fit those of the labels that some rows have and others have not."""
-        counts = column_counts(Y)[labels]
-        labels = labels[(counts > 0) & (counts < Y.shape[0])]
-        center, width = _center_and_width(scores, weight)
-        if C is None or not len(labels):
-            return cls(labels, center, width, np.empty((0, Y.shape[1])), np.empty(0))
-        present = Y.tocsc()[:, labels].toarray().astype(float)
-        level = (scores - center) / width
-        return cls(labels, center, width, *fit_logistic_regressions(level, present, C, weight))
-
-    def combine(self, scores: Floats) -> Floats:
-        """Return the mean of scores and of what the regressions make of them."""
-        found, labels = scores.copy(), self.labels
-        level = (scores - self.center) / self.width
-        found[:, labels] += expit(level @ self.coef.T + self.intercept)
-        found[:, labels] /= 2
-        return found
-
-
-def _folds(Y: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield training and test rows of stratified folds, always the same for the same labels."""
-    splitter = IterativeStratifiedKFold(min(_FOLDS, Y.shape[0]), random_state=0)
-    return splitter.split(np.empty((Y.shape[0], 1)), Y)
-
-
-def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of every column and its standard deviation, 1 where all scores are equal."""
-    if not len(scores):
-        return np.zeros(scores.shape[1]), np.ones(scores.shape[1])
-    center = np.average(scores, axis=0, weights=weight)
-    width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
-    # The mean of equal scores may differ from them by rounding, which must not become a scale.
-    return center, np.where(width > _EQUAL, width, 1.0)
+    def _thresholds(self) -> np.ndarray:
+        return self.thresholds_

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import joblib
 import numpy as np
@@ -25,7 +25,7 @@ from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.exceptions import InputError
-from labelance.sampling import BaseMultiLabelSampler
+from labelance.sampling import BaseMultiLabelSampler, ResamplingPlan
 
 BootstrapKind = Literal[False, True, "beside", "within"]
 
@@ -88,136 +88,146 @@ def _cells(table: Any) -> Any:
     return rows.shape, rows.indptr, rows.indices, rows.data
 
 
-class Source(Protocol):
-    """Gives a training set for a stream of random numbers."""
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet: ...
+Drawing = Callable[[np.random.Generator], TrainingSet]
 
 
-class EveryRow:
-    """No sampling: the rows as they are, the same set for all members."""
+def plan_draws(
+    sampler: Any,
+    X: Any,
+    Y: Any,
+    *,
+    bootstrap: BootstrapKind = False,
+    n_columns: int | None = None,
+    neighborhood: Any = None,
+    weight: Weights = None,
+) -> Drawing:
+    """Return what draws a training set for a stream of random numbers.
 
-    def __init__(self, X: Any, Y: Any, weight: Weights = None) -> None:
-        self.rows = TrainingSet(X, Y, np.empty(0, dtype=np.int64), weight)
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        return self.rows
-
-
-class OnePlan:
-    """A sampler of ours: one plan, which holds all that is not chance, and a draw a member."""
-
-    def __init__(
-        self,
-        sampler: BaseMultiLabelSampler,
-        X: Any,
-        Y: Any,
-        neighborhood: Any = None,
-        weight: Weights = None,
-    ) -> None:
-        self.plan = sampler.plan(X, Y, neighborhood=neighborhood)
-        self.weight, self.n = weight, Y.shape[0]
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn = self.plan.draw(rng)
-        kept = drawn.provenance.get("sample_indices_", np.arange(self.n))
-        return TrainingSet(
-            drawn.X,
-            drawn.y,
-            np.setdiff1d(np.arange(self.n), kept),
-            _inherit(self.weight, drawn.provenance, drawn.y.shape[0], self.plan.sampler),
-        )
+    The plan of a sampler of ours on all rows, which holds all that is not random, is made here,
+    once; neighbors of the rows of X found before serve this plan, and nothing else.
+    """
+    if bootstrap == "beside":
+        _refuse_bags_beside_other_changes(sampler)
+    if bootstrap == "within":
+        _refuse_bags_within_other_changes(sampler)
+    bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
+    plan = None
+    if bags is not True and isinstance(sampler, BaseMultiLabelSampler):
+        plan = sampler.plan(X, Y, neighborhood=neighborhood)
+    return partial(
+        draw_training_set,
+        X,
+        Y,
+        sampler=sampler,
+        plan=plan,
+        bootstrap=bags,
+        n_columns=n_columns,
+        weight=weight,
+    )
 
 
-class ForeignSampler:
-    """Any other object with ``fit_resample``: called anew for every member."""
+def draw_training_set(
+    X: Any,
+    Y: Any,
+    rng: np.random.Generator,
+    *,
+    sampler: Any = None,
+    plan: ResamplingPlan | None = None,
+    bootstrap: BootstrapKind = False,
+    n_columns: int | None = None,
+    weight: Weights = None,
+) -> TrainingSet:
+    """Draw rows, let a sampler change them, and draw columns.
 
-    def __init__(self, sampler: Any, X: Any, Y: Any, weight: Weights = None) -> None:
-        self.sampler, self.X, self.Y, self.weight = sampler, X, Y, weight
+    Parameters
+    ----------
+    X, Y : array, sparse matrix or data frame
+        All rows and their labels.
+    rng : Generator
+        The stream of one member.
+    sampler : object with ``fit_resample``, or None
+        None samples nothing.
+    plan : ResamplingPlan or None
+        That of the sampler on all rows, where it has one.
+    bootstrap : bool, "beside" or "within"
+        True gives the sampler a bag of the rows. "beside" lays a bag of the rows next to those
+        that the sampler adds to all of them; "within" keeps only new rows whose two parents
+        are in the bag, so that a member sees nothing of the rows outside.
+    n_columns : int or None
+        Number of columns to draw without replacement; None keeps all.
+    weight : ndarray or None
+        Weights of the rows.
+    """
+    n = Y.shape[0]
+    if bootstrap is True:
+        bag = _draw_bag(n, rng)
+        X, Y, weight = take_rows(X, bag), take_rows(Y, bag), take_weights(weight, bag)
+        drawn, _ = _resample(X, Y, rng, sampler, None, weight)
+        drawn = replace(drawn, left_out=np.setdiff1d(np.arange(n), bag))
+    else:
+        drawn, provenance = _resample(X, Y, rng, sampler, plan, weight)
+        if bootstrap:
+            drawn = _bag_originals(drawn, provenance, n, rng, within=bootstrap == "within")
+    if n_columns is None:
+        return drawn
+    features = np.sort(rng.choice(drawn.X.shape[1], size=n_columns, replace=False))
+    return replace(drawn, X=take_columns(drawn.X, features), features=features)
 
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        sampler = set_random_states(clone(self.sampler), rng)
-        X, Y = sampler.fit_resample(self.X, self.Y)
-        n, provenance = self.Y.shape[0], {}
-        left_out = np.empty(0, dtype=np.int64)
+
+def _draw_bag(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many rows as there are, with replacement, in ascending order."""
+    return np.sort(rng.integers(n, size=n))
+
+
+def _resample(
+    X: Any, Y: Any, rng: np.random.Generator, sampler: Any, plan: Any, weight: Weights
+) -> tuple[TrainingSet, Mapping[str, Any]]:
+    """Return what a sampler makes of rows, and where its rows come from."""
+    n = Y.shape[0]
+    if sampler is None:
+        return TrainingSet(X, Y, np.empty(0, dtype=np.int64), weight), {}
+    provenance: Mapping[str, Any] = {}
+    if isinstance(sampler, BaseMultiLabelSampler):
+        resampled = (sampler.plan(X, Y) if plan is None else plan).draw(rng)
+        X, Y, provenance = resampled.X, resampled.y, resampled.provenance
+    else:
+        sampler = set_random_states(clone(sampler), rng)
+        X, Y = sampler.fit_resample(X, Y)
         if hasattr(sampler, "sample_indices_"):
             provenance = {"sample_indices_": sampler.sample_indices_}
-            left_out = np.setdiff1d(range(n), sampler.sample_indices_)
-        return TrainingSet(X, Y, left_out, _inherit(self.weight, provenance, Y.shape[0], sampler))
+    left_out = np.setdiff1d(np.arange(n), provenance.get("sample_indices_", np.arange(n)))
+    weight = _inherit(weight, provenance, Y.shape[0], sampler)
+    return TrainingSet(X, Y, left_out, weight), provenance
 
 
-class Bootstrap:
-    """Rows drawn with replacement first; then the sampler, planned on each bag of rows."""
-
-    def __init__(self, sampler: Any, X: Any, Y: Any, weight: Weights = None) -> None:
-        self.sampler, self.X, self.Y, self.weight = sampler, X, Y, weight
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        n = self.Y.shape[0]
-        rows = np.sort(rng.integers(n, size=n))
-        weight = take_weights(self.weight, rows)
-        X, Y = take_rows(self.X, rows), take_rows(self.Y, rows)
-        drawn = make_source(self.sampler, X, Y, weight=weight).draw(rng)
-        return TrainingSet(drawn.X, drawn.y, np.setdiff1d(np.arange(n), rows), drawn.weight)
-
-
-class Beside:
-    """A bag of the original rows, beside the rows that a sampler adds to all of them."""
-
-    def __init__(self, source: Source, n: int) -> None:
-        self.source, self.n = source, n
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn, n = self.source.draw(rng), self.n
-        bag = np.sort(rng.integers(n, size=n))
-        rows = np.concatenate([bag, np.arange(n, drawn.y.shape[0])])
-        return TrainingSet(
-            take_rows(drawn.X, rows),
-            take_rows(drawn.y, rows),
-            np.setdiff1d(np.arange(n), bag),
-            take_weights(drawn.weight, rows),
-            related=True,
-        )
+def _bag_originals(
+    drawn: TrainingSet,
+    provenance: Mapping[str, Any],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    within: bool,
+) -> TrainingSet:
+    """Replace the n original rows by a bag of them; keep new rows, or those made within it."""
+    bag = _draw_bag(n, rng)
+    inside = np.zeros(n, dtype=bool)
+    inside[bag] = True
+    new = np.arange(drawn.y.shape[0] - n)
+    if within:
+        seeds, references = provenance["seed_indices_"], provenance["reference_indices_"]
+        new = np.flatnonzero(inside[seeds] & inside[references])
+    rows = np.concatenate([bag, n + new])
+    return TrainingSet(
+        take_rows(drawn.X, rows),
+        take_rows(drawn.y, rows),
+        np.flatnonzero(~inside),
+        take_weights(drawn.weight, rows),
+        related=not within,
+    )
 
 
-class Within(OnePlan):
-    """A bag of the original rows, beside the new rows whose parents are both in the bag.
-
-    One plan serves all bags, and nothing that a member sees descends from a row outside its bag.
-    """
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn, n = self.plan.draw(rng), self.n
-        bag = np.sort(rng.integers(n, size=n))
-        inside = np.zeros(n, dtype=bool)
-        inside[bag] = True
-        seeds, references = (
-            drawn.provenance[name] for name in ("seed_indices_", "reference_indices_")
-        )
-        rows = np.concatenate([bag, n + np.flatnonzero(inside[seeds] & inside[references])])
-        weight = _inherit(self.weight, drawn.provenance, drawn.y.shape[0], self.plan.sampler)
-        return TrainingSet(
-            take_rows(drawn.X, rows),
-            take_rows(drawn.y, rows),
-            np.flatnonzero(~inside),
-            take_weights(weight, rows),
-        )
-
-
-class Subspace:
-    """What another source draws, of some features only, drawn without replacement."""
-
-    def __init__(self, source: Source, n_features: int, n_drawn: int) -> None:
-        self.source, self.n_features, self.n_drawn = source, n_features, n_drawn
-
-    def draw(self, rng: np.random.Generator) -> TrainingSet:
-        drawn = self.source.draw(rng)
-        features = np.sort(rng.choice(self.n_features, size=self.n_drawn, replace=False))
-        return replace(drawn, X=take_columns(drawn.X, features), features=features)
-
-
-def with_features(source: Source, n_features: int, max_features: float) -> Source:
-    """Return a source of training sets with a number or a share of the features."""
+def columns_to_draw(max_features: float, n_features: int) -> int | None:
+    """Return the number of columns that a member sees; None for all of them."""
     share = np.issubdtype(type(max_features), np.floating)
     n_drawn = max(1, int(max_features * n_features)) if share else int(max_features)
     if n_drawn > n_features:
@@ -226,36 +236,7 @@ def with_features(source: Source, n_features: int, max_features: float) -> Sourc
             f"X has {n_features} columns, and max_features is {max_features}",
             "Lower it, or pass a share such as 0.7",
         )
-    return source if n_drawn == n_features else Subspace(source, n_features, n_drawn)
-
-
-def make_source(
-    sampler: Any,
-    X: Any,
-    Y: Any,
-    *,
-    bootstrap: BootstrapKind = False,
-    neighborhood: Any = None,
-    weight: Weights = None,
-) -> Source:
-    """Choose the source for a sampler: ours, somebody's, or none.
-
-    Neighbors of the rows of X found before serve one plan on these rows, and nothing else.
-    """
-    if bootstrap == "beside":
-        _refuse_bags_beside_other_changes(sampler)
-        all_rows = make_source(sampler, X, Y, neighborhood=neighborhood, weight=weight)
-        return Beside(all_rows, Y.shape[0])
-    if bootstrap == "within":
-        _refuse_bags_within_other_changes(sampler)
-        return Within(sampler, X, Y, neighborhood, weight)
-    if bootstrap:
-        return Bootstrap(sampler, X, Y, weight)
-    if sampler is None:
-        return EveryRow(X, Y, weight)
-    if isinstance(sampler, BaseMultiLabelSampler):
-        return OnePlan(sampler, X, Y, neighborhood, weight)
-    return ForeignSampler(sampler, X, Y, weight)
+    return None if n_drawn == n_features else n_drawn
 
 
 def _refuse_bags_beside_other_changes(sampler: Any) -> None:
@@ -341,9 +322,15 @@ def draw_training_sets(
     """
     data = validate_data(X, y, who="draw_training_sets", missing="keep")
     Y = data.labels.table  # a list has no shape
-    source = make_source(sampler, X, Y, bootstrap=bootstrap, neighborhood=neighborhood)
-    source = with_features(source, data.X.shape[1], max_features)
-    return [source.draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
+    draw = plan_draws(
+        sampler,
+        X,
+        Y,
+        bootstrap=bootstrap,
+        n_columns=columns_to_draw(max_features, data.X.shape[1]),
+        neighborhood=neighborhood,
+    )
+    return [draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 
 
 def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampler: Any) -> Weights:
@@ -370,7 +357,44 @@ def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampl
     return weight[origin]
 
 
-def refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
+def ready_draws(
+    training_sets: Sequence[TrainingSet], data: Data, *, unseen: bool
+) -> list[Callable[[], TrainingSet]]:
+    """Return what gives sets that were drawn before, from these rows.
+
+    ``unseen`` says that something is learned from the rows that they leave out.
+    """
+    _refuse_sets_of_other_data(training_sets, data)
+    if unseen:
+        _refuse_related_sets(training_sets)
+    return [partial(_ready, drawn) for drawn in training_sets]
+
+
+def _ready(drawn: TrainingSet) -> TrainingSet:
+    return drawn
+
+
+def refuse_few_sets(training_sets: Sequence[TrainingSet], n_members: int) -> None:
+    """Raise unless every member has a set."""
+    if len(training_sets) < n_members:
+        raise InputError(
+            f"Each of {n_members} members needs a training set",
+            f"there are {len(training_sets)}",
+            "Draw more of them, or lower n_estimators",
+        )
+
+
+def _refuse_related_sets(training_sets: Sequence[TrainingSet]) -> None:
+    """Raise for sets with rows that were made from rows that are left out."""
+    if any(drawn.related for drawn in training_sets):
+        raise InputError(
+            "Rows that a member leaves out are to be unseen, for thresholds or a second level",
+            'training sets that were drawn with bootstrap="beside" have rows made from them',
+            'Draw them with bootstrap="within" or True, or use threshold_data="cv"',
+        )
+
+
+def _refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
     """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     for drawn in training_sets:

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval
 from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
-from labelance.decisions._search import ThresholdSearch, Variant
-from labelance.decisions._thresholds import ThresholdClassifier
+from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split
 from labelance.learners.tree import Problems
@@ -23,7 +22,7 @@ Ints = NDArray[np.int64]
 NO_LABEL = -1
 
 
-class COCOA(ThresholdClassifier, LearnerWithEstimator):
+class COCOA(LearnerWithEstimator):
     """Cross-coupling aggregation (COCOA): labels in couples, on balanced samples.
 
     For every label a classifier learns whether it is present. And for each of K other labels,
@@ -91,7 +90,7 @@ class COCOA(ThresholdClassifier, LearnerWithEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
-        **ThresholdClassifier._parameter_constraints,
+        **SEARCHING,
         "n_couples": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -123,8 +122,16 @@ class COCOA(ThresholdClassifier, LearnerWithEstimator):
             split.problems, n_jobs=self.n_jobs, rng=rng
         )
         self._vote_matrix = split.votes
-        self._choose_thresholds(data.Y, self._scores(data.X, X), weight)
-        self._keep_constant_labels(data.Y)
+        self.thresholds_ = training_thresholds(
+            data.Y,
+            self._scores(data.X, X),
+            search=self.threshold_search,
+            variant=self.variant,
+            weight=weight,
+        )
+
+    def _thresholds(self) -> np.ndarray:
+        return self.thresholds_
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)

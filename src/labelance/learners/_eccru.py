@@ -13,14 +13,13 @@ from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
-from labelance.decisions._search import ThresholdSearch, Variant
-from labelance.decisions._thresholds import ThresholdClassifier
+from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
 from labelance.learners._reduction import Rows
 
 
-class ECCRU(ThresholdClassifier, LearnerWithEstimator):
+class ECCRU(LearnerWithEstimator):
     """Ensemble of classifier chains with random under-sampling (ECCRU).
 
     Each chain has a bootstrap of the rows, and each of its links learns from all of them that
@@ -97,7 +96,7 @@ class ECCRU(ThresholdClassifier, LearnerWithEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
-        **ThresholdClassifier._parameter_constraints,
+        **SEARCHING,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "chain_features": [StrOptions({"true", "predicted"})],
     }
@@ -139,8 +138,16 @@ class ECCRU(ThresholdClassifier, LearnerWithEstimator):
             label_names=self.label_names_,
             n_jobs=self.n_jobs,
         )
-        self._choose_thresholds(data.Y, self._scores(data.X, X), weight)
-        self._keep_constant_labels(data.Y)
+        self.thresholds_ = training_thresholds(
+            data.Y,
+            self._scores(data.X, X),
+            search=self.threshold_search,
+            variant=self.variant,
+            weight=weight,
+        )
+
+    def _thresholds(self) -> np.ndarray:
+        return self.thresholds_
 
     def _wanted_chains(self, minority: Ints) -> Ints:
         """Return the number of chains that every label is to be in, by its minority rows."""

@@ -30,9 +30,9 @@ from labelance._classifier import relevance
 from labelance._utils import set_random_states
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import best_thresholds
-from labelance.ensemble import EMLS, TrainingSet
-from labelance.ensemble._emls import score_members, staged_scores
-from labelance.ensemble._training_sets import Source, make_source
+from labelance.ensemble import EMLS, StackedBagging, TrainingSet
+from labelance.ensemble._members import score_members, staged_scores
+from labelance.ensemble._training_sets import Drawing, plan_draws
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier
 from labelance.metrics import label_areas, macro_brier_loss, macro_calibration_error, macro_f1
@@ -65,16 +65,16 @@ class TrainingSets:
     def __init__(self, family: Family, fold: FoldData, streams: list[np.random.Generator]) -> None:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
-            source = _source(family, fold)
-            idle = make_source(None, fold.X, fold.Y, bootstrap=bool(family.bootstrap))
+            draw = _plan(family, fold)
+            idle = plan_draws(None, fold.X, fold.Y, bootstrap=bool(family.bootstrap))
         self.sets: list[TrainingSet] = []
         for stream in streams:
             cost = Cost()
             with cost.spent():
                 try:
-                    self.sets.append(source.draw(stream))
+                    self.sets.append(draw(stream))
                 except NothingToSampleError:  # a bag without anything to do about
-                    self.sets.append(idle.draw(stream))
+                    self.sets.append(idle(stream))
             self.drawing.append(cost)
 
     def cost(self, n_members: int) -> Cost:
@@ -82,14 +82,14 @@ class TrainingSets:
         return sum(self.drawing[:n_members], self.planning)
 
 
-def _source(family: Family, fold: FoldData) -> Source:
+def _plan(family: Family, fold: FoldData) -> Drawing:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
     X, Y, bags = fold.X, labels_for(sampler, fold.Y), family.bootstrap
     found = None if bags is True else _shared_neighborhood(sampler, fold)
     try:
-        return make_source(sampler, X, Y, bootstrap=bags, neighborhood=found)
+        return plan_draws(sampler, X, Y, bootstrap=bags, neighborhood=found)
     except NothingToSampleError:
-        return make_source(None, X, Y, bootstrap=bool(bags))  # nothing to do about these labels
+        return plan_draws(None, X, Y, bootstrap=bool(bags))  # nothing to do about these labels
 
 
 def _shared_neighborhood(user: Any, fold: FoldData) -> Any:
@@ -232,7 +232,7 @@ def _fit_and_evaluate(
 
 def _score_test_rows(model: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     """Return what every member of an ensemble of ours says, and what the model says."""
-    if isinstance(model, EMLS):
+    if isinstance(model, (EMLS, StackedBagging)):
         return score_members(model, X)
     return [], relevance(model, X)
 
@@ -241,7 +241,9 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
     """Return the unfitted model of a method around a learner."""
     if method.ensemble is not None:
         built = prepare(method.ensemble.build(estimator=learner), fold.nominal)
-        if isinstance(built, EMLS):  # it draws what a method with this stream draws
+        if isinstance(
+            built, (EMLS, StackedBagging)
+        ):  # it draws what a method with this stream draws
             return built.set_params(random_state=stream)
         return set_random_states(built, stream, only_unset=True)
     options: dict[str, Any] = {

@@ -1,0 +1,211 @@
+"""The members of an ensemble: fitted to training sets, and asked one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pickle import PicklingError
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from labelance._arrays import take_columns, take_rows
+from labelance._classifier import fit_inner, inner_scores
+from labelance._progress import run_parallel, track
+from labelance._utils import is_repeatable
+from labelance._validation import Data, Schema
+from labelance._validation._arguments import Weights
+from labelance.decisions._held_out import KnownScores
+from labelance.ensemble._training_sets import TrainingSet
+from labelance.exceptions import InputError
+
+NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+class Member(NamedTuple):
+    """A fitted classifier, the columns of X that it sees, and the rows that it left out."""
+
+    estimator: Any
+    features: np.ndarray
+    left_out: np.ndarray = NO_ROWS
+
+
+class Stage(NamedTuple):
+    """The scores of one member, and the mean of all members up to it."""
+
+    scores: np.ndarray
+    mean: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The fitted members of an ensemble."""
+
+    members: list[Member]
+    schema: Schema  # of all columns
+
+    def estimators(self) -> list[Any]:
+        """Return the fitted classifiers."""
+        return [member.estimator for member in self.members]
+
+    def features(self) -> list[np.ndarray]:
+        """Return the columns of X that every member sees."""
+        return [member.features for member in self.members]
+
+    def stages(self, clean: Any, X: Any) -> Iterator[Stage]:
+        """Yield a stage for every member: its scores, and the mean of all up to it."""
+        total: Any = 0.0
+        before = None
+        for n, member in enumerate(track(self.members, "Asking members", "members")):
+            if member.estimator is not before:
+                scores = self._scores_of(member, clean, X)
+            before, total = member.estimator, total + scores
+            yield Stage(scores, total / (n + 1))
+
+    def mean(self, clean: Any, X: Any) -> np.ndarray:
+        """Return the mean score of all members."""
+        return deque(self.stages(clean, X), 1)[0].mean
+
+    def held_out(self, data: Data) -> KnownScores:
+        """Return the rows that some member left out, and the mean of the members that did."""
+        total = np.zeros(data.Y.shape)
+        votes = np.zeros(data.n_samples, dtype=int)
+        X = data.features.container.native
+        for member in self.members:
+            rows = member.left_out
+            if len(rows):
+                total[rows] += self._scores_of(member, data.X[rows], take_rows(X, rows))
+                votes[rows] += 1
+        rows = np.flatnonzero(votes)
+        return KnownScores(rows, total[rows] / votes[rows, None])
+
+    def _scores_of(self, member: Member, clean: Any, X: Any) -> np.ndarray:
+        """Return the scores of a member, by the columns that it sees."""
+        schema, features = self.schema, member.features
+        if len(features) < schema.n_features:
+            clean, X = take_columns(clean, features), take_columns(X, features)
+            schema = schema.take_columns(features)
+        return inner_scores(member.estimator, clean, X, schema)
+
+
+def staged_scores(ensemble: Any, X: Any) -> Iterator[Stage]:
+    """Yield the stages of a fitted ensemble, member by member."""
+    return ensemble._members.stages(ensemble._open(X), X)
+
+
+def score_members(ensemble: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the scores of every member of a fitted ensemble, and those of the ensemble."""
+    stages = list(staged_scores(ensemble, X))
+    return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
+
+
+def refuse_no_rows_left_out(known: KnownScores, data: Data) -> None:
+    """Raise where every member saw every row."""
+    if not len(known.rows):
+        raise InputError(
+            "Out-of-bag scores need rows that some member left out",
+            f"every member saw every row of n_samples={data.n_samples}",
+            "Use more members, or scores out of folds",
+        )
+
+
+Draw = Callable[[], TrainingSet]
+
+
+def fit_members(
+    estimator: Any,
+    draws: Sequence[Draw],
+    schema: Schema,
+    *,
+    route: Callable[[Weights], Weights],
+    n_jobs: int | None,
+    digests: Sequence[Any],
+    before: Sequence[Member] = (),
+) -> Members:
+    """Fit a clone of an estimator to what every draw gives.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The one to clone.
+    draws : sequence of callables
+        Each gives a training set.
+    schema : Schema
+        Of all columns of X.
+    route : callable
+        Return the weights that the estimator is to have, of those of the rows.
+    n_jobs : int or None
+        Members fitted at once.
+    digests : sequence
+        What equal members have in common, as :func:`digests_of` tells; they are fitted once.
+    before : sequence of Member
+        The first members, which are fitted already.
+    """
+    new = [n for n in range(len(before), len(draws)) if _first_of(digests, n) == n]
+    fitted = run_parallel(
+        Parallel,
+        (delayed(_fit_member)(estimator, draws[n], schema, route) for n in new),
+        len(new),
+        "Fitting members",
+        "members",
+        n_jobs=n_jobs,
+    )
+    members = dict(enumerate(before)) | dict(zip(new, fitted))
+    return Members([members[_first_of(digests, n)] for n in range(len(draws))], schema)
+
+
+def _fit_member(
+    estimator: Any, draw: Draw, schema: Schema, route: Callable[[Weights], Weights]
+) -> Member:
+    drawn, estimator = draw(), clone(estimator)
+    features = np.arange(schema.n_features) if drawn.features is None else drawn.features
+    if drawn.features is not None:
+        _tell_columns(estimator, features, schema)
+    fitted = fit_inner(estimator, drawn.data, route(drawn.weight), drawn.neighborhood)
+    return Member(fitted, features, drawn.left_out)
+
+
+def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
+    """Count the nominal features of an estimator, and of those inside it, among some columns."""
+    params = estimator.get_params(deep=True)
+    listed = {
+        name: value
+        for name, value in params.items()
+        if name.rpartition("__")[2] == "categorical_features"
+        and not (value is None or isinstance(value, str))  # what is found from X itself
+    }
+    estimator.set_params(**{name: schema.mask(value)[columns] for name, value in listed.items()})
+
+
+def digests_of(
+    estimator: Any,
+    training_sets: Sequence[TrainingSet] | None,
+    n_members: int,
+    kept: Sequence[Any] = (),
+) -> list[Any]:
+    """Return for every member what equal ones have in common, None for one that has no equal.
+
+    Members that learn the same rows are one, if chance has no part in what they learn. So are
+    all where a sampler that votes or copies draws nothing, as MLSMOTE among nominal features.
+    """
+    learner = None if training_sets is None else _digest_of(estimator)
+    if training_sets is None or learner is None:
+        return [*kept, *[None] * (n_members - len(kept))]
+    return [*kept, *[(learner, drawn.digest) for drawn in training_sets[len(kept) : n_members]]]
+
+
+def _digest_of(estimator: Any) -> str | None:
+    """Return what only equal estimators have in common, None for one that learns by chance."""
+    try:
+        return joblib.hash(estimator) if is_repeatable(estimator) else None
+    except (PicklingError, AttributeError, TypeError):  # it holds what cannot be compared
+        return None
+
+
+def _first_of(digests: Sequence[Any], n: int) -> int:
+    """Return the place of the first member that learns the same rows as member n."""
+    return n if digests[n] is None else digests.index(digests[n])
