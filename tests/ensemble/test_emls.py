@@ -21,6 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
+from labelance._validation import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import GRID, best_thresholds
@@ -444,7 +445,11 @@ def test_a_warm_start_adds_members(monkeypatch, data):
 
 def copies(drawn, n):
     """Return sets that are equal, and nowhere the same in memory."""
-    return [replace(drawn, X=drawn.X.copy(), y=drawn.y.copy()) for _ in range(n)]
+    return [with_rows(drawn, drawn.X.copy(), drawn.y.copy()) for _ in range(n)]
+
+
+def with_rows(drawn, X, y):
+    return replace(drawn, data=validate_data(X, y, who="A test"))
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
@@ -477,8 +482,8 @@ def test_members_of_a_warm_start_are_not_learned_again(monkeypatch, data):
     "change",
     [
         lambda drawn: replace(drawn, weight=np.full(drawn.y.shape[0], 2.0)),
-        lambda drawn: replace(drawn, y=1 - drawn.y),
-        lambda drawn: replace(drawn, X=np.where(drawn.X == drawn.X.max(), 0, drawn.X)),
+        lambda drawn: with_rows(drawn, drawn.X, 1 - drawn.y),
+        lambda drawn: with_rows(drawn, np.where(drawn.X == drawn.X.max(), 0, drawn.X), drawn.y),
     ],
 )
 def test_training_sets_that_differ_are_learned_each(monkeypatch, data, change):

@@ -1,5 +1,7 @@
 """Stacked bagging: honest bags, shares of the features, a second level, thresholds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -473,7 +475,7 @@ def test_a_classifier_of_scikit_learn_may_miss_a_label_in_a_bag(data):
 def test_rows_that_all_members_saw_decide_nothing_out_of_bag(data):
     X, Y = data
     sets = [
-        type(drawn)(drawn.X, drawn.y, np.empty(0, dtype=int), features=drawn.features)
+        replace(drawn, left_out=np.empty(0, dtype=int))
         for drawn in draw_training_sets(MLSOL(), X, Y, 5, random_state=0)
     ]
     model = MLSOLBagging(TREE, max_features=1.0).fit(X, Y, training_sets=sets)

@@ -160,11 +160,11 @@ def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypa
             handed.append(neighborhood)
             return super().fit(X, y, neighborhood=neighborhood)
 
-    def plan(self, X, y, *, neighborhood=None, original=MLSOL.plan):
+    def plan(self, data, neighborhood, original=MLSOL._plan):
         handed.append(neighborhood)
-        return original(self, X, y, neighborhood=neighborhood)
+        return original(self, data, neighborhood)
 
-    monkeypatch.setattr(MLSOL, "plan", plan)
+    monkeypatch.setattr(MLSOL, "_plan", plan)
     monkeypatch.setitem(sys.modules, "recorded", SimpleNamespace(MLkNN=Recorded))
     learner = Learner("MLkNN", Component("recorded.MLkNN", {"n_neighbors": 10, "scale": "range"}))
     study = replace(tiny, learners=(learner,)).only(methods=["Default", "MLSOL"])

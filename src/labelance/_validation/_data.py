@@ -13,8 +13,13 @@ from labelance._arrays import stack_rows
 from labelance._utils import warn_user
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._containers import refuse_other_places
-from labelance._validation._features import Features, MissingPolicy, validate_features
-from labelance._validation._labels import Labels, MissingLabels, validate_labels
+from labelance._validation._features import (
+    Features,
+    MissingPolicy,
+    open_features,
+    validate_features,
+)
+from labelance._validation._labels import Labels, MissingLabels, open_clean_labels, validate_labels
 from labelance.exceptions import IndexMismatchWarning, InputError
 
 
@@ -68,6 +73,14 @@ class Data:
         added = 0 if Y_new is None else Y_new.shape[0]
         Y = Y_rows if Y_new is None else stack_rows(Y_rows, Y_new)
         return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added)
+
+
+def open_data(X: Any, y: Any) -> Data:
+    """Return rows that were taken or made from clean ones, as `validate_data` returns them.
+
+    They need no checks, but a table of words counts its categories among its own rows.
+    """
+    return Data(open_features(X), open_clean_labels(y))
 
 
 def validate_data(

@@ -146,12 +146,20 @@ def validate_features(
             f"X is on {values.device}",
             "Copy it there, X.cpu(), or encode the categories as numbers",
         )
-    if missing in ("error", "refuse") or (missing == "distance" and on_device(values)):
-        _refuse_missing(values, container.names, who, can_measure=missing == "error")
+    refuse_missing(values, container.names, who, missing)
     decoders: dict[int, np.ndarray] = {}
     if categorical_features is not None:  # a frame's own categories are codes already
         values, decoders = encode(values, categorical & ~container.nominal)
     return Features(values, categorical, container.names, container, decoders)
+
+
+def open_features(X: Any) -> Features:
+    """Return rows that were taken or made from clean ones, as `validate_features` returns them.
+
+    They need no checks.
+    """
+    container = open_container(X, "X")
+    return Features(container.values(), container.nominal, container.names, container, {})
 
 
 def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
@@ -214,11 +222,14 @@ def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> No
         )
 
 
-def _refuse_missing(
-    values: Any, names: tuple[Any, ...] | None, who: str, *, can_measure: bool
+def refuse_missing(
+    values: Any, names: tuple[Any, ...] | None, who: str, missing: MissingPolicy
 ) -> None:
-    """Raise for NaN; name ``missing="distance"`` only where one can have it."""
-    other = ', or pass missing="distance"' if can_measure and not on_device(values) else ""
+    """Raise for NaN that is not let through; name ``missing="distance"`` where one can have it."""
+    if missing == "keep" or (missing == "distance" and not on_device(values)):
+        return
+    can_measure = missing == "error" and not on_device(values)
+    other = ', or pass missing="distance"' if can_measure else ""
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(

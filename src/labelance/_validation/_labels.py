@@ -110,6 +110,15 @@ def validate_labels(
     return Labels(_ones(cells), container.names, container, unknown)
 
 
+def open_clean_labels(y: Any) -> Labels:
+    """Return a table of zeros and ones, made from clean labels, as `validate_labels` returns it.
+
+    It needs no checks.
+    """
+    container = open_labels(y)
+    return Labels(_ones(container.cells()), container.names, container)
+
+
 def _part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
     """Return cells with 0 for NaN, and where NaN was, if anywhere."""
     stored = cells.data if sp.issparse(cells) else cells

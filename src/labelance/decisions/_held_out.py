@@ -19,7 +19,7 @@ from labelance._classifier import BaseMultiLabelClassifier, fit_inner, inner_sco
 from labelance._validation import Data, Schema
 from labelance._validation._arguments import Weights, take_weights
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.model_selection import IterativeStratifiedKFold
+from labelance.model_selection._splitters import assign_folds
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
 CV_FOLDS = 3
@@ -175,13 +175,12 @@ def out_of_fold_scores(
 ) -> KnownScores:
     """Score every row by a model, sampling included, that was fitted on the other folds."""
     n, X = data.n_samples, data.features.container.native
-    scores, folds = np.empty(data.Y.shape), np.empty(n, dtype=int)
-    splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=rng.spawn(1)[0])
-    streams = rng.spawn(CV_FOLDS)
-    for fold, ((train, test), stream) in enumerate(zip(splitter.split(X, data.Y), streams)):
+    scores = np.empty(data.Y.shape)
+    folds = assign_folds(data.Y, CV_FOLDS, rng.spawn(1)[0])
+    for fold, stream in enumerate(rng.spawn(CV_FOLDS)):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         model = fit_inner(make(stream), data.take(train), take_weights(weight, train))
         scores[test] = inner_scores(model, data.X[test], take_rows(X, test), schema)
-        folds[test] = fold
     return KnownScores(np.arange(n), scores, folds)
 
 

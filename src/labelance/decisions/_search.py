@@ -20,7 +20,7 @@ from labelance._validation._predictions import validate_score_table
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.decisions._objectives import Objective, objective_value, refuse_impossible_objective
 from labelance.exceptions import UndefinedLabelWarning
-from labelance.model_selection import IterativeStratifiedKFold
+from labelance.model_selection._splitters import assign_folds
 
 ThresholdSearch = Literal["exact", "grid"]
 Shrinkage = float | Literal["auto"]
@@ -204,7 +204,7 @@ def threshold_spread(
     n_labels = Y.shape[1]
     if Y.shape[0] < CV_FOLDS:
         return np.full(n_labels, np.nan)
-    folds = _stratified_folds(Y) if folds is None else folds
+    folds = assign_folds(Y, CV_FOLDS, random_state=0) if folds is None else folds
     found = np.full((CV_FOLDS, n_labels), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedLabelWarning)
@@ -224,15 +224,6 @@ def threshold_spread(
     spread = np.full(n_labels, np.nan)
     spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
     return spread
-
-
-def _stratified_folds(Y: sp.csr_array) -> np.ndarray:
-    """Return the fold of every row; always the same for the same labels."""
-    folds = np.empty(Y.shape[0], dtype=int)
-    splitter = IterativeStratifiedKFold(CV_FOLDS, random_state=0)
-    for fold, (_, test) in enumerate(splitter.split(np.empty((Y.shape[0], 1)), Y)):
-        folds[test] = fold
-    return folds
 
 
 def best_thresholds(

@@ -173,6 +173,8 @@ class EMLS(WeightedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _digests: list[Any]
+
     def _make_sampler(self) -> Any:
         """Return the sampler that members draw from, or None."""
         return self.sampler
@@ -280,8 +282,7 @@ class EMLS(WeightedClassifier):
         self._refuse_bags_beside_out_of_bag()
         draw = plan_draws(
             self._make_sampler(),
-            data.features.container.native,
-            data.labels.table,
+            data,
             bootstrap=self.bootstrap,
             n_columns=columns_to_draw(self.max_features, data.X.shape[1]),
             weight=weight,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.special import expit
 from labelance._arrays import column_counts
 from labelance._validation._arguments import Weights, take_weights
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
-from labelance.model_selection import IterativeStratifiedKFold
+from labelance.model_selection._splitters import assign_folds
 
 _FOLDS = 5
 # Scores are between 0 and 1, so that what differs by less differs by rounding.
@@ -72,17 +71,16 @@ def combine_by_folds(
 ) -> Floats:
     """Combine the scores of every fold by a second level that learned from the other folds."""
     combined = scores.copy()
-    for train, test in _folds(Y) if len(labels) else ():
+    if not len(labels):
+        return combined
+    n_folds = min(_FOLDS, Y.shape[0])
+    folds = assign_folds(Y, n_folds, random_state=0)  # always the same for the same labels
+    for fold in range(n_folds):
+        train, test = folds != fold, folds == fold
         part = take_weights(weight, train)
         level = SecondLevel.fit(Y[train], scores[train], labels, C, part)
         combined[test] = level.combine(scores[test])
     return combined
-
-
-def _folds(Y: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield training and test rows of stratified folds, always the same for the same labels."""
-    splitter = IterativeStratifiedKFold(min(_FOLDS, Y.shape[0]), random_state=0)
-    return splitter.split(np.empty((Y.shape[0], 1)), Y)
 
 
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,7 @@ from labelance.decisions._objectives import Objective
 from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
+    Draw,
     Members,
     digests_of,
     fit_members,
@@ -269,12 +270,12 @@ class StackedBagging(WeightedClassifier):
         training_sets: Sequence[TrainingSet] | None,
     ) -> Members:
         streams = rng.spawn(self.n_estimators)
+        draws: list[Draw]
         if training_sets is None:
             sampler = self._make_sampler()
             draw = plan_draws(
                 sampler,
-                data.features.container.native,
-                data.labels.table,
+                data,
                 # From one plan, where new rows have two parents.
                 bootstrap="within" if plans_for_all_bags(sampler) else True,
                 n_columns=columns_to_draw(self.max_features, data.X.shape[1]),

@@ -24,6 +24,8 @@ from labelance._arrays import take_columns, take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import open_data
+from labelance._validation._features import open_features
 from labelance.exceptions import InputError
 from labelance.sampling import BaseMultiLabelSampler, ResamplingPlan
 
@@ -46,8 +48,10 @@ class TrainingSet:
 
     Attributes
     ----------
+    data : Data
+        Clean rows and their labels, for learners of ours.
     X, y : array, sparse matrix or data frame
-        Rows and their labels.
+        The same in the containers that came in, for estimators of others.
     left_out : ndarray of int
         The original rows that are not among them.
     weight : ndarray or None
@@ -60,18 +64,20 @@ class TrainingSet:
         Whether some rows were made from rows that are left out, which are then not unseen.
     """
 
-    X: Any
-    y: Any
+    data: Data
     left_out: np.ndarray
     weight: Weights = None
     neighborhood: Any = None
     features: np.ndarray | None = None
     related: bool = False
 
-    @cached_property
-    def data(self) -> Data:
-        """The rows validated: once, whoever learns from them."""
-        return validate_data(self.X, self.y, who="A training set", missing="keep")
+    @property
+    def X(self) -> Any:
+        return self.data.features.container.native
+
+    @property
+    def y(self) -> Any:
+        return self.data.labels.table
 
     @cached_property
     def digest(self) -> str:
@@ -93,8 +99,7 @@ Drawing = Callable[[np.random.Generator], TrainingSet]
 
 def plan_draws(
     sampler: Any,
-    X: Any,
-    Y: Any,
+    data: Data,
     *,
     bootstrap: BootstrapKind = False,
     n_columns: int | None = None,
@@ -104,20 +109,19 @@ def plan_draws(
     """Return what draws a training set for a stream of random numbers.
 
     The plan of a sampler of ours on all rows, which holds all that is not random, is made here,
-    once; neighbors of the rows of X found before serve this plan, and nothing else.
+    once; neighbors of the rows found before serve this plan, and nothing else.
     """
     if bootstrap == "beside":
         _refuse_bags_beside_other_changes(sampler)
     if bootstrap == "within":
         _refuse_bags_within_other_changes(sampler)
     bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
-    plan = None
-    if bags is not True and isinstance(sampler, BaseMultiLabelSampler):
-        plan = sampler.plan(X, Y, neighborhood=neighborhood)
+    # Label sets become a table, and rows of a fold count their own categories.
+    data = open_data(data.features.container.native, data.labels.table)
+    plan = None if bags is True else _plan(sampler, data, neighborhood)
     return partial(
         draw_training_set,
-        X,
-        Y,
+        data,
         sampler=sampler,
         plan=plan,
         bootstrap=bags,
@@ -126,9 +130,20 @@ def plan_draws(
     )
 
 
+def _plan(sampler: Any, data: Data, neighborhood: Any = None) -> ResamplingPlan | None:
+    """Return the plan of a sampler that can make one."""
+    if not isinstance(sampler, BaseMultiLabelSampler):
+        return None
+    if type(sampler).__module__.startswith("labelance."):
+        return sampler._plan_clean(data, neighborhood)
+    # A class of the user's own may do more in its public methods.
+    return sampler.plan(
+        data.features.container.native, data.labels.table, neighborhood=neighborhood
+    )
+
+
 def draw_training_set(
-    X: Any,
-    Y: Any,
+    data: Data,
     rng: np.random.Generator,
     *,
     sampler: Any = None,
@@ -141,7 +156,7 @@ def draw_training_set(
 
     Parameters
     ----------
-    X, Y : array, sparse matrix or data frame
+    data : Data
         All rows and their labels.
     rng : Generator
         The stream of one member.
@@ -158,20 +173,21 @@ def draw_training_set(
     weight : ndarray or None
         Weights of the rows.
     """
-    n = Y.shape[0]
+    n = data.n_samples
     if bootstrap is True:
         bag = _draw_bag(n, rng)
-        X, Y, weight = take_rows(X, bag), take_rows(Y, bag), take_weights(weight, bag)
-        drawn, _ = _resample(X, Y, rng, sampler, None, weight)
+        data, weight = _take(data, bag), take_weights(weight, bag)
+        drawn, _ = _resample(data, rng, sampler, _plan(sampler, data), weight)
         drawn = replace(drawn, left_out=np.setdiff1d(np.arange(n), bag))
     else:
-        drawn, provenance = _resample(X, Y, rng, sampler, plan, weight)
+        drawn, provenance = _resample(data, rng, sampler, plan, weight)
         if bootstrap:
             drawn = _bag_originals(drawn, provenance, n, rng, within=bootstrap == "within")
     if n_columns is None:
         return drawn
     features = np.sort(rng.choice(drawn.X.shape[1], size=n_columns, replace=False))
-    return replace(drawn, X=take_columns(drawn.X, features), features=features)
+    seen = Data(open_features(take_columns(drawn.X, features)), drawn.data.labels)
+    return replace(drawn, data=seen, features=features)
 
 
 def _draw_bag(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -179,25 +195,41 @@ def _draw_bag(n: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.integers(n, size=n))
 
 
+def _take(data: Data, rows: np.ndarray) -> Data:
+    """Return some of the rows, whose categories are counted among them."""
+    return open_data(
+        take_rows(data.features.container.native, rows), take_rows(data.labels.table, rows)
+    )
+
+
 def _resample(
-    X: Any, Y: Any, rng: np.random.Generator, sampler: Any, plan: Any, weight: Weights
+    data: Data, rng: np.random.Generator, sampler: Any, plan: Any, weight: Weights
 ) -> tuple[TrainingSet, Mapping[str, Any]]:
     """Return what a sampler makes of rows, and where its rows come from."""
-    n = Y.shape[0]
+    n = data.n_samples
     if sampler is None:
-        return TrainingSet(X, Y, np.empty(0, dtype=np.int64), weight), {}
+        return TrainingSet(data, np.empty(0, dtype=np.int64), weight), {}
     provenance: Mapping[str, Any] = {}
-    if isinstance(sampler, BaseMultiLabelSampler):
-        resampled = (sampler.plan(X, Y) if plan is None else plan).draw(rng)
+    if plan is not None:
+        resampled = plan.draw(rng)
         X, Y, provenance = resampled.X, resampled.y, resampled.provenance
     else:
         sampler = set_random_states(clone(sampler), rng)
-        X, Y = sampler.fit_resample(X, Y)
+        X, Y = sampler.fit_resample(data.features.container.native, data.labels.table)
         if hasattr(sampler, "sample_indices_"):
             provenance = {"sample_indices_": sampler.sample_indices_}
     left_out = np.setdiff1d(np.arange(n), provenance.get("sample_indices_", np.arange(n)))
     weight = _inherit(weight, provenance, Y.shape[0], sampler)
-    return TrainingSet(X, Y, left_out, weight), provenance
+    if _gives_clean_rows(sampler):
+        return TrainingSet(open_data(X, Y), left_out, weight), provenance
+    checked = validate_data(X, Y, who="A training set", missing="keep")
+    return TrainingSet(checked, left_out, weight), provenance
+
+
+def _gives_clean_rows(sampler: Any) -> bool:
+    """Return whether rows are copied, or made by code of ours, from clean ones."""
+    ours = isinstance(sampler, BaseMultiLabelSampler) and sampler._gives_rows
+    return ours and type(sampler).__module__.startswith("labelance.")
 
 
 def _bag_originals(
@@ -212,14 +244,13 @@ def _bag_originals(
     bag = _draw_bag(n, rng)
     inside = np.zeros(n, dtype=bool)
     inside[bag] = True
-    new = np.arange(drawn.y.shape[0] - n)
+    new = np.arange(drawn.data.n_samples - n)
     if within:
         seeds, references = provenance["seed_indices_"], provenance["reference_indices_"]
         new = np.flatnonzero(inside[seeds] & inside[references])
     rows = np.concatenate([bag, n + new])
     return TrainingSet(
-        take_rows(drawn.X, rows),
-        take_rows(drawn.y, rows),
+        _take(drawn.data, rows),
         np.flatnonzero(~inside),
         take_weights(drawn.weight, rows),
         related=not within,
@@ -321,11 +352,9 @@ def draw_training_sets(
     >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
     """
     data = validate_data(X, y, who="draw_training_sets", missing="keep")
-    Y = data.labels.table  # a list has no shape
     draw = plan_draws(
         sampler,
-        X,
-        Y,
+        data,
         bootstrap=bootstrap,
         n_columns=columns_to_draw(max_features, data.X.shape[1]),
         neighborhood=neighborhood,

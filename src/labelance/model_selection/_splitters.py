@@ -121,10 +121,30 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
         Y = validate_stratified(y, order=self.order, who=type(self).__name__)
-        weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
-        rng = as_generator(self.random_state)
-        fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
+        fold = assign_folds(
+            Y,
+            self.n_splits,
+            self.random_state,
+            order=self.order,
+            shuffle=self.shuffle,
+            who=type(self).__name__,
+        )
         yield from rows_of_folds(fold, self.n_splits)
+
+
+def assign_folds(
+    Y: csr_array,
+    n_splits: int,
+    random_state: RandomStateLike,
+    *,
+    order: Order = 1,
+    shuffle: bool = False,
+    who: str = "IterativeStratifiedKFold",
+) -> Integers:
+    """Return the fold of every row of clean labels, as `IterativeStratifiedKFold` has them."""
+    weights = equal_weights(n_splits, Y.shape[0], who=who)
+    rng = as_generator(random_state)
+    return assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
 
 
 class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):

@@ -40,6 +40,7 @@ from labelance._validation import (
     validate_data,
     validate_labels,
 )
+from labelance._validation._features import refuse_missing
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
@@ -459,17 +460,36 @@ class BaseMultiLabelSampler(
         """Return one draw on clean rows, or the resampled data themselves."""
 
     def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
+        self._refuse_neighborhood(neighborhood)
+        data = self._open(X, y)
+        n = data.n_samples if is_dask(y) else _num_samples(y)
+        return self._plan_rows(data, n, neighborhood)
+
+    def _plan_clean(self, data: Data, neighborhood: Any = None) -> ResamplingPlan:
+        """Do what `plan` does, on rows that are validated already; for samplers inside learners."""
+        X, options = data.features.container.native, self._validation_options()
+        own_codes = options.get("categorical_features") is not None
+        if own_codes or not self._gives_rows:  # then rows are read in a way of their own
+            return self.plan(X, data.labels.table, neighborhood=neighborhood)
+        self._validate_params()
+        planner = clone(self)
+        with speaking(self.verbose):
+            planner._refuse_neighborhood(neighborhood)
+            refuse_missing(data.X, data.features.names, type(self).__name__, options["missing"])
+            return planner._plan_rows(planner._accept(X, data), data.n_samples, neighborhood)
+
+    def _plan_rows(self, data: Data, n: int, neighborhood: Any) -> ResamplingPlan:
+        details = self._plan(data, neighborhood)
+        return_freed_memory(n)
+        return ResamplingPlan(self, n, data, details)
+
+    def _refuse_neighborhood(self, neighborhood: Any) -> None:
         if neighborhood is not None and not self.traits.finds_neighbors:
             raise InputError(
                 "Samplers that search neighbors among all rows take neighborhood=…",
                 f"{type(self).__name__} does not search among all rows",
                 "Leave the argument out",
             )
-        data = self._open(X, y)
-        n = data.n_samples if is_dask(y) else _num_samples(y)
-        details = self._plan(data, neighborhood)
-        return_freed_memory(n)
-        return ResamplingPlan(self, n, data, details)
 
     def _open(self, X: Any, y: Any) -> Data:
         data = validate_data(
@@ -479,6 +499,10 @@ class BaseMultiLabelSampler(
             in_blocks=self.traits.in_blocks,
             **self._validation_options(),
         )
+        return self._accept(X, data)
+
+    def _accept(self, X: Any, data: Data) -> Data:
+        """Return clean rows, after a look at them; ``X`` is the same as the user gave it."""
         sklearn_validate_data(self, peek_columns(X), skip_check_array=True)
         self._warn_of_constant_labels(data)
         return data
@@ -555,7 +579,10 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         refuse_what_needs_memory(
             X, metric=self.metric, method=self.neighbor_method, k_neighbors=self.k_neighbors
         )
-        data = super()._open(X, y)
+        return super()._open(X, y)
+
+    def _accept(self, X: Any, data: Data) -> Data:
+        super()._accept(X, data)
         self._warn_of_wide_columns(data)
         return data
 

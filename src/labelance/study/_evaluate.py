@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelance._classifier import relevance
 from labelance._utils import set_random_states
+from labelance._validation import Data, validate_data
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import best_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet
@@ -66,7 +67,7 @@ class TrainingSets:
         self.planning, self.drawing = Cost(), []
         with self.planning.spent():
             draw = _plan(family, fold)
-            idle = plan_draws(None, fold.X, fold.Y, bootstrap=bool(family.bootstrap))
+            idle = plan_draws(None, _validate(fold, None), bootstrap=bool(family.bootstrap))
         self.sets: list[TrainingSet] = []
         for stream in streams:
             cost = Cost()
@@ -84,12 +85,16 @@ class TrainingSets:
 
 def _plan(family: Family, fold: FoldData) -> Drawing:
     sampler = None if family.sampler is None else prepare(family.sampler.build(), fold.nominal)
-    X, Y, bags = fold.X, labels_for(sampler, fold.Y), family.bootstrap
+    data, bags = _validate(fold, sampler), family.bootstrap
     found = None if bags is True else _shared_neighborhood(sampler, fold)
     try:
-        return plan_draws(sampler, X, Y, bootstrap=bags, neighborhood=found)
+        return plan_draws(sampler, data, bootstrap=bags, neighborhood=found)
     except NothingToSampleError:
-        return plan_draws(None, X, Y, bootstrap=bool(bags))  # nothing to do about these labels
+        return plan_draws(None, data, bootstrap=bool(bags))  # nothing to do about these labels
+
+
+def _validate(fold: FoldData, sampler: Any) -> Data:
+    return validate_data(fold.X, labels_for(sampler, fold.Y), who="A study", missing="keep")
 
 
 def _shared_neighborhood(user: Any, fold: FoldData) -> Any:
@@ -153,14 +158,11 @@ class SharedEnsemble:
         return costs
 
     def _prepare(self, drawn: TrainingSet) -> TrainingSet:
-        """Return a training set as the learner takes it."""
+        """Return a training set with the neighbors of its rows, where these are known."""
         learner = self.model.estimator
-        Y = labels_for(learner, drawn.y)
         # The fold's neighbors serve a learner that looks at the rows of the fold itself.
         found = _shared_neighborhood(learner, self.fold) if drawn.X is self.fold.X else None
-        if Y is drawn.y and found is None:
-            return drawn  # which is validated once, for all learners
-        return replace(drawn, y=Y, neighborhood=found)
+        return drawn if found is None else replace(drawn, neighborhood=found)
 
     def evaluate(self, method: Method) -> Evaluation:
         """Return what the members of a method say together, by its rule."""
