@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
     from labelance.advice import advise as advise
+    from labelance.decisions import LabelCalibration as LabelCalibration
+    from labelance.decisions import LabelThresholds as LabelThresholds
     from labelance.ensemble import EMLS as EMLS
     from labelance.ensemble import EMLSMOTE as EMLSMOTE
     from labelance.ensemble import EMLSOL as EMLSOL
     from labelance.ensemble import ERHwRSMT as ERHwRSMT
-    from labelance.ensemble import LabelCalibration as LabelCalibration
-    from labelance.ensemble import LabelThresholds as LabelThresholds
     from labelance.ensemble import MLSOLBagging as MLSOLBagging
     from labelance.ensemble import StackedBagging as StackedBagging
     from labelance.imbalance import profile as profile
@@ -114,8 +114,8 @@ _NAMES = {
     "EMLSMOTE": "labelance.ensemble",
     "EMLSOL": "labelance.ensemble",
     "ERHwRSMT": "labelance.ensemble",
-    "LabelCalibration": "labelance.ensemble",
-    "LabelThresholds": "labelance.ensemble",
+    "LabelCalibration": "labelance.decisions",
+    "LabelThresholds": "labelance.decisions",
     "MLSOLBagging": "labelance.ensemble",
     "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),

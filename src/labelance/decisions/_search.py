@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from labelance._arrays import column_counts
 from labelance._utils import warn_user
-from labelance._validation import validate_scores, validate_weights
+from labelance._validation import name_columns, validate_scores, validate_weights
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._predictions import validate_score_table
 from labelance.decisions._held_out import CV_FOLDS
@@ -154,12 +154,15 @@ def training_thresholds(
     search: ThresholdSearch,
     variant: Variant,
     weight: Weights,
+    names: tuple[Any, ...] | None = None,
 ) -> np.ndarray:
     """Return the thresholds of the largest F on training rows, as COCOA and ECCRU use them.
 
     Labels that all rows agree on have 0.5: their score is 0 or 1 for every row.
     """
-    thresholds = best_thresholds(Y, scores, search=search, variant=variant, weight=weight)
+    thresholds = best_thresholds(
+        Y, scores, search=search, variant=variant, weight=weight, names=names
+    )
     counts = column_counts(Y)
     thresholds[(counts == 0) | (counts == Y.shape[0])] = 0.5
     return thresholds
@@ -174,10 +177,11 @@ def tune_thresholds(
     variant: Variant = "paper",
     shrinkage: Shrinkage = 0.0,
     weight: Weights = None,
+    names: tuple[Any, ...] | None = None,
 ) -> np.ndarray:
     """Return the best threshold of every label, shrunk to the pooled one as asked."""
     thresholds = best_thresholds(
-        Y, scores, objective=objective, search=search, variant=variant, weight=weight
+        Y, scores, objective=objective, search=search, variant=variant, weight=weight, names=names
     )
     if shrinkage == "auto":
         shrinkage = 0.0 if callable(objective) else _SHRINKAGE
@@ -234,6 +238,7 @@ def best_thresholds(
     search: ThresholdSearch = "exact",
     variant: Variant = "paper",
     weight: Weights = None,
+    names: tuple[Any, ...] | None = None,
 ) -> np.ndarray:
     """Return for every label the threshold t that does best with ``score >= t``.
 
@@ -254,6 +259,8 @@ def best_thresholds(
         predicts the label everywhere, as the authors' program does.
     weight : ndarray of shape (n,) or None
         How often every row counts; None is once.
+    names : tuple or None
+        Names of the labels, for a warning.
 
     Returns
     -------
@@ -264,7 +271,7 @@ def best_thresholds(
     positive = _as_mask(Y)
     if search == "exact":
         return _exact(positive, scores, weight, objective)
-    return _on_grid(positive, scores, weight, objective, variant)
+    return _on_grid(positive, scores, weight, objective, variant, names)
 
 
 def _as_mask(Y: sp.csr_array) -> np.ndarray:
@@ -306,6 +313,7 @@ def _on_grid(
     weight: Weights,
     objective: Objective,
     variant: Variant,
+    names: tuple[Any, ...] | None,
 ) -> np.ndarray:
     """Try the values of the grid, from the smallest up."""
     n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
@@ -322,7 +330,8 @@ def _on_grid(
         thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
         if variant == "paper":
             warn_user(
-                f"No threshold finds a true positive of {hopeless.sum()} labels; they keep 0.5.",
+                f"No threshold finds a true positive of {hopeless.sum()} of {len(hopeless)} "
+                f"labels: {name_columns(np.flatnonzero(hopeless), names)}. They keep 0.5.",
                 UndefinedLabelWarning,
             )
     return thresholds

@@ -81,7 +81,9 @@ class ThresholdRule:
             "variant": self.variant,
             "weight": take_weights(weight, known.rows),
         }
-        values = tune_thresholds(Y, known.scores, shrinkage=self.shrinkage, **options)
+        values = tune_thresholds(
+            Y, known.scores, shrinkage=self.shrinkage, names=data.labels.names, **options
+        )
         if self.source == "train":
             return Thresholds(values, np.full(n_labels, np.nan))
         return Thresholds(values, threshold_spread(Y, known.scores, known.folds, **options))

@@ -128,6 +128,7 @@ class COCOA(LearnerWithEstimator):
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
+            names=self.label_names_,
         )
 
     def _thresholds(self) -> np.ndarray:

@@ -144,6 +144,7 @@ class ECCRU(LearnerWithEstimator):
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
+            names=self.label_names_,
         )
 
     def _thresholds(self) -> np.ndarray:
