@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
 from labelance._progress import speaking
 from labelance._utils import ListsParameters
+from labelance._utils._compat import fit_context
 from labelance._validation import (
     Data,
     MissingLabels,
@@ -53,7 +54,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
 
     verbose: int = 0  # for learners without the parameter
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
         """Learn from rows and their labels.
 
@@ -229,7 +230,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
 
     estimator: Any
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedClassifier:
         """Learn from rows and their labels.
 

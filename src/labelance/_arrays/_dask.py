@@ -152,7 +152,7 @@ class TaskLayer:
 
     def share(self, function: Callable[..., Any]) -> Any:
         """Return a reference to a function that tasks are to call."""
-        from dask._task_spec import DataNode, TaskRef
+        from dask.task_spec import DataNode, TaskRef
         from dask.utils import funcname
 
         key = f"{funcname(function)}-{self.name}"
@@ -164,7 +164,7 @@ class TaskLayer:
 
         Arguments may be Delayed, references to tasks of this layer, and lists of these.
         """
-        from dask._task_spec import Task, TaskRef
+        from dask.task_spec import Task, TaskRef
 
         key = f"{call.key}-{len(self.tasks)}"
         self.tasks[key] = Task(key, _call, call, *map(self._refer, arguments))
@@ -172,8 +172,8 @@ class TaskLayer:
 
     def _refer(self, argument: Any) -> Any:
         # References, and not keys: that of a block which was persisted is in no graph any more.
-        from dask._task_spec import List, TaskRef
         from dask.delayed import Delayed
+        from dask.task_spec import List, TaskRef
 
         if isinstance(argument, list):
             return List(*map(self._refer, argument))
@@ -446,8 +446,8 @@ class DaskArray(DaskContainer):
 
     def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
         import dask.array as da
-        from dask._task_spec import Task, TaskRef
         from dask.highlevelgraph import HighLevelGraph
+        from dask.task_spec import Task, TaskRef
 
         name, kept = f"rows-{uuid4().hex}", share(_as_it_is)
         # Tasks become one layer: of layers with a single task Dask would run those nobody needs.

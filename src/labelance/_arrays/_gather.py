@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numba import config, types
-from numba.core.typing import signature
 
 from labelance._scratch import (
     StoredRows,
@@ -24,7 +23,7 @@ _MAPPED_AROUND = 1 << 21  # bytes that Linux may map around one that is read
 
 # The function of the C library, which compiled code calls without Python.
 _pread = types.ExternalFunction(
-    "pread", signature(types.intp, types.intc, types.voidptr, types.uintp, types.int64)
+    "pread", types.intp(types.intc, types.voidptr, types.uintp, types.int64)
 )
 
 

@@ -76,8 +76,11 @@ def reworded(text: str) -> str:
 
 def is_of_a_parameter(error: ValueError) -> bool:
     """Say whether scikit-learn refuses a parameter, which it can only once it is imported."""
-    module = sys.modules.get("sklearn.utils._param_validation")
-    return isinstance(error, getattr(module, "InvalidParameterError", ()))
+    if "sklearn" not in sys.modules:
+        return False
+    from labelance._utils._compat import InvalidParameterError
+
+    return isinstance(error, InvalidParameterError)
 
 
 def _in_flags(text: str, flags: Mapping[str, str]) -> str:

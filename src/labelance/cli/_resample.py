@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import labelance
 from labelance._utils import did_you_mean, optional_import, show_names
+from labelance._utils._compat import parameter_names
 from labelance.cli._console import (
     errors,
     long_work,
@@ -413,7 +414,7 @@ def _row(name: str, kind: Any) -> dict[str, Any]:
         "kind": "sampler" if name in _samplers() else "learner",
         "rows": _verbs(kind().traits) if name in _samplers() else "",
         "summary": (getdoc(kind) or "").partition("\n")[0],
-        "parameters": sorted(kind._get_param_names()),
+        "parameters": parameter_names(kind),
     }
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
 from labelance._utils import as_generator
+from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from labelance._arrays import column_counts
 from labelance._utils import warn_user
+from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._validation import name_columns, validate_scores, validate_weights
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._predictions import validate_score_table

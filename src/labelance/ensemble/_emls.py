@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval
+from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier
 from labelance._utils import as_generator
+from labelance._utils._compat import Interval, fit_context
 from labelance._validation import Data
 from labelance._validation._arguments import Weights
 from labelance.decisions._held_out import (
@@ -179,7 +179,7 @@ class EMLS(WeightedClassifier):
         """Return the sampler that members draw from, or None."""
         return self.sampler
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,

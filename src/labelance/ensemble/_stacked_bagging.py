@@ -8,12 +8,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import clone
 
 from labelance._arrays import column_counts
 from labelance._classifier import WeightedClassifier
 from labelance._utils import as_generator
+from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
@@ -197,7 +197,7 @@ class StackedBagging(WeightedClassifier):
         """Return the sampler that members draw from, or None."""
         return self.sampler
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,

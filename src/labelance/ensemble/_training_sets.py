@@ -12,16 +12,10 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    RealNotInt,
-    StrOptions,
-    validate_params,
-)
 
 from labelance._arrays import take_columns, take_rows
 from labelance._utils import RandomStateLike, as_generator, set_random_states
+from labelance._utils._compat import HasMethods, Interval, RealNotInt, StrOptions, validate_params
 from labelance._validation import Data, validate_data
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import open_data

@@ -7,9 +7,8 @@ from inspect import isabstract
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import HasMethods, StrOptions
-
 from labelance._classifier import BaseMultiLabelClassifier, WeightedClassifier, with_inputs_of
+from labelance._utils._compat import HasMethods, StrOptions
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.learners._reduction import Rows, Trainer, make_trainer

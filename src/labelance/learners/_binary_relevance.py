@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from labelance._arrays import column_counts
+from labelance._utils._compat import StrOptions
 from labelance._validation import CategoricalFeatures, Data, MissingLabels, name_columns
 from labelance._validation._arguments import Weights
 from labelance.exceptions import LabelFormatError

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
+from labelance._utils._compat import StrOptions
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator

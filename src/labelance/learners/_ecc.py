@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._utils import RandomStateLike, as_generator
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator

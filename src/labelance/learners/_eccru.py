@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._utils import RandomStateLike, as_generator
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator, kernel
+from labelance._utils._compat import Interval
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.imbalance._local import minority_matrix, minority_values

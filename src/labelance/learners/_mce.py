@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._progress import track
 from labelance._utils import RandomStateLike, as_generator
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import CategoricalFeatures, Data, Schema
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._search import best_thresholds

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts, on_device
 from labelance._classifier import BaseMultiLabelClassifier
+from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -129,7 +128,7 @@ class MLkNN(BaseMultiLabelClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, *, neighborhood: Neighborhood | None = None) -> MLkNN:
         """Count the labels of the neighbors of every row.
 

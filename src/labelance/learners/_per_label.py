@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from imblearn.over_sampling import RandomOverSampler
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, InvalidParameterError, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._classifier import BaseMultiLabelClassifier, with_inputs_of
 from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, set_random_states, warn_user
+from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptions
 from labelance._validation import (
     CategoricalFeatures,
     Data,

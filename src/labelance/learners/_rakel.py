@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from labelance._utils import RandomStateLike, as_generator
+from labelance._utils._compat import Interval
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
 from labelance.learners._base import LearnerWithEstimator

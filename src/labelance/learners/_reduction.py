@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance._arrays import narrow_indices
+from labelance._arrays import narrow_indices, take_rows
 from labelance._progress import loop, run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._validation import Schema
@@ -97,11 +96,6 @@ class Trainer(Protocol):
 
         ``rng`` gives each of them a seed of its own; without it they keep the estimator's.
         """
-
-
-def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Return rows of any container."""
-    return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
 
 
 Ints = NDArray[np.int64]

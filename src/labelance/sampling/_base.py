@@ -17,9 +17,7 @@ import scipy.sparse as sp
 
 # Imported for its effect too: it teaches scikit-learn's metadata routing "fit_resample".
 from imblearn.base import BaseSampler
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import (
@@ -33,6 +31,7 @@ from labelance._arrays import (
 from labelance._progress import speaking
 from labelance._scratch import return_freed_memory
 from labelance._utils import ListsParameters, RandomStateLike, as_generator, warn_user
+from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._validation import (
     CategoricalFeatures,
     Data,
@@ -335,7 +334,7 @@ class BaseMultiLabelSampler(
     random_state: Any = 0
     verbose: int = 0
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelSampler:
         """Check the parameters and the data; ``fit_resample`` does the work.
 
@@ -354,7 +353,7 @@ class BaseMultiLabelSampler(
         self._open(X, y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_resample(self, X: Any, y: Any, *, neighborhood: Any = None) -> tuple[Any, Any]:
         """Resample the data.
 
@@ -386,7 +385,7 @@ class BaseMultiLabelSampler(
             self._report(n, resampled, perf_counter() - start)
         return resampled.X, resampled.y
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def plan(self, X: Any, y: Any, *, neighborhood: Any = None) -> ResamplingPlan:
         """Compute all that does not depend on chance, for one or many draws.
 
@@ -404,7 +403,7 @@ class BaseMultiLabelSampler(
         with speaking(self.verbose):
             return clone(self)._make_plan(X, y, neighborhood)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def explain(self, X: Any, y: Any, *, k: int | None = 5) -> Explanation:
         """Resample once and tell what that did to every label, and through which seeds.
 
@@ -462,7 +461,7 @@ class BaseMultiLabelSampler(
     def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
         self._refuse_neighborhood(neighborhood)
         data = self._open(X, y)
-        n = data.n_samples if is_dask(y) else _num_samples(y)
+        n = data.n_samples if is_dask(y) else num_samples(y)
         return self._plan_rows(data, n, neighborhood)
 
     def _plan_clean(self, data: Data, neighborhood: Any = None) -> ResamplingPlan:

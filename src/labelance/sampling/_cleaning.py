@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._utils import kernel
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below

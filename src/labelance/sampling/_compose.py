@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import _name_estimators
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import peek_columns
+from labelance._utils._compat import BaseComposition, num_samples
 from labelance._validation import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.sampling._base import (
@@ -129,7 +128,7 @@ class FunctionSampler(BaseMultiLabelSampler):
             # Copies, so that neither the function nor who gets its result can change the input.
             came = data.features.restore(None, None), data.labels.restore(data.Y, None, 0)
             X, y = _checked(self.func(*came, **options), data)
-        n = _num_samples(y)
+        n = num_samples(y)
         return Resampled(X, y, {}, np.full(n, -1), np.zeros(n, dtype=bool))
 
 
@@ -164,7 +163,7 @@ class SequencePlan:
     later: list[BaseMultiLabelSampler]
 
 
-class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
+class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
     """A chain of samplers as one sampler: each works on what the one before it returned.
 
     What every step does is what it would do by hand, with a random stream of its own; the
@@ -261,8 +260,9 @@ class SamplerSequence(BaseMultiLabelSampler, _BaseComposition):
         """The steps as (name, sampler) pairs; what is no list, as it is."""
         if not isinstance(self.steps, list):
             return self.steps
-        names = iter(_name_estimators([s for s in self.steps if not isinstance(s, tuple)]))
-        return [step if isinstance(step, tuple) else next(names) for step in self.steps]
+        unnamed = (step for step in self.steps if not isinstance(step, tuple))
+        named = iter(make_pipeline(*unnamed).steps)
+        return [step if isinstance(step, tuple) else next(named) for step in self.steps]
 
     @_named_steps.setter
     def _named_steps(self, steps: list[Any]) -> None:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import interpolate_rows
 from labelance._progress import track
 from labelance._utils import refuse_more_than_memory
+from labelance._utils._compat import Interval
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.neighbors._find import check_n_neighbors, search_neighbors

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import column_counts, interpolate_rows
 from labelance._progress import track
+from labelance._utils._compat import Interval
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors

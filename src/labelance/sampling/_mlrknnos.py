@@ -19,11 +19,11 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
 from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
+from labelance._utils._compat import HasMethods, Interval
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood

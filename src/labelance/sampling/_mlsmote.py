@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts, stack_rows, take_rows
 from labelance._progress import track
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.exceptions import InputError
 from labelance.imbalance._local import Variant

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import gather_rows, interpolate_rows, on_device, places_in, squeeze_runs
 from labelance._scratch import split_rows
 from labelance._utils import kernel
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LabelType, LocalDistribution

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts
 from labelance._utils import kernel
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data
 from labelance.imbalance._above_mean import (
     NO_MEAN,

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
 
 from labelance._arrays import column_counts
 from labelance._utils import kernel
+from labelance._utils._compat import Interval
 from labelance._validation import Data
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds

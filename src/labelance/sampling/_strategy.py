@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelance._arrays import column_counts, is_dask
 from labelance._utils import did_you_mean, refuse_more_than_memory
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean

@@ -14,12 +14,10 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_array,
     check_consistent_length,
     check_is_fitted,
@@ -29,6 +27,7 @@ from sklearn.utils.validation import (
 from labelance._arrays import has_categories
 from labelance._progress import Progress, loop
 from labelance._utils import ListsParameters
+from labelance._utils._compat import Interval, StrOptions, check_sample_weight, fit_context
 from labelance._validation import Schema, read_weights, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._binary_builder import grow_binary_trees
@@ -172,7 +171,7 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         self.n_categories = n_categories
         self.class_weight = class_weight
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> C45Classifier:
         """Grow and prune the tree.
 
@@ -228,7 +227,7 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         """Return the weights of the rows, None if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight == "balanced":
             weight = weight * _balancing_weights(y, weight)
         else:
@@ -425,7 +424,7 @@ def fit_many(
     check_problems(problems, X.n_rows)
     weight = None
     if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)
+        weight = check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)
         if not np.all(weight > 0):
             raise InputError(
                 "fit_many weighs rows with positive numbers",

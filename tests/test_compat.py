@@ -1,0 +1,78 @@
+"""Private names of other projects exist, take what we give them, and lie in one file.
+
+When one of these tests fails after an upgrade, mend ``labelance._utils._compat``.
+"""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import labelance
+from labelance._utils import _compat
+
+SOURCES = Path(labelance.__file__).parent
+
+# How we call them; None for base classes, types and exceptions.
+CALLS = {
+    "HasMethods": ((["fit", "predict"],), {}),
+    "Interval": ((int, 1, None), {"closed": "left"}),
+    "RealNotInt": None,
+    "StrOptions": (({"a", "b"},), {}),
+    "InvalidParameterError": None,
+    "validate_params": (({},), {"prefer_skip_nested_validation": True}),
+    "fit_context": ((), {"prefer_skip_nested_validation": True}),
+    "BaseComposition": None,
+    "check_sample_weight": ((None, "X"), {"dtype": float, "ensure_non_negative": True}),
+    "num_samples": (("y",), {}),
+}
+
+
+def is_private(module: str, names: list[str]) -> bool:
+    """Say whether an import takes a private name of another project."""
+    if module.split(".")[0] in ("labelance", "__future__"):
+        return False
+    hidden = "._" in module or module.startswith("numba.core")
+    return hidden or any(name.startswith("_") for name in names)
+
+
+def private_imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [alias.name for alias in node.names]
+            found += [f"{node.module}: {names}"] * is_private(node.module, names)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if is_private(alias.name, [])]
+    return found
+
+
+def test_one_file_takes_private_names():
+    found = {
+        str(path.relative_to(SOURCES)): private_imports(path) for path in SOURCES.rglob("*.py")
+    }
+    taking = {name for name, lines in found.items() if lines}
+    assert taking <= {"_utils/_compat.py", "_utils/_kernel.py"}
+
+
+@pytest.mark.parametrize("name", _compat.PRIVATE)
+def test_names_of_scikit_learn(name):
+    found = getattr(_compat, name)
+    if CALLS[name] is not None:
+        arguments, options = CALLS[name]
+        inspect.signature(found).bind(*arguments, **options)
+
+
+def test_what_estimators_inherit():
+    """The check of parameters, and the methods of a composition that are called by their names."""
+    assert callable(BaseEstimator._validate_params)
+    assert inspect.signature(_compat.BaseComposition._get_params).bind("self", "steps", deep=True)
+    assert inspect.signature(_compat.BaseComposition._set_params).bind("self", "steps", name=1)
+    assert _compat.parameter_names(labelance.MLSOL) == sorted(labelance.MLSOL().get_params())
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = _compat.no_such_name
