@@ -181,9 +181,6 @@ StudyOption = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
-OutputOption = Annotated[
-    Path, typer.Option("-o", "--output", help="Where to write.", show_default=False)
-]
 
 
 @app.command(epilog="Example: labelance study presets")

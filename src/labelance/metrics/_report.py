@@ -35,7 +35,6 @@ HEADS = {
     "support": "sup",
 }
 RATES = ("precision", "recall", "specificity", "g_mean", "f1")
-LOSSES = ("brier", "calibration_error")  # only where there are probabilities
 
 
 @dataclass(frozen=True, eq=False)
