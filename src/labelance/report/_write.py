@@ -9,11 +9,9 @@ from typing import Any, Literal
 
 from labelance._utils import replace_when_done
 from labelance.exceptions import InputError
-from labelance.report._csv import write_csv
+from labelance.report._formats import to_latex, to_markdown, write_csv
 from labelance.report._gather import gather
 from labelance.report._html import to_html
-from labelance.report._latex import to_latex
-from labelance.report._markdown import to_markdown
 from labelance.report._ranking import Correction
 
 Format = Literal["html", "markdown", "latex", "csv"]
