@@ -1,4 +1,4 @@
-"""Adjusted p-values of all pairs: Bergmann-Hommel, Shaffer and Holm."""
+"""Adjusted p-values of all pairs: Bergmann-Hommel, Shaffer and Holm, of which scipy has none."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,4 +1,7 @@
-"""Average ranks: Friedman's test whether all could be the same, Nemenyi's distance, and cliques."""
+"""Average ranks: Friedman's test whether all could be the same, Nemenyi's distance, and cliques.
+
+By hand, because `scipy.stats.friedmanchisquare` always corrects for ties, and has no F.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
