@@ -7,6 +7,7 @@ import ast
 import inspect
 from pathlib import Path
 
+import numba
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -27,6 +28,8 @@ CALLS = {
     "BaseComposition": None,
     "check_sample_weight": ((None, "X"), {"dtype": float, "ensure_non_negative": True}),
     "num_samples": (("y",), {}),
+    "CompilationListener": None,
+    "register_listener": (("numba:compile", "listener"), {}),
 }
 
 
@@ -53,12 +56,11 @@ def test_one_file_takes_private_names():
     found = {
         str(path.relative_to(SOURCES)): private_imports(path) for path in SOURCES.rglob("*.py")
     }
-    taking = {name for name, lines in found.items() if lines}
-    assert taking <= {"_utils/_compat.py", "_utils/_kernel.py"}
+    assert {name for name, lines in found.items() if lines} <= {"_utils/_compat.py"}
 
 
 @pytest.mark.parametrize("name", _compat.PRIVATE)
-def test_names_of_scikit_learn(name):
+def test_names_exist_and_take_what_we_pass(name):
     found = getattr(_compat, name)
     if CALLS[name] is not None:
         arguments, options = CALLS[name]
@@ -71,6 +73,25 @@ def test_what_estimators_inherit():
     assert inspect.signature(_compat.BaseComposition._get_params).bind("self", "steps", deep=True)
     assert inspect.signature(_compat.BaseComposition._set_params).bind("self", "steps", name=1)
     assert _compat.parameter_names(labelance.MLSOL) == sorted(labelance.MLSOL().get_params())
+
+
+def test_events_of_compilation():
+    listener = _compat.CompilationListener
+    assert {"on_start", "on_end"} <= set(dir(listener))
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_options_and_stamp_of_numba(tmp_path):
+    inner = numba.njit(**_compat.NO_C_ENTRY, **_compat.NO_PYTHON_ENTRY)(lambda x: x + 1)
+    outer = numba.njit(cache=True, **_compat.NO_C_ENTRY)(twice)
+    before = outer._cache._cache_file._source_stamp
+    _compat.add_to_source_stamp(outer, ["changed"])
+    assert outer._cache._cache_file._source_stamp == (before, "changed")
+    assert numba.njit(lambda x: inner(x))(1) == 2
+
+
+def twice(x):
+    return 2 * x
 
 
 def test_unknown_name():

@@ -1,11 +1,9 @@
 """The tools that every package uses."""
 
-import gc
 import os
 import subprocess
 import sys
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,29 +80,6 @@ def test_inner_kernels_call_each_other_and_serve_several_kernels():
     assert_allclose(unit(np.array([3.0, 4.0])), [0.36, 0.64])
 
 
-def test_numba_compiles_its_own_functions_once_for_kernels_and_inner_kernels():
-    event = pytest.importorskip("numba.core.event")
-
-    @inner_kernel
-    def counted(n):
-        numbers = np.zeros(n, np.uint16)
-        for i in range(n):
-            numbers[i] = i
-        return numbers
-
-    @kernel
-    def last_counted(n):
-        numbers = np.zeros(n, np.uint16)
-        numbers[0] = counted(n)[n - 1]
-        return numbers
-
-    with event.install_recorder("numba:compile") as recorder:
-        assert last_counted(3).tolist() == [2, 0, 0]
-    begun = [each.data for _, each in recorder.buffer if each.is_start]
-    names = [f"{each['dispatcher'].py_func.__qualname__}{each['args']}" for each in begun]
-    assert sorted(set(names)) == sorted(names)
-
-
 INNER = """
 from labelance._utils import inner_kernel
 
@@ -135,18 +110,6 @@ def test_a_kernel_on_disk_does_not_outlive_what_it_calls(tmp_path):
         run = subprocess.run([sys.executable, outer], capture_output=True, text=True, check=True)
         said.append(run.stdout.split())
     assert said == [["41", "0"], ["41", "1"], ["42", "0"]]
-
-
-@pytest.mark.parametrize(("module", "collects"), [("labelance.kernels", False), ("others", True)])
-def test_garbage_waits_while_a_kernel_of_ours_is_compiled(module, collects):
-    event = pytest.importorskip("numba.core.event")
-    kernel(draw_seeds)  # from now on somebody looks after compilations
-    compiled = {"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))}
-    with event.trigger_event("numba:compile", compiled):
-        with event.trigger_event("numba:compile", compiled):
-            assert gc.isenabled() == collects
-        assert gc.isenabled() == collects
-    assert gc.isenabled()
 
 
 COMPILE_TWICE = """

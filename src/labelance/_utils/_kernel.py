@@ -1,4 +1,4 @@
-"""Kernels: functions that numba compiles on first use, with no more of its steps than they need.
+"""Kernels: functions that numba compiles on first use.
 
 numba is imported where it is used, because the command line and the readers of small files do
 not need it.
@@ -6,25 +6,25 @@ not need it.
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
 from threading import Timer
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from labelance._progress import say, somebody_watches
+from labelance._utils._compat import NO_C_ENTRY, NO_PYTHON_ENTRY, add_to_source_stamp
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 # A kernel is compiled once more for every constant that it is called with, unless the constant
 # has a type.
 ZERO, ONE = np.int64(0), np.int64(1)
-_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # of our kernels
+_OPTIONS = {"nogil": True, "error_model": "numpy", **NO_C_ENTRY}  # of our kernels
 _PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
 
 
@@ -42,15 +42,15 @@ def kernel(function: Kernel) -> Kernel:
 def inner_kernel(function: Kernel) -> Kernel:
     """Compile a function that only other kernels call.
 
-    It has no way in from Python and no machine code of its own, and is not kept on disk: all that
-    is part of the kernels that call it, and would take half of the time that it takes to compile.
+    It cannot be called from Python and is not kept on disk, which would take time to compile:
+    numba links it into the kernels that call it.
     """
     from numba import config, njit
 
     if config.DISABLE_JIT:
         return function
     _watch_compilation()
-    return cast("Kernel", njit(pipeline_class=_compilers().inner, **_OPTIONS)(function))
+    return cast("Kernel", njit(**_OPTIONS, **NO_PYTHON_ENTRY)(function))
 
 
 def inlined_kernel(function: Kernel) -> Kernel:
@@ -75,99 +75,17 @@ def read_only(values: np.ndarray) -> np.ndarray:
     return view
 
 
-class _Compilers(NamedTuple):
-    """numba's compiler as we use it: for kernels, and for functions that only kernels call."""
-
-    kernel: Any
-    inner: Any
-
-
-@cache
-def _compilers() -> _Compilers:
-    """Return numba's compiler without steps that bring our kernels nothing.
-
-    numba links a function, and all that it calls in turn, into each of its callers, and optimizes
-    it there once more. So it would make machine code of the innermost function at every level,
-    and only that of the outermost kernel ever runs.
-    """
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
-    from numba.core.typed_passes import NopythonRewrites
-    from numba.core.untyped_passes import InlineClosureLikes
-
-    class QuickFlags(Flags):
-        """Options of a compilation, which numba reads at every step and every call in a kernel."""
-
-        DEFAULTS = Flags().values()
-
-        def values(self) -> dict[str, Any]:
-            return {**self.DEFAULTS, **self._values}
-
-    class NoEnvironment:
-        """Stands where numba notes the Python objects of machine code."""
-
-        @staticmethod
-        def set_env(name: str, environment: object) -> None:
-            """Note nothing: there is no machine code."""
-
-    class InnerLibrary(JITCodeLibrary):
-        """The code of a function, for its callers to link."""
-
-        codegen = NoEnvironment
-
-        def _optimize_functions(self, module: object) -> None:
-            """Leave that to the optimization of the whole library, which does the same."""
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            self._ensure_finalized()
-            return 0
-
-    class KernelCompiler(CompilerBase):
-        """numba's compiler for nopython mode."""
-
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            self.state.flags = QuickFlags(self.state.flags)
-
-        def define_pipelines(self) -> list[Any]:
-            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
-
-    class InnerCompiler(KernelCompiler):
-        """The same into an inner library, without rewriting closures and whole-array expressions.
-
-        It has no way in from Python. That is said only now, so that numba's own functions, which
-        are compiled once per set of options, serve kernels and inner kernels alike.
-        """
-
-        def define_pipelines(self) -> list[Any]:
-            codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-            self.state.library = InnerLibrary(codegen, name)
-            self.state.flags.no_cpython_wrapper = True
-            [pipeline] = super().define_pipelines()
-            left_out = NopythonRewrites, InlineClosureLikes
-            pipeline.passes = [step for step in pipeline.passes if step[0] not in left_out]
-            pipeline.finalize()
-            return [pipeline]
-
-    return _Compilers(KernelCompiler, InnerCompiler)
-
-
 def _compile(function: Kernel) -> Kernel:
     from numba import njit
 
     _watch_compilation()
-    options = {"pipeline_class": _compilers().kernel, **_OPTIONS}
     try:
-        compiled: Kernel = njit(cache=True, **options)(function)
+        compiled: Kernel = njit(cache=True, **_OPTIONS)(function)
         _keep_while_the_folder_stays(compiled)
     except RuntimeError:
         # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
         # one): compile anew in every process rather than not at all.
-        compiled = njit(**options)(function)
+        compiled = njit(**_OPTIONS)(function)
     return compiled
 
 
@@ -180,9 +98,7 @@ def _keep_while_the_folder_stays(compiled: Any) -> None:
     known = vars(sys.modules[compiled.py_func.__module__]).values()
     called = [name.py_func for name in known if hasattr(name, "py_func")]
     files = {function.__code__.co_filename for function in [compiled.py_func, *called]}
-    index = compiled._cache._cache_file
-    stamps = map(_stamp, sorted({Path(file).parent for file in files}))
-    index._source_stamp = (index._source_stamp, *stamps)
+    add_to_source_stamp(compiled, map(_stamp, sorted({Path(file).parent for file in files})))
 
 
 @cache
@@ -214,14 +130,13 @@ def compilation_seconds() -> float:
 @cache
 def _watch_compilation() -> Any:
     """Look after the compilation of our kernels, from now on."""
-    from numba.core import event
+    from labelance._utils._compat import CompilationListener, register_listener
 
-    class Watch(event.Listener):
-        """No garbage collection while a kernel of ours is compiled, and a line if it takes long.
+    class Watch(CompilationListener):
+        """Count the seconds in which kernels of ours are compiled; print a line if it takes long.
 
-        Nearly all objects of a compilation live until its end; going through them again and
-        again takes a fifth of its time. numba compiles one kernel at a time, whatever the threads,
-        and tells of those that it needs inside another.
+        numba compiles one kernel at a time, whatever the threads, and tells of those that it needs
+        inside another.
         """
 
         def __init__(self) -> None:
@@ -233,8 +148,7 @@ def _watch_compilation() -> Any:
             self.depth += 1
             module = event.data["dispatcher"].py_func.__module__
             if self.depth == 1 and module.partition(".")[0] == "labelance":
-                self.began, self.collects = perf_counter(), gc.isenabled()
-                gc.disable()
+                self.began = perf_counter()
                 self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
                 if self.spent < _PATIENCE and somebody_watches():
                     self.notice.daemon = True
@@ -245,11 +159,9 @@ def _watch_compilation() -> Any:
             if self.depth == 0 and self.began is not None:
                 self.spent, self.began = self.spent + perf_counter() - self.began, None
                 self.notice.cancel()
-                if self.collects:
-                    gc.enable()
 
     watch = Watch()
-    event.register("numba:compile", watch)
+    register_listener("numba:compile", watch)
     return watch
 
 
