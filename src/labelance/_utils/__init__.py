@@ -18,8 +18,7 @@ from labelance._utils._memory import (
     left_in_control_group,
     refuse_more_than_memory,
 )
-from labelance._utils._messages import did_you_mean, show_names, warn_user
-from labelance._utils._optional import optional_import
+from labelance._utils._messages import did_you_mean, optional_import, show_names, warn_user
 from labelance._utils._parameters import ListsParameters
 from labelance._utils._random import (
     RandomStateLike,

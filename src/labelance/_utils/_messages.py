@@ -1,12 +1,15 @@
-"""What users are told: warnings that point at their own line, and the name that they meant."""
+"""What users are told: warnings at their own line, names that they meant, packages to install."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
-from types import FrameType
+from types import FrameType, ModuleType
+
+from labelance.exceptions import MissingDependencyError
 
 # Whose lines are no user's: our own, and those of who calls us for one.
 _BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
@@ -64,3 +67,31 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     by_lower = {str(name).lower(): name for name in known if len(str(name)) <= _MOST_LETTERS}
     near = get_close_matches(str(word).lower(), by_lower, n=2)
     return f"Did you mean {' or '.join(repr(by_lower[n]) for n in near)}? " if near else ""
+
+
+def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import a module, or say which extra of this distribution brings it.
+
+    Parameters
+    ----------
+    name : str
+        The module to import.
+    extra : str
+        The extra of this distribution that installs it.
+    purpose : str
+        What needs it, as the beginning of a sentence ("Drawing a profile").
+
+    Examples
+    --------
+    >>> from labelance._utils import optional_import
+    >>> optional_import("json", extra="cli", purpose="Reading JSON").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{purpose} needs the package {name.partition('.')[0]}",
+            "it is not installed",
+            f"Install it with: pip install 'labelance[{extra}]'",
+        ) from error
