@@ -206,19 +206,21 @@ def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
                 break
             try:
                 data = load_source(study.dataset(name))
-            except LabelanceError as error:
-                failures[name, ""] = str(error)
-                continue
-            except Exception as error:  # anybody's maker may raise anything
-                failures[name, ""] = f"{type(error).__name__}: {error}"
+            except Exception as error:  # a user's generator may raise anything
+                own = isinstance(error, LabelanceError)
+                failures[name, ""] = str(error) if own else f"{type(error).__name__}: {error}"
                 continue
             learners = [learner for dataset, learner in wanted if dataset == name]
             if sp.issparse(data.X) not in rehearsed:
                 rehearsed.add(sp.issparse(data.X))
                 _rehearse(study, name, learners, data, share / 2)
-            found, failed = _probe_dataset(study, name, learners, data, share)
-            costs |= found
-            failures |= failed
+            ends_here = _clock() + share
+            for left, learner in zip(range(len(learners), 0, -1), learners):
+                try:
+                    seconds_each = (ends_here - _clock()) / left
+                    costs[name, learner] = _fit_growing(study, learner, data, seconds_each)
+                except Exception as error:  # a user's learner may raise anything
+                    failures[name, learner] = f"{type(error).__name__}: {error}"
     return costs, failures
 
 
@@ -256,47 +258,29 @@ def sizes_of(study: Study) -> dict[str, float]:
     return found
 
 
-def _probe_dataset(
-    study: Study, name: str, learners: list[str], data: StudyData, seconds: float
-) -> Probed:
-    ends = _clock() + seconds
-    n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
-    costs: dict[Pair, float] = {}
-    failures: dict[Pair, str] = {}
-    for place, learner in enumerate(learners):
-        share = (ends - _clock()) / (len(learners) - place)
-        try:
-            costs[name, learner] = _fit_growing(study, learner, data, n_train, share)
-        except Exception as error:  # anybody's learner may raise anything
-            failures[name, learner] = f"{type(error).__name__}: {error}"
-    return costs, failures
-
-
-def _fit_growing(
-    study: Study, learner: str, data: StudyData, n_train: int, seconds: float
-) -> float:
+def _fit_growing(study: Study, learner: str, data: StudyData, seconds: float) -> float:
     """Fit twice as many rows each time, as long as the next fit is within the share of time.
 
     Two sizes are fitted in any case: one does not tell what of its time grows with the rows.
     """
-    n = min(_FIRST_ROWS, n_train)
-    X, Y = _some_rows(data, n)
-    _fit_and_score(study, learner, data, X, Y)  # compiles, if needed
-    ends = time.perf_counter() + seconds
+    n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
+    n = max(1, min(_FIRST_ROWS, n_train // 2))
     times: dict[int, float] = {}
-    while True:
-        times[n] = _fit_and_score(study, learner, data, X, Y)
-        larger = min(2 * n, n_train, _MOST_ROWS)
-        if larger == n or (len(times) > 1 and time.perf_counter() + 3 * times[n] > ends):
-            return scaled_up(times, n_train)
-        n = larger
-        X, Y = _some_rows(data, n)
+    _fit_and_score(study, learner, data, *_some_rows(data, n))  # compiles, if needed
+    ends = time.perf_counter() + seconds
+    while n <= min(n_train, _MOST_ROWS):
+        times[n] = _fit_and_score(study, learner, data, *_some_rows(data, n))
+        if len(times) > 1 and time.perf_counter() + 3 * times[n] > ends:
+            break
+        n *= 2
+    return scaled_up(times, n_train)
 
 
 def scaled_up(times: Mapping[int, float], n: int) -> float:
-    """Return what a fit of ``n`` rows takes, by the times of smaller numbers of rows.
+    """Return what a fit of ``n`` rows takes, by the times of fewer rows, each half of the next.
 
-    Of the largest fit, only what it took beyond one of at most half as many rows grows.
+    Of the largest fit, only what it took beyond the one of half as many rows grows: by a power of
+    the rows that three sizes tell.
 
     Examples
     --------
@@ -306,29 +290,13 @@ def scaled_up(times: Mapping[int, float], n: int) -> float:
     >>> round(scaled_up({60: 1 + 60**2, 120: 1 + 120**2, 240: 1 + 240**2}, 6000) / 6000**2, 2)
     1.0
     """
-    largest = max(times)
-    half = _at_most_half(times, largest)
-    grown = max(times[largest] - times.get(half, 0.0), _LEAST_GROWING * times[largest])
-    power = _growth(times, largest, half)
-    per_row = grown / (largest**power - half**power)
-    return times[largest] + per_row * (n**power - largest**power)
-
-
-def _growth(times: Mapping[int, float], largest: int, half: int) -> float:
-    """Return the power of the rows with which the time grows, between 1 and 2."""
-    quarter = _at_most_half(times, half)
-    later, earlier = (
-        times[largest] - times.get(half, 0.0),
-        times.get(half, 0.0) - times.get(quarter, 0.0),
-    )
-    if quarter == 0 or earlier < _TELLING_SECONDS or later < _TELLING_SECONDS:
-        return _USUAL_GROWTH
-    return min(max(math.log(later / earlier, largest / half), 1.0), 2.0)
-
-
-def _at_most_half(times: Mapping[int, float], rows: int) -> int:
-    """Return the largest number of rows that is at most half of another, 0 if there is none."""
-    return max((fewer for fewer in times if 2 * fewer <= rows), default=0)
+    rows, power = max(times), _USUAL_GROWTH
+    whole, half, quarter = (times.get(rows // part, 0.0) for part in (1, 2, 4))
+    grown = max(whole - half, _LEAST_GROWING * whole)
+    if quarter and min(whole - half, half - quarter) >= _TELLING_SECONDS:
+        power = min(max(math.log2((whole - half) / (half - quarter)), 1.0), 2.0)
+    before = rows / 2 if half else 0.0
+    return whole + grown * (n**power - rows**power) / (rows**power - before**power)
 
 
 def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:
