@@ -1,6 +1,7 @@
 """Any engine, container, block size and number of threads gives the same answer, bit for bit."""
 
 import math
+from importlib import import_module
 from unittest.mock import patch
 
 import numpy as np
@@ -202,6 +203,25 @@ def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
         Q = X[::-2] * 0.75
         expected = nearest(euclidean_table(X, Q=Q), k, own=False)
         same(find_neighbors(X, k, queries=Q), expected)
+
+
+@pytest.mark.parametrize("engine", ["_gemm", "_sparse"])
+def test_precision_does_not_depend_on_the_order_of_rows(engine, engines):
+    """A few rows that float32 can tell apart say nothing of the others, wherever they are."""
+    X = np.random.default_rng(0).normal(size=(800, 10))
+    if engine == "_gemm":
+        X[:20] += 1e6  # which moves the middle away from all others
+    else:
+        X[20:] = 1e3 + 1e-4 * X[20:]
+    module = import_module(f"labelance.neighbors.{engine}")
+    for rows in (X, X[::-1]):
+        rows = rows if engine == "_gemm" else sp.csr_array(rows)
+        with (
+            engines(fast=True),
+            patch.object(module, "_make_engine", wraps=module._make_engine) as made,
+        ):
+            find_neighbors(rows, 5)
+        assert made.call_count == 2  # in float32, and then in float64
 
 
 def test_frames_equal_arrays():

@@ -182,7 +182,7 @@ def _choose_index(
 ) -> FeatureLists:
     """Return the index with the shortest lists that find enough of the neighbors of a sample."""
     some, short = sample.queries, _shortest(lengths, search.k)
-    trial = replace(search, Q=search.Q[some], own=search.own[some])
+    trial = search.only(some)
     for most in _VALUES_PER_FEATURE[:-1]:
         index = _list_heaviest(corpus, lengths, most)
         found = _search_index(trial, sparse_rows(queries[some]), index, short)

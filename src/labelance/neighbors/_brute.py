@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -20,7 +20,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
-from labelance._arrays import gather_rows
+from labelance._arrays import gather_rows, take_rows
 from labelance._progress import loop, note
 from labelance._scratch import current_scratch, keep_scratch, relieve_memory
 from labelance._utils import kernel
@@ -62,6 +62,10 @@ class Search:
     metric: FeatureMetric
     threads: int
     advice: str = SOONER
+
+    def only(self, queries: np.ndarray) -> Search:
+        """Return the same search for some of its queries."""
+        return replace(self, Q=take_rows(self.Q, queries), own=self.own[queries])
 
     def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
         """Return the k nearest among the candidates of each query, measured exactly."""
@@ -111,6 +115,11 @@ class Search:
             advice=self.advice,
         )
         return found
+
+
+def spread_rows(n: int, most: int) -> np.ndarray:
+    """Return at most ``most`` of n row numbers, spread over all, always the same."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def _cut_lists(counts: np.ndarray, most: int) -> list[slice]:

@@ -18,14 +18,14 @@ than 2⁻⁵¹ (terms + 4) S; a little more lets sums that have the same root co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from labelance._scratch import relieve_memory
 from labelance._utils import inlined_kernel, kernel
-from labelance.neighbors._brute import Search
+from labelance.neighbors._brute import Search, spread_rows
 from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit
@@ -96,11 +96,20 @@ class CandidateEngine(ABC):
         return nearest, ranked + int(counts.sum())
 
     def is_too_coarse(self) -> bool:
-        """Tell from a few queries whether the bounds leave too many rows to be ranked."""
+        """Tell from a few queries whether the bounds leave too many rows to be ranked.
+
+        They are spread over all, since the first ones may be outliers.
+        """
         if self.exact is not None:
             return False
-        probe = min(_PROBE, self.search.Q.shape[0])
-        return self.block(0, probe)[1] * _TOO_MANY > probe * self.search.X.shape[0]
+        some = spread_rows(self.search.Q.shape[0], _PROBE)
+        _, ranked = self.only(some).block(0, len(some))
+        return ranked * _TOO_MANY > len(some) * self.search.X.shape[0]
+
+    def only(self, queries: np.ndarray) -> Self:
+        """Return the same engine for some of its queries."""
+        bounds = self.bounds._replace(margin=self.bounds.margin[queries])
+        return replace(self, search=self.search.only(queries), bounds=bounds)
 
     @property
     def _capacity(self) -> int:

@@ -42,6 +42,7 @@ from labelance.neighbors._brute import (
     Search,
     search_brute,
     search_pairwise,
+    spread_rows,
     tell_engine,
     thread_count,
 )
@@ -379,9 +380,8 @@ def _run_approx(search: Search) -> Approximation | None:
 
 def _sample(search: Search) -> Sample:
     """Search for some of the queries exactly."""
-    m = search.Q.shape[0]
-    some = np.unique(np.linspace(0, m - 1, min(m, _MEASURED)).astype(np.int64))
-    exact = _run(replace(search, Q=take_rows(search.Q, some), own=search.own[some]))
+    some = spread_rows(search.Q.shape[0], _MEASURED)
+    exact = _run(search.only(some))
     return_freed_memory(search.X.shape[0])
     return Sample(some, exact.values[:, -1])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -42,6 +43,10 @@ class GemmEngine(CandidateEngine):
         queries = self.points.queries[start:stop] * self.points.embedding.weights()
         scores = queries @ self.points.corpus[first : first + self.segment].T
         scan_block(scores, first, self.search.own[start:stop], start, self.bounds, scan)
+
+    def only(self, queries: np.ndarray) -> Self:
+        points = replace(self.points, queries=gather_rows(self.points.queries, queries))
+        return replace(super().only(queries), points=points)
 
 
 def search_gemm(search: Search, embedding: Embedding) -> TopK:

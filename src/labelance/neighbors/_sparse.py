@@ -7,9 +7,9 @@ per row, because adding a strip is what processors are fastest at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +45,12 @@ class InvertedIndexEngine(CandidateEngine):
     def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
         index, own = self.segments[first // self.segment], self.search.own[start:stop]
         _scan_index(self.query, start, own, first, index, self.bounds, scan)
+
+    def only(self, queries: np.ndarray) -> Self:
+        rows = sp.csr_array(
+            (self.query.data, self.query.indices, self.query.indptr), shape=self.search.Q.shape
+        )
+        return replace(super().only(queries), query=sparse_rows(rows[queries]))
 
 
 @np.errstate(over="ignore", invalid="ignore")
