@@ -44,8 +44,9 @@ from labelance.imbalance._measures import (
 )
 from labelance.imbalance._page import ProfiledData, draw_page
 from labelance.imbalance._profile_text import LONGEST_TABLE, draw_html, draw_text
+from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import find_neighbors_for
-from labelance.neighbors._metric import Metric, Scale
+from labelance.neighbors._metric import Scale
 
 if TYPE_CHECKING:
     import pandas as pd

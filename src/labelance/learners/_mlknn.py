@@ -20,8 +20,9 @@ from labelance._validation import (
     validate_features,
 )
 from labelance.neighbors import Neighborhood
+from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
-from labelance.neighbors._metric import FeatureMetric, Metric, Scale
+from labelance.neighbors._metric import FeatureMetric, Scale
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-12  # of 0.5; rounding moves a posterior by less

@@ -33,7 +33,6 @@ from labelance.neighbors._brute import (
 )
 from labelance.neighbors._candidates import Scan, error_of, is_ordinary
 from labelance.neighbors._gemm import Embedding, Points
-from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -43,6 +42,7 @@ from labelance.neighbors._partition import (
     place_centers,
 )
 from labelance.neighbors._sparse import place_rows
+from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 
 _MANY_SPARSE_ROWS = 30_000  # below that, an inverted index of all of them takes a second
 _ROWS_PER_CELL = 64

@@ -24,15 +24,9 @@ from labelance._arrays import gather_rows, take_rows
 from labelance._progress import loop, note
 from labelance._scratch import current_scratch, keep_scratch, relieve_memory
 from labelance._utils import kernel
-from labelance.neighbors._metric import (
-    Candidates,
-    FeatureMetric,
-    TopK,
-    all_distances,
-    insert,
-    new_results,
-    new_top_k,
-)
+from labelance.neighbors._distance import all_distances
+from labelance.neighbors._metric import FeatureMetric
+from labelance.neighbors._topk import Candidates, TopK, insert, new_results, new_top_k
 
 _QUERIES, _QUERIES_PAIRWISE = 64, 256
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far

@@ -26,7 +26,7 @@ import numpy as np
 from labelance._scratch import relieve_memory
 from labelance._utils import inlined_kernel, kernel
 from labelance.neighbors._brute import Search, spread_rows
-from labelance.neighbors._metric import Candidates, TopK, insert, new_top_k
+from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)

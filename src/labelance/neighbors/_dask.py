@@ -33,7 +33,7 @@ from labelance._arrays import (
 from labelance.neighbors._brute import Search, single_threaded_blas, thread_count
 from labelance.neighbors._candidates import Scan, error_of, is_ordinary, safe_factor
 from labelance.neighbors._gemm import Embedding, Points, choose_embedding
-from labelance.neighbors._metric import FeatureMetric, TopK
+from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._partition import (
     WORTHWHILE,
     Cells,
@@ -48,6 +48,7 @@ from labelance.neighbors._partition import (
     measure_cells,
     spread_centers,
 )
+from labelance.neighbors._topk import TopK, merge
 
 Engine = Callable[[Search], TopK]
 
@@ -142,16 +143,6 @@ class BlockSearch:
         rows[np.isinf(values)] = _NOBODY
         return TopK(rows, values)
 
-    def merge(self, parts: Sequence[TopK]) -> TopK:
-        """Return the k nearest of all that were found; the lower row wins a tie."""
-        rows = np.concatenate([part.rows for part in parts], axis=1)
-        values = np.concatenate([part.values for part in parts], axis=1)
-        order = rows.argsort(axis=1, kind="stable")
-        by_row = np.take_along_axis(values, order, axis=1)
-        order = np.take_along_axis(order, by_row.argsort(axis=1, kind="stable"), axis=1)
-        order = order[:, : self.k]
-        return TopK(np.take_along_axis(rows, order, 1), np.take_along_axis(values, order, 1))
-
 
 def search_blocks(
     X: DaskRows, k: int, metric: FeatureMetric, engine: Engine, queries: Any = None
@@ -190,7 +181,7 @@ def _search_all_pairs(X: DaskRows, search: BlockSearch, queries: Sequence[Any]) 
         same = [block is other for other in X.blocks]
         task = [shared] * len(starts), repeat(block), X.blocks, same, starts
         merged.append(list(map_blocks(BlockSearch.pair, *task)))
-    return _join(compute(map_blocks(BlockSearch.merge, [shared] * len(merged), merged)))
+    return _join(compute(map_blocks(merge, merged, repeat(search.k))))
 
 
 def _join(parts: Sequence[TopK]) -> TopK:
@@ -403,7 +394,9 @@ def _merge_all(
     for (b, numbers), other in zip(asking, elsewhere):
         rows = edges[b] + found[b][1]
         mine = TopK(nearest.rows[rows], nearest.values[rows])
-        nearest.rows[rows], nearest.values[rows] = search.merge([mine, _renumber(other, numbers)])
+        nearest.rows[rows], nearest.values[rows] = merge(
+            [mine, _renumber(other, numbers)], search.k
+        )
     return nearest
 
 

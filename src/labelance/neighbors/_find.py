@@ -47,19 +47,14 @@ from labelance.neighbors._brute import (
     thread_count,
 )
 from labelance.neighbors._dask import search_blocks
+from labelance.neighbors._distance import Metric
 from labelance.neighbors._gemm import choose_embedding, search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
-from labelance.neighbors._metric import (
-    INSTEAD,
-    FeatureMetric,
-    Metric,
-    Scale,
-    TopK,
-    find_dominant_columns,
-)
+from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._partition import search_partition, suits_cells
 from labelance.neighbors._sparse import search_sparse
+from labelance.neighbors._topk import TopK
 from labelance.neighbors._torch import search_tensors
 
 Method = Literal["auto", "exact", "approx"]

@@ -25,7 +25,8 @@ from labelance.neighbors._candidates import (
     safe_factor,
     scan_block,
 )
-from labelance.neighbors._metric import CompiledMetric, TopK
+from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 512, 2048  # a block of scores that stays in the processor's cache
 _SINGLE = np.dtype(np.float32)

@@ -9,7 +9,7 @@ from sklearn.neighbors import KDTree
 
 from labelance.neighbors._brute import Search, search_brute
 from labelance.neighbors._gemm import Embedding, Points, embed_all
-from labelance.neighbors._metric import Candidates, TopK
+from labelance.neighbors._topk import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000
 _MORE = 4  # neighbors asked for beyond k; rarely are as many about as near as the last

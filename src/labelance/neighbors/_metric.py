@@ -1,27 +1,20 @@
-"""The feature metric: how far two rows are from each other.
+"""The feature metric: what is learned from the columns of X, such as widths and nominal features.
 
-The Euclidean and cosine distances are our own. The distance of two rows is the root of a
-float64 sum over the features in column order. A feature in which both rows are zero adds
-exactly 0, so merging two sparse rows gives the same bits as walking two dense ones, and no
-block, thread or engine can change an answer. Every other metric is scikit-learn's. Ties between
-neighbors are broken in :func:`insert`.
+Pairs are measured in :mod:`labelance.neighbors._distance`, by what is learned here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
 from labelance._arrays import (
-    SparseRows,
     compute,
     cut_rows,
     even_edges,
@@ -30,17 +23,21 @@ from labelance._arrays import (
     map_blocks,
     narrow_indices,
     on_device,
-    sparse_rows,
     to_device,
 )
-from labelance._scratch import current_scratch, new_zeros, relieve_memory, row_blocks, split_rows
-from labelance._utils import inlined_kernel, inner_kernel, kernel, read_only
+from labelance._scratch import current_scratch, relieve_memory, row_blocks, split_rows
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
-from labelance.neighbors._tensor_metric import FAINT, LIFT
+from labelance.neighbors._distance import (
+    CompiledMetric,
+    Metric,
+    Params,
+    paired_distances,
+    rank,
+)
+from labelance.neighbors._tensor_metric import FAINT
+from labelance.neighbors._topk import Candidates, TopK
 
-Metric = str | Callable[[np.ndarray, np.ndarray], float]
-Params = dict[str, np.ndarray]
 Scale = Literal["range", "standard"] | None
 
 # Without missing values, which only our own distance takes, these two are the plain distance.
@@ -56,49 +53,10 @@ _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 
-_PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all their combinations
 _CELLS = 1 << 20  # cells of a dense block looked at together
-_UP = 1.0 + 2.0**-50  # sums a few units apart may have the same root
-_FAINT_SQUARE = FAINT * FAINT
 _MORE = 1000  # times the squared distance of all other columns together: these decide nothing
 _ROWS_TO_LOOK_AT = 1_000
 _BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
-_NO_COLUMN = np.iinfo(np.int64).max
-
-
-class CompiledMetric(NamedTuple):
-    """A feature metric as compiled code takes it, one entry per feature."""
-
-    width: np.ndarray  # a difference is divided by it: 1 is plain, inf leaves the feature out
-    low: np.ndarray  # smallest and largest known value, for pairs with a missing one
-    high: np.ndarray
-    nominal: np.ndarray
-    cosine: bool
-
-
-class Candidates(NamedTuple):
-    """Rows that may be among the nearest of a query; one line serves all queries."""
-
-    rows: np.ndarray  # (n_queries, capacity) or (1, capacity)
-    counts: np.ndarray  # how many there are in each line
-
-
-class TopK(NamedTuple):
-    """The k rows with the smallest values of every query, ascending."""
-
-    rows: np.ndarray
-    values: np.ndarray
-
-
-def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
-    """Return the top-k of queries that have seen no row."""
-    shape = (queries, k)
-    return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
-
-
-def new_results(queries: int, k: int) -> TopK:
-    """Return a place for the top-k of all queries of a search, which may be large."""
-    return TopK(new_zeros((queries, k), np.int64), new_zeros((queries, k), np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,18 +162,7 @@ class FeatureMetric:
         self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
     ) -> TopK:
         """Return the k nearest among the candidates of each query row of Q."""
-        nearest = new_top_k(len(queries), k)
-        lists = np.ascontiguousarray(candidates.rows)
-        candidates = Candidates(read_only(lists), read_only(candidates.counts))
-        width, low, high, nominal = map(read_only, self.compiled[:4])
-        metric = CompiledMetric(width, low, high, nominal, self.compiled.cosine)
-        if sp.issparse(X):
-            Q, X = sparse_rows(Q), sparse_rows(X)
-            _rank_sparse(Q, queries, X, own, candidates, metric, nearest)
-        else:
-            Q, X = read_only(Q), read_only(X)
-            _rank_dense(Q, queries, X, own, candidates, metric, nearest)
-        return nearest
+        return rank(Q, queries, X, own, candidates, self.compiled, k)
 
     def paired(
         self,
@@ -240,7 +187,7 @@ class FeatureMetric:
         A, B = self.rescale_rows(A), self.rescale_rows(B)
         if not self.is_exact:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
-            return _paired_distances(self.metric, A, B, self.params)
+            return paired_distances(self.metric, A, B, self.params)
         if on_device(A):
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
         in_file = current_scratch() is not None and isinstance(A, np.ndarray)
@@ -528,35 +475,6 @@ def _row_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
         relieve_memory()
 
 
-# --- scikit-learn's metrics ----------------------------------------------------------------------
-
-
-def all_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
-    """Return the distances between all rows of A and all rows of B."""
-    if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
-        A, B = A != 0, B != 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
-    if np.isinf(distances).any():
-        raise InputError(
-            f"The metric {metric!r} gives any two rows of X a finite distance",
-            "the numbers of X are so large that some distances are infinite",
-            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
-        )
-    return np.ascontiguousarray(distances, dtype=np.float64)
-
-
-def _paired_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
-    """Return the distances between row t of A and row t of B, for all t."""
-    if callable(metric):
-        return np.array([metric(a, b) for a, b in zip(A, B)], dtype=np.float64)
-    out = np.empty(A.shape[0])
-    for start in range(0, len(out), _PAIRS):
-        part = slice(start, start + _PAIRS)
-        out[part] = np.diagonal(all_distances(metric, A[part], B[part], params))
-    return out
-
-
 def _learn_params(metric: Metric, X: np.ndarray) -> Params:
     """Return the variances or the inverse covariance that the metric divides by."""
     if metric == "seuclidean":
@@ -570,177 +488,3 @@ def _learn_params(metric: Metric, X: np.ndarray) -> Params:
             "the covariance matrix of X has no inverse",
             "Reduce X with sklearn.decomposition.PCA first, or use another metric",
         ) from None
-
-
-# --- our own distances, compiled -----------------------------------------------------------------
-
-
-@inlined_kernel
-def _missing_gap(x: float, z: float, low: float, high: float) -> float:
-    """Return the largest difference that the missing value, or values, could make."""
-    if x != x and z != z:
-        return high - low
-    known = z if x != x else x
-    above, below = high - known, known - low
-    return below if below > above else above
-
-
-@inlined_kernel
-def _squared_gap(
-    x: float, z: float, nominal: bool, width: float, low: float, high: float, lift: float
-) -> float:
-    if nominal:
-        return lift * lift if x != z else 0.0  # NaN differs from everything, itself included
-    gap = (x - z) / width
-    if gap != gap:
-        gap = _missing_gap(x, z, low, high) / width
-    return gap * lift * (gap * lift)
-
-
-@inlined_kernel
-def _cosine(xz: float, xx: float, zz: float) -> float:
-    if xx == 0.0 or zz == 0.0:
-        return 1.0
-    distance = 1.0 - xz / (np.sqrt(xx) * np.sqrt(zz))
-    return distance if distance > 0.0 else 0.0
-
-
-@inlined_kernel
-def _dense_pair(
-    Q: np.ndarray, q: int, X: np.ndarray, row: int, metric: CompiledMetric, limit: float
-) -> float:
-    """Return the distance; where it is not below the limit, any number that is not either."""
-    width, low, high, nominal, cosine = metric
-    xz = xx = zz = total = 0.0
-    if cosine:
-        for f in range(width.size):
-            x, z = np.float64(Q[q, f]) / width[f], np.float64(X[row, f]) / width[f]
-            xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
-        return _cosine(xz, xx, zz)
-    lift, enough = 1.0, limit * limit * _UP
-    while True:
-        for f in range(width.size):
-            x, z = np.float64(Q[q, f]), np.float64(X[row, f])
-            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f], lift)
-            if total >= enough:  # the sum never falls
-                break
-        if total >= _FAINT_SQUARE or lift > 1.0:
-            return np.sqrt(total) / lift
-        # Rows are equal, or squares have vanished. What overflows now is beyond a faint limit.
-        total, lift, enough = 0.0, LIFT, np.inf
-
-
-@inlined_kernel
-def _sparse_pair(
-    A: SparseRows, i: int, B: SparseRows, j: int, metric: CompiledMetric, limit: float
-) -> float:
-    """Return what :func:`_dense_pair` would, from the stored entries alone."""
-    xz, xx, zz, total = _sparse_sums(A, i, B, j, metric, limit * limit * _UP, 1.0)
-    if metric.cosine:
-        return _cosine(xz, xx, zz)
-    if total >= _FAINT_SQUARE:
-        return np.sqrt(total)
-    return np.sqrt(_sparse_sums(A, i, B, j, metric, np.inf, LIFT)[3]) / LIFT
-
-
-@inner_kernel
-def _sparse_sums(
-    A: SparseRows,
-    i: int,
-    B: SparseRows,
-    j: int,
-    metric: CompiledMetric,
-    enough: float,
-    lift: float,
-) -> tuple[float, float, float, float]:
-    """Return the products of two rows, or the sum of their squared differences."""
-    width, low, high, nominal, cosine = metric
-    p, p_end, r, r_end = A.indptr[i], A.indptr[i + 1], B.indptr[j], B.indptr[j + 1]
-    xz = xx = zz = total = 0.0
-    while (p < p_end or r < r_end) and total < enough:
-        in_a = np.int64(A.indices[p]) if p < p_end else _NO_COLUMN
-        in_b = np.int64(B.indices[r]) if r < r_end else _NO_COLUMN
-        f, x, z = int(min(in_a, in_b)), 0.0, 0.0
-        if in_a == f:
-            x = np.float64(A.data[p])
-            p += 1
-        if in_b == f:
-            z = np.float64(B.data[r])
-            r += 1
-        if cosine:
-            x, z = x / width[f], z / width[f]
-            xz, xx, zz = xz + x * z, xx + x * x, zz + z * z
-        else:
-            total += _squared_gap(x, z, nominal[f], width[f], low[f], high[f], lift)
-    return xz, xx, zz, total
-
-
-@inlined_kernel
-def insert(row: int, value: Any, nearest: TopK, i: int) -> None:
-    """Insert ``row`` among the k nearest of query i, behind all that are as near.
-
-    The last one falls out. Here ties between neighbors are broken: rows come in increasing
-    order, so the lower number wins.
-    """
-    rows, values = nearest
-    p = values.shape[1] - 1
-    while p > 0 and values[i, p - 1] > value:
-        values[i, p], rows[i, p] = values[i, p - 1], rows[i, p - 1]
-        p -= 1
-    values[i, p], rows[i, p] = value, row
-
-
-@kernel
-def _rank_dense(
-    Q: np.ndarray,
-    queries: np.ndarray,
-    X: np.ndarray,
-    own: np.ndarray,
-    candidates: Candidates,
-    metric: CompiledMetric,
-    nearest: TopK,
-) -> None:
-    """Fill ``nearest`` from each query's candidates, ties by their order.
-
-    Candidates are in ascending order, or in the order of an earlier ranking followed by higher
-    rows; so who comes later in the list loses a tie.
-    """
-    rows, counts = candidates
-    for i in range(queries.size):
-        line = i if rows.shape[0] > 1 else 0
-        limit = np.inf
-        for c in range(counts[line]):
-            row = rows[line, c]
-            if row != own[i]:
-                distance = _dense_pair(Q, queries[i], X, row, metric, limit)
-                if distance < limit:
-                    insert(row, distance, nearest, i)
-                    limit = nearest.values[i, -1]
-                    if limit == 0.0:
-                        break
-
-
-@kernel
-def _rank_sparse(
-    Q: SparseRows,
-    queries: np.ndarray,
-    X: SparseRows,
-    own: np.ndarray,
-    candidates: Candidates,
-    metric: CompiledMetric,
-    nearest: TopK,
-) -> None:
-    """Do the same for CSR rows."""
-    rows, counts = candidates
-    for i in range(queries.size):
-        line = i if rows.shape[0] > 1 else 0
-        limit = np.inf
-        for c in range(counts[line]):
-            row = rows[line, c]
-            if row != own[i]:
-                distance = _sparse_pair(Q, queries[i], X, row, metric, limit)
-                if distance < limit:
-                    insert(row, distance, nearest, i)
-                    limit = nearest.values[i, -1]
-                    if limit == 0.0:
-                        break

@@ -48,7 +48,7 @@ from labelance.neighbors._candidates import (
     scan_row,
 )
 from labelance.neighbors._gemm import Embedding, Points, embed_all
-from labelance.neighbors._metric import Candidates, TopK, new_results
+from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
 _BYTES_PER_ROW = 96  # of numbers, lengths and bounds while rows are divided and scanned

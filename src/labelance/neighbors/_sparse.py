@@ -27,7 +27,8 @@ from labelance.neighbors._candidates import (
     safe_factor,
     scan_row,
 )
-from labelance.neighbors._metric import CompiledMetric, TopK
+from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 128, 4096
 _PLACED = 1 << 13  # rows that are scaled together, so that what lies between stays small

@@ -20,8 +20,8 @@ from labelance._arrays import column_sums, has_triton, to_device, to_host
 from labelance._progress import loop
 from labelance.neighbors._brute import Search
 from labelance.neighbors._candidates import Bounds, bounds_of, is_ordinary, safe_factor
-from labelance.neighbors._metric import TopK
 from labelance.neighbors._tensor_metric import measure
+from labelance.neighbors._topk import TopK
 
 _GROUP = 32  # rows of which only the smallest bound is compared at first
 _MANY = 1 << 14  # rows from which on all pairs are scored in Triton, where there is one

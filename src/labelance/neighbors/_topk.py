@@ -1,0 +1,66 @@
+"""The nearest rows of every query, and the tie rule: of rows that are as near, the lower one wins.
+
+Every engine puts rows in with :func:`insert`, in ascending order of their numbers, and joins what
+was found in several parts of the rows with :func:`merge`. Ties are broken nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labelance._scratch import new_zeros
+from labelance._utils import inlined_kernel
+
+
+class TopK(NamedTuple):
+    """The k rows with the smallest values of every query, ascending."""
+
+    rows: np.ndarray
+    values: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """Rows that may be among the nearest of a query; one line serves all queries."""
+
+    rows: np.ndarray  # (n_queries, capacity) or (1, capacity)
+    counts: np.ndarray  # how many there are in each line
+
+
+def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
+    """Return the top-k of queries that have seen no row."""
+    shape = (queries, k)
+    return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
+
+
+def new_results(queries: int, k: int) -> TopK:
+    """Return a place for the top-k of all queries of a search, which may be large."""
+    return TopK(new_zeros((queries, k), np.int64), new_zeros((queries, k), np.float64))
+
+
+@inlined_kernel
+def insert(row: int, value: Any, nearest: TopK, i: int) -> None:
+    """Insert ``row`` among the k nearest of query i, behind all that are as near.
+
+    The last one falls out. Here ties between neighbors are broken: rows come in increasing
+    order, so the lower number wins.
+    """
+    rows, values = nearest
+    p = values.shape[1] - 1
+    while p > 0 and values[i, p - 1] > value:
+        values[i, p], rows[i, p] = values[i, p - 1], rows[i, p - 1]
+        p -= 1
+    values[i, p], rows[i, p] = value, row
+
+
+def merge(parts: Sequence[TopK], k: int) -> TopK:
+    """Return the k nearest of all that were found; the lower row wins a tie."""
+    rows = np.concatenate([part.rows for part in parts], axis=1)
+    values = np.concatenate([part.values for part in parts], axis=1)
+    order = rows.argsort(axis=1, kind="stable")
+    by_row = np.take_along_axis(values, order, axis=1)
+    order = np.take_along_axis(order, by_row.argsort(axis=1, kind="stable"), axis=1)
+    order = order[:, :k]
+    return TopK(np.take_along_axis(rows, order, 1), np.take_along_axis(values, order, 1))
