@@ -167,8 +167,8 @@ def project(n: float, d: float, rates: Rates, cluster: Cluster, spread: float) -
 
 def measure_spread(kind: str, n: int, nodes: int) -> float:
     """Return on how many nodes the nearest cells of a row's cell are; rows are evenly owned."""
-    from labelance.neighbors._brute import Search
     from labelance.neighbors._metric import FeatureMetric
+    from labelance.neighbors._search import Search
 
     X = make_rows(kind, n)
     search = Search(X, X, np.arange(n), K, FeatureMetric.learn(X), 2)

@@ -185,7 +185,7 @@ def test_candidates_anywhere_are_measured_in_steps_that_map_no_more_than_a_block
         gathered.append(len(rows) * X.strides[0])
         return X[rows]
 
-    monkeypatch.setattr("labelance.neighbors._brute.gather_rows", gather)
+    monkeypatch.setattr("labelance.neighbors._search.gather_rows", gather)
     X = np.random.default_rng(0).normal(size=(2000, 16))
     with scratch(tmp_path, 1 << 20) as here:
         find_neighbors(X, 4, method="approx", n_jobs=2)
@@ -200,7 +200,7 @@ def test_the_middle_of_the_rows_is_found_without_mapping_them_all(tmp_path, monk
         gathered.append(rows)
         return gather_rows(X, rows)
 
-    monkeypatch.setattr("labelance.neighbors._gemm.gather_rows", gather)
+    monkeypatch.setattr("labelance.neighbors._embedding.gather_rows", gather)
     X = np.random.default_rng(0).normal(size=(5000, 8))
     with scratch(tmp_path, LIMIT):
         find_neighbors(X, 3, queries=X[:50])

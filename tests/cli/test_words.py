@@ -17,7 +17,7 @@ from labelance.cli import _console, _flags, main
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import DownloadError, InputError, LongSearchWarning
 from labelance.metrics import get_label_scorer
-from labelance.neighbors import _brute, _find
+from labelance.neighbors import _find, _search
 from labelance.study import load_study
 
 READING = (
@@ -418,7 +418,7 @@ def test_memory_and_size_have_a_word_each(call):
 
 LONG_SEARCHES = [
     _find._warn_of_long_search,
-    lambda search: warn_user(_brute.SOONER, LongSearchWarning),
+    lambda search: warn_user(_search.SOONER, LongSearchWarning),
 ]
 
 

@@ -8,8 +8,9 @@ import pytest
 from joblib import cpu_count, parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from labelance._utils._threads import thread_count
 from labelance.neighbors import find_neighbors
-from labelance.neighbors._brute import even_block, thread_count
+from labelance.neighbors._search import even_block
 
 
 def blas_threads():

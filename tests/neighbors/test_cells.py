@@ -274,7 +274,7 @@ def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
 
 
 def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkeypatch, capfd):
-    monkeypatch.setattr("labelance.neighbors._brute._WORTH_TELLING", 400)
+    monkeypatch.setattr("labelance.neighbors._search._WORTH_TELLING", 400)
     X = ROWS["clusters"]
     for method in ("exact", "approx"):
         find_neighbors(X, 5, method=method, verbose=1)
@@ -297,7 +297,7 @@ def test_an_approximate_search_that_takes_long_does_not_recommend_itself(always_
         advice.append(options["advice"])
         return nullcontext(SimpleNamespace(advance=lambda rows: None))
 
-    monkeypatch.setattr("labelance.neighbors._brute.loop", loop)
+    monkeypatch.setattr("labelance.neighbors._search.loop", loop)
     monkeypatch.setattr("labelance.neighbors._brute._QUERIES", 10)
     for X in (ROWS["no clusters"], texts()):
         find_neighbors(X, 5, method="approx")

@@ -24,15 +24,9 @@ import scipy.sparse as sp
 from labelance._arrays import SparseRows, gather_rows, sparse_rows
 from labelance._scratch import new_zeros, return_freed_memory, row_blocks
 from labelance._utils import inlined_kernel, kernel
-from labelance.neighbors._brute import (
-    Search,
-    block_cells,
-    for_each_block,
-    single_threaded_blas,
-    tell_engine,
-)
-from labelance.neighbors._candidates import Scan, error_of, is_ordinary
-from labelance.neighbors._gemm import Embedding, Points
+from labelance._utils._threads import single_threaded_blas
+from labelance.neighbors._candidates import Scan, error_of
+from labelance.neighbors._embedding import Embedding, Points, is_ordinary
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -41,6 +35,7 @@ from labelance.neighbors._partition import (
     embed_points,
     place_centers,
 )
+from labelance.neighbors._search import Search, block_cells, for_each_block, tell_engine
 from labelance.neighbors._sparse import place_rows
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 

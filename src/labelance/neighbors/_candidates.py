@@ -25,13 +25,12 @@ import numpy as np
 
 from labelance._scratch import relieve_memory
 from labelance._utils import inlined_kernel, kernel
-from labelance.neighbors._brute import Search, spread_rows
+from labelance.neighbors._search import Search, spread_rows
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in so many, for so many queries
-_WHOLE = 2.0**22  # whole numbers of squared length up to this never round, in float32
 
 
 class Bounds(NamedTuple):
@@ -223,22 +222,3 @@ def error_of(terms: int, dtype: np.dtype) -> tuple[float, float]:
     unit = float(np.finfo(dtype).eps) / 2
     share = unit * (terms / (1 - terms * unit) + 32) + 2.0**-51 * (terms + 16)
     return share, 64.0 * terms * float(np.finfo(np.float32).tiny)
-
-
-def is_whole(lengths: np.ndarray) -> bool:
-    """Tell whether points of whole numbers are short enough for exact float32 sums."""
-    return bool(lengths.max(initial=0.0) <= _WHOLE)
-
-
-def is_ordinary(lengths: np.ndarray, *, each: bool) -> bool:
-    """Tell whether squares in the longest row, or in each, neither overflow nor underflow."""
-    some = lengths[lengths > 0] if each else lengths.max(keepdims=True, initial=0.0)
-    return bool(((some > 1e-280) & (some < 1e280) | (some == 0)).all())
-
-
-def safe_factor(lengths: np.ndarray) -> float:
-    """Return a power of two that keeps squares of the longest point within any float type."""
-    longest = float(lengths.max(initial=0.0))
-    if longest == 0 or not np.isfinite(longest) or 2.0**-40 < longest < 2.0**40:
-        return 1.0
-    return float(2.0 ** -np.round(np.log2(longest) / 2))

@@ -30,9 +30,15 @@ from labelance._arrays import (
     map_blocks,
     share,
 )
-from labelance.neighbors._brute import Search, single_threaded_blas, thread_count
-from labelance.neighbors._candidates import Scan, error_of, is_ordinary, safe_factor
-from labelance.neighbors._gemm import Embedding, Points, choose_embedding
+from labelance._utils._threads import single_threaded_blas, thread_count
+from labelance.neighbors._candidates import Scan, error_of
+from labelance.neighbors._embedding import (
+    Embedding,
+    Points,
+    choose_embedding,
+    is_ordinary,
+    safe_factor,
+)
 from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._partition import (
     WORTHWHILE,
@@ -48,6 +54,7 @@ from labelance.neighbors._partition import (
     measure_cells,
     spread_centers,
 )
+from labelance.neighbors._search import Search
 from labelance.neighbors._topk import TopK, merge
 
 Engine = Callable[[Search], TopK]

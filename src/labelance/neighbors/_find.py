@@ -13,6 +13,7 @@ from labelance._arrays import is_blocks, is_dask, on_device, take_rows
 from labelance._progress import speaking
 from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils import warn_user
+from labelance._utils._threads import thread_count
 from labelance._validation import (
     CategoricalFeatures,
     Features,
@@ -37,22 +38,16 @@ from labelance.neighbors._approx import (
     share_scanned,
     suits_pruning,
 )
-from labelance.neighbors._brute import (
-    FEWER,
-    Search,
-    search_brute,
-    search_pairwise,
-    spread_rows,
-    tell_engine,
-    thread_count,
-)
+from labelance.neighbors._brute import search_brute, search_pairwise
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._distance import Metric
-from labelance.neighbors._gemm import choose_embedding, search_gemm
+from labelance.neighbors._embedding import choose_embedding
+from labelance.neighbors._gemm import search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._partition import search_partition, suits_cells
+from labelance.neighbors._search import FEWER, Search, spread_rows, tell_engine
 from labelance.neighbors._sparse import search_sparse
 from labelance.neighbors._topk import TopK
 from labelance.neighbors._torch import search_tensors

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from labelance.neighbors._brute import Search, search_brute
-from labelance.neighbors._gemm import Embedding, Points, embed_all
+from labelance.neighbors._brute import search_brute
+from labelance.neighbors._embedding import Embedding, Points, embed_all
+from labelance.neighbors._search import Search
 from labelance.neighbors._topk import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000

@@ -33,21 +33,10 @@ import numpy as np
 from labelance._arrays import gather_rows
 from labelance._scratch import current_scratch, relieve_memory
 from labelance._utils import kernel
-from labelance.neighbors._brute import (
-    Search,
-    for_each_block,
-    single_threaded_blas,
-    tell_engine,
-)
-from labelance.neighbors._candidates import (
-    Bounds,
-    Scan,
-    bounds_of,
-    error_of,
-    new_scan,
-    scan_row,
-)
-from labelance.neighbors._gemm import Embedding, Points, embed_all
+from labelance._utils._threads import single_threaded_blas
+from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
+from labelance.neighbors._embedding import Embedding, Points, embed_all
+from labelance.neighbors._search import Search, for_each_block, tell_engine
 from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two

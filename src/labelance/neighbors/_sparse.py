@@ -16,18 +16,11 @@ import scipy.sparse as sp
 
 from labelance._arrays import SparseRows, narrow_indices, sparse_rows
 from labelance._utils import inlined_kernel, kernel
-from labelance.neighbors._brute import Search, block_cells, search_brute
-from labelance.neighbors._candidates import (
-    Bounds,
-    CandidateEngine,
-    Scan,
-    bounds_of,
-    is_ordinary,
-    is_whole,
-    safe_factor,
-    scan_row,
-)
+from labelance.neighbors._brute import search_brute
+from labelance.neighbors._candidates import Bounds, CandidateEngine, Scan, bounds_of, scan_row
 from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._embedding import is_ordinary, is_whole, safe_factor
+from labelance.neighbors._search import Search, block_cells
 from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 128, 4096

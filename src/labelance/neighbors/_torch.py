@@ -18,8 +18,9 @@ import numpy as np
 
 from labelance._arrays import column_sums, has_triton, to_device, to_host
 from labelance._progress import loop
-from labelance.neighbors._brute import Search
-from labelance.neighbors._candidates import Bounds, bounds_of, is_ordinary, safe_factor
+from labelance.neighbors._candidates import Bounds, bounds_of
+from labelance.neighbors._embedding import is_ordinary, safe_factor
+from labelance.neighbors._search import Search
 from labelance.neighbors._tensor_metric import measure
 from labelance.neighbors._topk import TopK
 

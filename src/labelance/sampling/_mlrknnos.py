@@ -24,10 +24,10 @@ from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
 from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._utils._compat import HasMethods, Interval
+from labelance._utils._threads import single_threaded_blas, thread_count
 from labelance._validation import Data, MissingPolicy, refuse_device
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._brute import single_threaded_blas, thread_count
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale, column_range
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits

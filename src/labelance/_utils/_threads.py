@@ -1,0 +1,63 @@
+"""How many threads work, and BLAS kept to one while they do."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from joblib import cpu_count, effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads to use: all that OpenMP, hence scikit-learn, would by default."""
+    if n_jobs is not None:
+        return effective_n_jobs(n_jobs)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(limit), _cores()) if limit.isdigit() and int(limit) else _cores()
+
+
+@cache
+def _cores() -> int:
+    """Return the number of cores; asking takes longer than searching a small bag."""
+    return cpu_count()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+class _SingleThreadedBlas:
+    """BLAS kept to one thread while anybody asks for it.
+
+    The setting belongs to the process: the first one in sets it, the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_SINGLE = _SingleThreadedBlas()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread while our own threads call it."""
+    return _SINGLE

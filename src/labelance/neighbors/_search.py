@@ -1,0 +1,165 @@
+"""What every engine is asked, and the blocks of queries that all engines work through.
+
+Neither blocks nor threads can change a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import get_config
+
+from labelance._arrays import gather_rows, take_rows
+from labelance._progress import loop, note
+from labelance._scratch import current_scratch, keep_scratch, relieve_memory
+from labelance.neighbors._metric import FeatureMetric
+from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
+
+_WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
+
+# The ways out of a search that takes over a minute: of an exact one, and of an approximate one.
+SOONER = (
+    "Fewer rows take less: half of them a quarter of the time. method='approx' (neighbor_method "
+    "of a sampler) finds nearly all neighbors much sooner, and a torch tensor on a GPU is searched "
+    "there."
+)
+FEWER = (
+    "Fewer rows take less: half of them about half of the time. A torch tensor on a GPU is "
+    "searched there."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What every engine is asked: for every row of Q, the k nearest rows of X except its own."""
+
+    Q: Any
+    X: Any
+    own: np.ndarray
+    k: int
+    metric: FeatureMetric
+    threads: int
+    advice: str = SOONER
+
+    def only(self, queries: np.ndarray) -> Search:
+        """Return the same search for some of its queries."""
+        return replace(self, Q=take_rows(self.Q, queries), own=self.own[queries])
+
+    def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
+        """Return the k nearest among the candidates of each query, measured exactly."""
+        here = current_scratch()
+        # One line serves all queries, and is read from its first row to its last.
+        if here is None or not isinstance(self.X, np.ndarray) or len(candidates.rows) == 1:
+            return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
+        found = new_top_k(len(queries), self.k)
+        share = here.block_bytes // self.threads  # all threads do this at once
+        most = max(1, share // (self.X.itemsize * self.X.shape[1]))
+        for part in _cut_lists(candidates.counts, most):
+            lists = Candidates(candidates.rows[part], candidates.counts[part])
+            found.rows[part], found.values[part] = self._rank_gathered(queries[part], lists)
+        return found
+
+    def _rank_gathered(self, queries: np.ndarray, candidates: Candidates) -> TopK:
+        """Do so for rows of a file: those that are measured together are copied to memory first."""
+        counts = candidates.counts
+        lists = candidates.rows[:, : counts.max()]
+        rows = np.unique(lists[np.arange(lists.shape[1]) < counts[:, np.newaxis]])
+        Q, X = gather_rows(self.Q, queries), gather_rows(self.X, rows)
+        own, near = _places(rows, self.own[queries]), Candidates(_places(rows, lists), counts)
+        found = self.metric.rank(Q, np.arange(len(queries)), X, own, near, self.k)
+        return TopK(np.where(found.rows < 0, -1, rows[found.rows]), found.values)
+
+    def run_blocks(
+        self, work: Callable[[int, int], TopK], most: int, order: np.ndarray | None = None
+    ) -> TopK:
+        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries.
+
+        It counts queries in an ``order``, if there is one; what is joined is in their own.
+        """
+        m = self.Q.shape[0]
+        found = new_results(m, self.k)
+
+        def fill(start: int, stop: int) -> None:
+            block = slice(start, stop) if order is None else order[start:stop]
+            found.rows[block], found.values[block] = work(start, stop)
+
+        for_each_block(
+            fill,
+            m,
+            block=even_block(m, most, self.threads),
+            threads=self.threads,
+            what="Searching neighbors",
+            unit="rows",
+            advice=self.advice,
+        )
+        return found
+
+
+def spread_rows(n: int, most: int) -> np.ndarray:
+    """Return at most ``most`` of n row numbers, spread over all, always the same."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def _cut_lists(counts: np.ndarray, most: int) -> list[slice]:
+    """Return slices of lists that have about ``most`` entries together, or one list each."""
+    edges = np.flatnonzero(np.diff(np.cumsum(counts) // most)) + 1
+    return [slice(*pair) for pair in pairwise([0, *edges.tolist(), len(counts)])]
+
+
+def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return where wanted numbers are among ascending ones, -1 where they are not."""
+    places = np.searchsorted(rows, wanted)
+    return np.where(rows[np.minimum(places, len(rows) - 1)] == wanted, places, -1)
+
+
+def tell_engine(search: Search, engine: str) -> None:
+    """Tell whoever listens which engine searches many rows, and why."""
+    m, n = search.Q.shape[0], search.X.shape[0]
+    if min(m, n) >= _WORTH_TELLING:
+        note(f"Searching neighbors of {m:,} rows among {n:,}: {engine}.")
+
+
+def for_each_block(
+    work: Callable[[int, int], Any],
+    n: int,
+    *,
+    block: int,
+    threads: int,
+    what: str,
+    unit: str,
+    advice: str = "",
+) -> list[Any]:
+    """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
+    edges = [(start, min(start + block, n)) for start in range(0, n, block)]
+    work = keep_scratch(work)
+    if len(edges) == 1:
+        return [work(*edges[0])]
+    with loop(what, n, unit, advice=advice, warm_up=threads) as progress:
+
+        def count(start: int, stop: int) -> Any:
+            result = work(start, stop)
+            relieve_memory()
+            progress.advance(stop - start)
+            return result
+
+        if threads == 1:
+            return [count(*edge) for edge in edges]
+        return Parallel(n_jobs=min(threads, len(edges)), require="sharedmem")(
+            delayed(count)(*edge) for edge in edges
+        )
+
+
+def block_cells(bytes_per_cell: int, threads: int) -> int:
+    """Return how many cells each thread may hold within scikit-learn's ``working_memory``."""
+    return max(1, int(get_config()["working_memory"] * 2**20) // (bytes_per_cell * threads))
+
+
+def even_block(n: int, most: int, threads: int) -> int:
+    """Return a block size of at most ``most`` that gives every thread the same number of blocks."""
+    rounds = max(1, -(-n // (threads * most)))
+    return max(1, -(-n // (threads * rounds)))
