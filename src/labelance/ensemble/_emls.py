@@ -26,11 +26,7 @@ from labelance.decisions._objectives import Objective
 from labelance.decisions._search import ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
-    NO_ROWS,
-    Draw,
-    Member,
     Members,
-    digests_of,
     fit_members,
     refuse_no_rows_left_out,
     staged_scores,
@@ -39,9 +35,6 @@ from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
     TrainingSet,
-    columns_to_draw,
-    plan_draws,
-    ready_draws,
     refuse_few_sets,
     refuse_sets_of_dropped_rows,
 )
@@ -173,8 +166,6 @@ class EMLS(WeightedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _digests: list[Any]
-
     def _make_sampler(self) -> Any:
         """Return the sampler that members draw from, or None."""
         return self.sampler
@@ -219,16 +210,13 @@ class EMLS(WeightedClassifier):
 
     def _validate(self, X: Any, y: Any) -> Data:
         data = super()._validate(X, y)
-        if self._members_before():
+        if self._members_before() is not None:
             self._refuse_other_columns(data)
         return data
 
-    def _members_before(self) -> list[Member]:
+    def _members_before(self) -> Members | None:
         """Return the members of the fit before, where they are kept."""
-        if not self.warm_start or not hasattr(self, "_members"):
-            return []
-        # A warm start looks at no rows that are left out.
-        return [member._replace(left_out=NO_ROWS) for member in self._members.members]
+        return getattr(self, "_members", None) if self.warm_start else None
 
     def _fit(
         self,
@@ -241,60 +229,26 @@ class EMLS(WeightedClassifier):
         rule = self._rule()
         rule.refuse_impossible(data)
         self._refuse_warm_start_out_of_bag()
+        if training_sets is None:
+            self._refuse_oob_without_rows_left_out()
+            self._refuse_bags_beside_out_of_bag()
         rng = as_generator(self.random_state)
-        self._set_members(self._fit_members(data, weight, rng, training_sets))
+        self._members = fit_members(
+            self,
+            data,
+            weight,
+            rng,
+            training_sets,
+            bootstrap=self.bootstrap,
+            unseen=self._tunes_out_of_bag(),
+            before=self._members_before(),
+        )
+        if not (self._tunes_out_of_bag() or self._has_bags()):
+            self._members = self._members.without_rows()  # nothing asks for them
+        self.estimators_ = self._members.estimators()
+        self.estimators_features_ = self._members.features()
         found = rule.find(data, weight, partial(self._known_scores, data, weight, rng))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
-
-    def _fit_members(
-        self,
-        data: Data,
-        weight: Weights,
-        rng: np.random.Generator,
-        training_sets: Sequence[TrainingSet] | None,
-    ) -> Members:
-        draws = self._draws(data, weight, rng.spawn(self.n_estimators), training_sets)
-        before = self._members_before()
-        kept = self._digests if before else []
-        self._digests = digests_of(self.estimator, training_sets, self.n_estimators, kept)
-        return fit_members(
-            self.estimator,
-            draws,
-            self._schema,
-            route=clone(self)._weights_of_estimator,  # processes need no members of before
-            n_jobs=self.n_jobs,
-            digests=self._digests,
-            before=before,
-        )
-
-    def _draws(
-        self,
-        data: Data,
-        weight: Weights,
-        streams: Sequence[np.random.Generator],
-        training_sets: Sequence[TrainingSet] | None,
-    ) -> list[Draw]:
-        """Return what gives the training set of every member."""
-        if training_sets is not None:
-            ready = training_sets[: self.n_estimators]
-            return ready_draws(ready, data, unseen=self._tunes_out_of_bag())
-        self._refuse_oob_without_rows_left_out()
-        self._refuse_bags_beside_out_of_bag()
-        draw = plan_draws(
-            self._make_sampler(),
-            data,
-            bootstrap=self.bootstrap,
-            n_columns=columns_to_draw(self.max_features, data.X.shape[1]),
-            weight=weight,
-        )
-        return [partial(draw, stream) for stream in streams]
-
-    def _set_members(self, fitted: Members) -> None:
-        if not (self._tunes_out_of_bag() or self._has_bags()):  # nothing asks for rows left out
-            small = [member._replace(left_out=NO_ROWS) for member in fitted.members]
-            fitted = Members(small, fitted.schema)
-        self._members = fitted
-        self.estimators_, self.estimators_features_ = fitted.estimators(), fitted.features()
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the first member, of the first two, … of all.
@@ -357,7 +311,8 @@ class EMLS(WeightedClassifier):
         )
 
     def _refuse_fewer_members(self) -> None:
-        n = len(self._members_before())
+        before = self._members_before()
+        n = 0 if before is None else len(before.members)
         if n > self.n_estimators:
             raise InputError(
                 f"With warm_start=True there are as many members as before, {n}, or more",

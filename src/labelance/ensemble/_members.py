@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pickle import PicklingError
 from typing import Any, NamedTuple
 
@@ -20,10 +21,16 @@ from labelance._utils import is_repeatable
 from labelance._validation import Data, Schema
 from labelance._validation._arguments import Weights
 from labelance.decisions._held_out import KnownScores
-from labelance.ensemble._training_sets import TrainingSet
+from labelance.ensemble._training_sets import (
+    BootstrapKind,
+    TrainingSet,
+    columns_to_draw,
+    plan_draws,
+    ready_draws,
+)
 from labelance.exceptions import InputError
 
-NO_ROWS = np.empty(0, dtype=np.int64)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class Member(NamedTuple):
@@ -31,7 +38,7 @@ class Member(NamedTuple):
 
     estimator: Any
     features: np.ndarray
-    left_out: np.ndarray = NO_ROWS
+    left_out: np.ndarray
 
 
 class Stage(NamedTuple):
@@ -47,6 +54,7 @@ class Members:
 
     members: list[Member]
     schema: Schema  # of all columns
+    digests: list[Any]  # of every member: what equal ones have in common, or None
 
     def estimators(self) -> list[Any]:
         """Return the fitted classifiers."""
@@ -55,6 +63,10 @@ class Members:
     def features(self) -> list[np.ndarray]:
         """Return the columns of X that every member sees."""
         return [member.features for member in self.members]
+
+    def without_rows(self) -> Members:
+        """Return the members without the rows that they left out."""
+        return replace(self, members=[m._replace(left_out=_NO_ROWS) for m in self.members])
 
     def stages(self, clean: Any, X: Any) -> Iterator[Stage]:
         """Yield a stage for every member: its scores, and the mean of all up to it."""
@@ -117,45 +129,60 @@ Draw = Callable[[], TrainingSet]
 
 
 def fit_members(
-    estimator: Any,
-    draws: Sequence[Draw],
-    schema: Schema,
+    ensemble: Any,
+    data: Data,
+    weight: Weights,
+    rng: np.random.Generator,
+    training_sets: Sequence[TrainingSet] | None,
     *,
-    route: Callable[[Weights], Weights],
-    n_jobs: int | None,
-    digests: Sequence[Any],
-    before: Sequence[Member] = (),
+    bootstrap: BootstrapKind,
+    unseen: bool,
+    before: Members | None = None,
 ) -> Members:
-    """Fit a clone of an estimator to what every draw gives.
+    """Fit a clone of an ensemble's estimator to the training set of every member.
 
     Parameters
     ----------
-    estimator : classifier
-        The one to clone.
-    draws : sequence of callables
-        Each gives a training set.
-    schema : Schema
-        Of all columns of X.
-    route : callable
-        Return the weights that the estimator is to have, of those of the rows.
-    n_jobs : int or None
-        Members fitted at once.
-    digests : sequence
-        What equal members have in common, as :func:`digests_of` tells; they are fitted once.
-    before : sequence of Member
+    ensemble : EMLS or StackedBagging
+        Whose parameters say how many members there are, and what they draw.
+    data, weight
+        All rows, and their weights.
+    rng : Generator
+        Gives one stream to every member.
+    training_sets : sequence of TrainingSet or None
+        Sets that were drawn before; None draws them. Equal ones are learned once.
+    bootstrap : bool, "beside" or "within"
+        How bags are drawn.
+    unseen : bool
+        Whether anything is learned from the rows that members leave out.
+    before : Members or None
         The first members, which are fitted already.
     """
-    new = [n for n in range(len(before), len(draws)) if _first_of(digests, n) == n]
+    n, schema = ensemble.n_estimators, ensemble._schema
+    draws: Sequence[Draw]
+    streams = rng.spawn(n)
+    if training_sets is None:
+        columns = columns_to_draw(ensemble.max_features, schema.n_features)
+        draw = plan_draws(
+            ensemble._make_sampler(), data, bootstrap=bootstrap, n_columns=columns, weight=weight
+        )
+        draws = [partial(draw, stream) for stream in streams]
+    else:
+        draws = ready_draws(training_sets[:n], data, unseen=unseen)
+    known = Members([], schema, []) if before is None else before
+    digests = _digests_of(ensemble.estimator, training_sets, n, known.digests)
+    new = [i for i in range(len(known.members), n) if _first_of(digests, i) == i]
+    route = clone(ensemble)._weights_of_estimator  # processes need no members of before
     fitted = run_parallel(
         Parallel,
-        (delayed(_fit_member)(estimator, draws[n], schema, route) for n in new),
+        (delayed(_fit_member)(ensemble.estimator, draws[i], schema, route) for i in new),
         len(new),
         "Fitting members",
         "members",
-        n_jobs=n_jobs,
+        n_jobs=ensemble.n_jobs,
     )
-    members = dict(enumerate(before)) | dict(zip(new, fitted))
-    return Members([members[_first_of(digests, n)] for n in range(len(draws))], schema)
+    members = dict(enumerate(known.members)) | dict(zip(new, fitted))
+    return Members([members[_first_of(digests, i)] for i in range(n)], schema, digests)
 
 
 def _fit_member(
@@ -181,11 +208,11 @@ def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
     estimator.set_params(**{name: schema.mask(value)[columns] for name, value in listed.items()})
 
 
-def digests_of(
+def _digests_of(
     estimator: Any,
     training_sets: Sequence[TrainingSet] | None,
     n_members: int,
-    kept: Sequence[Any] = (),
+    kept: Sequence[Any],
 ) -> list[Any]:
     """Return for every member what equal ones have in common, None for one that has no equal.
 

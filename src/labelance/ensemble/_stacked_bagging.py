@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from labelance._arrays import column_counts
 from labelance._classifier import WeightedClassifier
@@ -26,9 +25,6 @@ from labelance.decisions._objectives import Objective
 from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
-    Draw,
-    Members,
-    digests_of,
     fit_members,
     refuse_no_rows_left_out,
     staged_scores,
@@ -37,10 +33,7 @@ from labelance.ensemble._second_level import SecondLevel, combine_by_folds
 from labelance.ensemble._training_sets import (
     DRAWING,
     TrainingSet,
-    columns_to_draw,
-    plan_draws,
     plans_for_all_bags,
-    ready_draws,
     refuse_few_sets,
     refuse_sets_of_dropped_rows,
 )
@@ -247,7 +240,16 @@ class StackedBagging(WeightedClassifier):
         )
         rule.refuse_impossible(data)
         rng = as_generator(self.random_state)
-        self._members = self._fit_members(data, weight, rng, training_sets)
+        self._members = fit_members(
+            self,
+            data,
+            weight,
+            rng,
+            training_sets,
+            # From one plan, where new rows have two parents.
+            bootstrap="within" if plans_for_all_bags(self._make_sampler()) else True,
+            unseen=True,
+        )
         self.estimators_ = self._members.estimators()
         self.estimators_features_ = self._members.features()
         self._weight = weight  # for the scores of rows left out, which calibration asks for
@@ -261,37 +263,6 @@ class StackedBagging(WeightedClassifier):
             self.oob_decision_function_[judged.rows] = judged.scores
         found = rule.find(data, weight, partial(self._known_scores, data, judged))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
-
-    def _fit_members(
-        self,
-        data: Data,
-        weight: Weights,
-        rng: np.random.Generator,
-        training_sets: Sequence[TrainingSet] | None,
-    ) -> Members:
-        streams = rng.spawn(self.n_estimators)
-        draws: list[Draw]
-        if training_sets is None:
-            sampler = self._make_sampler()
-            draw = plan_draws(
-                sampler,
-                data,
-                # From one plan, where new rows have two parents.
-                bootstrap="within" if plans_for_all_bags(sampler) else True,
-                n_columns=columns_to_draw(self.max_features, data.X.shape[1]),
-                weight=weight,
-            )
-            draws = [partial(draw, stream) for stream in streams]
-        else:
-            draws = ready_draws(training_sets[: self.n_estimators], data, unseen=True)
-        return fit_members(
-            self.estimator,
-            draws,
-            self._schema,
-            route=clone(self)._weights_of_estimator,
-            n_jobs=self.n_jobs,
-            digests=digests_of(self.estimator, training_sets, self.n_estimators),
-        )
 
     def _fit_second_level(self, data: Data, known: KnownScores) -> None:
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
