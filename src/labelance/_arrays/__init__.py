@@ -65,6 +65,7 @@ from labelance._arrays._torch import (
     places_in,
     to_device,
     to_host,
+    torch_module,
 )
 
 __all__ = [
@@ -120,4 +121,5 @@ __all__ = [
     "take_rows",
     "to_device",
     "to_host",
+    "torch_module",
 ]

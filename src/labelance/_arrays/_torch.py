@@ -26,12 +26,17 @@ from labelance.exceptions import ContainerError, InputError
 _NUMBERS_PER_BLOCK = 16_000_000
 
 
+def torch_module() -> Any:
+    """Return torch without importing it: there is no tensor before the user imports it."""
+    return sys.modules["torch"]
+
+
 def has_triton(tensor: Any) -> bool:
     """Tell whether a Triton with tensor descriptors (3.4) compiles for a tensor's device.
 
     That is an NVIDIA GPU of 2020 or later.
     """
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if not tensor.is_cuda or torch.version.cuda is None or find_spec("triton") is None:
         return False
     if find_spec("triton.tools.tensor_descriptor") is None:
@@ -41,7 +46,7 @@ def has_triton(tensor: Any) -> bool:
 
 def open_tensor(data: Any, role: str) -> TensorContainer:
     """Wrap a tensor, or say why it cannot be a table of numbers."""
-    if data.layout is not sys.modules["torch"].strided:
+    if data.layout is not torch_module().strided:
         raise ContainerError(
             f"{role} is a dense tensor, or a sparse matrix of scipy",
             f"{role} is a tensor with the layout {data.layout}",
@@ -96,14 +101,14 @@ class TensorContainer:
 
     def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         kept = self.native if rows is None else self.native[self._to_here(rows)]
         if new is not None:
             return torch.cat([kept, self._cast(new)])
         return kept.clone() if rows is None else kept
 
     def _cast(self, new: Any) -> Any:
-        torch = sys.modules["torch"]
+        torch = torch_module()
         if isinstance(new, np.ndarray):
             new = torch.from_numpy(new)
         whole = not self.native.dtype.is_floating_point
@@ -111,7 +116,7 @@ class TensorContainer:
 
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this tensor's dtype, on its device."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         out = torch.zeros(Y.shape, dtype=self.native.dtype, device=self.native.device)
         present = torch.repeat_interleave(self._to_here(np.diff(Y.indptr)))
         out[present, self._to_here(Y.indices)] = 1
@@ -124,7 +129,7 @@ class TensorContainer:
 def to_device(array: np.ndarray, like: Any) -> Any:
     """Return the array as a tensor on the device of the tensor ``like``."""
     array = np.require(array, requirements=["C", "W"])  # torch does not take what is locked
-    return sys.modules["torch"].as_tensor(array, device=like.device)
+    return torch_module().as_tensor(array, device=like.device)
 
 
 def to_host(tensor: Any) -> np.ndarray:
@@ -132,7 +137,7 @@ def to_host(tensor: Any) -> np.ndarray:
 
     numpy has no bfloat16; float32 holds all of its numbers.
     """
-    torch = sys.modules["torch"]
+    torch = torch_module()
     tensor = tensor.detach()
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.float()
@@ -144,19 +149,19 @@ def to_host(tensor: Any) -> np.ndarray:
 
 def append_tensor(top: Any, bottom: Any) -> Any:
     """Put the rows of one tensor under those of another."""
-    return sys.modules["torch"].cat([top, bottom])
+    return torch_module().cat([top, bottom])
 
 
 def _to_working_tensor(native: Any) -> Any:
     """Return contiguous float32 (if it was float32 or shorter) or float64 values."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     short = native.dtype in (torch.float32, torch.float16, torch.bfloat16)
     return native.to(torch.float32 if short else torch.float64).contiguous()
 
 
 def _gather_cells(native: Any) -> sp.csr_array:
     """Bring the non-zero cells of a tensor on a GPU to the computer's memory, and only these."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     rows, columns = native.nonzero(as_tuple=True)
     values = to_host(native[rows, columns])
     counts = rows.bincount(minlength=native.shape[0])
@@ -172,13 +177,13 @@ def _gather_cells(native: Any) -> sp.csr_array:
 
 def places_in(ends: np.ndarray, numbers: np.ndarray, like: Any) -> np.ndarray:
     """Return the first place of ascending ``ends`` that is not below each number."""
-    found = sys.modules["torch"].searchsorted(to_device(ends, like), to_device(numbers, like))
+    found = torch_module().searchsorted(to_device(ends, like), to_device(numbers, like))
     return to_host(found)
 
 
 def column_sums(X: Any) -> Any:
     """Return the float64 sum of every column; torch alone would make a float64 copy of all rows."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
     for part in X.split(max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))):
         total += part.sum(dim=0, dtype=torch.float64)
@@ -187,7 +192,7 @@ def column_sums(X: Any) -> Any:
 
 def tensor_columns_where(values: Any, test: str) -> np.ndarray:
     """Return the columns of a tensor with a cell that ``isnan`` or ``isinf``, as ``test`` says."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if torch.isfinite(column_sums(values).sum()):
         return np.empty(0, dtype=int)
     return getattr(torch, test)(values).any(dim=0).nonzero().ravel().cpu().numpy()
@@ -201,7 +206,7 @@ def interpolate_tensor(
     The numbers of numpy's default generator are computed on the device, those of another one
     are copied over. So the same seed gives the same rows wherever the data lies.
     """
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if len(seeds) and not line and _can_compute(rng) and has_triton(X):
         from labelance._arrays._cuda import interpolate_features
 
@@ -226,7 +231,7 @@ def _can_compute(rng: np.random.Generator) -> bool:
 
 def _positions(a: Any, b: Any, rng: np.random.Generator, *, line: bool) -> Any:
     """Draw a number per row, or per feature in which two rows differ, row after row."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if line:
         return to_device(rng.random((len(a), 1)), a)
     differs = a != b

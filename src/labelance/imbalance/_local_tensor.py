@@ -7,14 +7,13 @@ until a round changes nothing; so they are those of the search in a graph that t
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from labelance._arrays import to_device, to_host
+from labelance._arrays import to_device, to_host, torch_module
 
 _CELLS = 1 << 24  # cells looked at together
 
@@ -33,7 +32,7 @@ class PackedCells:
     """
 
     def __init__(self, M: csr_array, neighbors: np.ndarray, like: Any) -> None:
-        torch = sys.modules["torch"]
+        torch = torch_module()
         self.n_words = -(-M.shape[1] // 32)
         self.shape = M.shape
         self.index_type = M.indptr.dtype
@@ -44,7 +43,7 @@ class PackedCells:
 
     def pack(self, cells: Any) -> Any:
         """Return a bit for every row and label, set for the given cells."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         words = torch.zeros(
             self.shape[0] * self.n_words, dtype=torch.int32, device=self.labels.device
         )
@@ -53,7 +52,7 @@ class PackedCells:
 
     def set(self, words: Any, cells: Any) -> None:
         """Set the bits of cells, none of which is set yet."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         for part in cells.split(_CELLS):
             labels = self.labels[part]
             at = self.rows[part] * self.n_words + labels.div(32, rounding_mode="floor")
@@ -62,7 +61,7 @@ class PackedCells:
 
     def count(self, words: Any, cells: Any) -> Any:
         """Return how many neighbors of each cell's row have the bit of its label set."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         out = torch.zeros(len(cells), dtype=torch.int32, device=cells.device)
         for start in range(0, len(cells), _CELLS):
             part = cells[start : start + _CELLS]
@@ -98,7 +97,7 @@ class MeasuredCells:
 
     def shares(self) -> csr_array:
         """Return the terms of the paper's equation (3), with the bits that an array gives."""
-        torch, packed = sys.modules["torch"], self.packed
+        torch, packed = torch_module(), self.packed
         k, (n, q) = packed.neighbors.shape[1], packed.shape
         usable = self.opposite < k
         total = torch.zeros(q, dtype=torch.int64, device=usable.device)
@@ -115,7 +114,7 @@ class MeasuredCells:
         """Return what the labels of new rows are made of."""
         packed = self.packed
         ends = packed.rows.bincount(minlength=packed.shape[0]).cumsum(0)
-        starts = sys.modules["torch"].nn.functional.pad(ends, (1, 0))
+        starts = torch_module().nn.functional.pad(ends, (1, 0))
         return TypedCells(starts, packed.labels.int(), self.types, packed.shape[1])
 
 
@@ -146,7 +145,7 @@ class TypedCells:
         A cell of both parents is kept, and a cell of one if that reaches as far as the row:
         cd, or 1 - cd from the reference, is at most the ``theta`` of its type.
         """
-        torch, like = sys.modules["torch"], self.starts
+        torch, like = torch_module(), self.starts
         there = [to_device(array, like) for array in (seeds, references, cd)]
         reach = to_device(theta, like)
         largest = int(self.starts.diff().max())
@@ -157,7 +156,7 @@ class TypedCells:
         return to_host(labels), to_host(counts)
 
     def _merge(self, reach: Any, seeds: Any, references: Any, cd: Any) -> tuple[Any, Any]:
-        torch = sys.modules["torch"]
+        torch = torch_module()
         of_seed, seed_cells = self._cells(seeds)
         of_reference, reference_cells = self._cells(references)
         rows = torch.cat([of_seed, of_reference])
@@ -172,7 +171,7 @@ class TypedCells:
 
     def _cells(self, rows: Any) -> tuple[Any, Any]:
         """Return every cell of the rows, and for which of them it is."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         first = self.starts[rows]
         sizes = self.starts[rows + 1] - first
         owner = torch.repeat_interleave(sizes)
@@ -203,7 +202,7 @@ def measure_cells(
         Whether a borderline neighbor makes a rare cell borderline as well, and this again
         others; otherwise only a safe one does.
     """
-    torch = sys.modules["torch"]
+    torch = torch_module()
     packed = PackedCells(M, neighbors, like)
     everybody = torch.arange(len(packed.labels), device=packed.labels.device)
     opposite = neighbors.shape[1] - packed.count(packed.pack(everybody), everybody)

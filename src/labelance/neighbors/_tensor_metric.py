@@ -6,12 +6,11 @@ distance has the same bits on any device, and equal distances are equal everywhe
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
-from labelance._arrays import column_sums, has_triton, to_device, to_host
+from labelance._arrays import column_sums, has_triton, to_device, to_host, torch_module
 
 _CELLS = 1 << 26  # cells of float64 differences held at once
 # Squared differences may underflow in a distance below FAINT. It is measured again, times LIFT: a
@@ -38,7 +37,7 @@ def column_std(X: Any) -> np.ndarray:
 
 def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
     """Return the largest absolute value of every row, its features divided by their widths."""
-    torch, widths = sys.modules["torch"], to_device(width, X)
+    torch, widths = torch_module(), to_device(width, X)
     return to_host(torch.cat([(part / widths).abs().amax(dim=1) for part in X.split(_rows(X))]))
 
 
@@ -70,7 +69,7 @@ def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
 
 
 def _measure_all(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if not metric.cosine and has_triton(A):
         from labelance.neighbors._cuda import measure_pairs
 
@@ -101,7 +100,7 @@ def _euclidean(a: Any, b: Any, width: Any, *, lift: float = 1.0) -> Any:
 
 
 def _cosine(a: Any, b: Any, width: Any) -> Any:
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if width is not None:
         a, b = a / width, b / width
     ab, aa, bb = _sum_in_order(a * b), _sum_in_order(a * a), _sum_in_order(b * b)
@@ -117,7 +116,7 @@ def _root(squares: Any) -> Any:
     """
     if squares.device.type != "cpu":
         return squares.sqrt()
-    return sys.modules["torch"].from_numpy(np.sqrt(squares.numpy()))
+    return torch_module().from_numpy(np.sqrt(squares.numpy()))
 
 
 def _sum_in_order(cells: Any) -> Any:

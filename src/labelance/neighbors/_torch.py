@@ -10,13 +10,12 @@ for any device, as long as float32 products are not shortened to TF32.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from labelance._arrays import column_sums, has_triton, to_device, to_host
+from labelance._arrays import column_sums, has_triton, to_device, to_host, torch_module
 from labelance._progress import loop
 from labelance.neighbors._candidates import Bounds, bounds_of
 from labelance.neighbors._embedding import is_ordinary, safe_factor
@@ -35,7 +34,7 @@ _TOO_MANY = 1024  # float32 bounds that leave more candidates a query than this 
 def search_tensors(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q, both tensors on one device."""
     if search.Q is search.X and len(search.X) >= _MANY and search.k <= 64 and has_triton(search.X):
-        with sys.modules["torch"].cuda.device(search.X.device):
+        with torch_module().cuda.device(search.X.device):
             return _search_all_pairs(search)
     return _search_blocks(search)
 
@@ -58,7 +57,7 @@ def _search_all_pairs(search: Search) -> TopK:
         return _to_top_k(*rank_pairs(search, queries, rows))
     nearest = TopK(np.empty((len(X), search.k), dtype=np.int64), np.empty((len(X), search.k)))
     if len(queries):
-        ready = to_host(sys.modules["torch"].unique_consecutive(queries))
+        ready = to_host(torch_module().unique_consecutive(queries))
         nearest.rows[ready], nearest.values[ready] = _to_top_k(*rank_pairs(search, queries, rows))
     rest = to_host(left)
     nearest.rows[rest], nearest.values[rest] = _search_blocks(replace(search, Q=X[left], own=rest))
@@ -67,7 +66,7 @@ def _search_all_pairs(search: Search) -> TopK:
 
 def _free_bytes(X: Any) -> int:
     """Return how much memory the device has left, with what torch keeps for itself."""
-    cuda = sys.modules["torch"].cuda
+    cuda = torch_module().cuda
     kept = cuda.memory_reserved(X.device) - cuda.memory_allocated(X.device)
     return int(cuda.mem_get_info(X.device)[0] + kept)
 
@@ -110,7 +109,7 @@ def rank_pairs(search: Search, queries: Any, rows: Any) -> tuple[Any, Any]:
     queries, rows : tensors of int64
         A query and a candidate each, in ascending order of both; at least k for each query.
     """
-    torch = sys.modules["torch"]
+    torch = torch_module()
     distances = measure(search.Q, search.X, queries, rows, search.metric.compiled)
     # Two stable sorts order by query, then distance, then row.
     order = distances.argsort(stable=True)
@@ -154,7 +153,7 @@ class Scores:
 
     @property
     def is_single(self) -> bool:
-        return self.corpus.dtype is sys.modules["torch"].float32
+        return self.corpus.dtype is torch_module().float32
 
     def in_double(self) -> Scores:
         """Return the same in float64, whose bounds are 2^29 times as tight."""
@@ -180,7 +179,7 @@ class Scores:
 
     def _lower_bounds(self, start: int, stop: int) -> Any:
         """Return a lower bound for every query and row, infinite for a query's own row."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         n = len(self.corpus)
         bounds = torch.full(
             (stop - start, self.width), torch.inf, dtype=self.low.dtype, device=self.low.device
@@ -205,7 +204,7 @@ class Placement:
 
     def points(self, X: Any) -> tuple[Any, Any]:
         """Return the points of the rows of X, and their squared lengths in float64."""
-        torch = sys.modules["torch"]
+        torch = torch_module()
         out = torch.empty(X.shape, dtype=self.dtype, device=X.device)
         lengths = torch.empty(len(X), dtype=torch.float64, device=X.device)
         step = max(1, (1 << 26) // X.shape[1])
@@ -236,7 +235,7 @@ def _shortens_float32(torch: Any) -> bool:
 
 def _prepare(search: Search, *, double: bool = False) -> Scores:
     """Turn rows into points, and bound the error of their products."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     double = double or _shortens_float32(torch)
     compiled, X = search.metric.compiled, search.X
     dtype = torch.float64 if double else torch.float32
@@ -261,7 +260,7 @@ def _prepare(search: Search, *, double: bool = False) -> Scores:
 
 def _center(search: Search) -> Any:
     """Return what rows are moved by: their mean, or nothing where directions count."""
-    torch = sys.modules["torch"]
+    torch = torch_module()
     if search.metric.compiled.cosine:
         return torch.zeros(search.X.shape[1], dtype=torch.float64, device=search.X.device)
     return column_sums(search.X) / len(search.X)
