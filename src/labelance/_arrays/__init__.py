@@ -6,6 +6,7 @@ again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
 
 from labelance._arrays._containers import (
     HOST_DEVICES,
+    Kind,
     SparseRows,
     column_counts,
     device_of,
@@ -73,6 +74,7 @@ __all__ = [
     "HOST_DEVICES",
     "PRESENT",
     "Container",
+    "Kind",
     "DaskRows",
     "LabelSets",
     "RowsContainer",

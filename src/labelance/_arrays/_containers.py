@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,6 +31,8 @@ _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 _WORDS = (nw.String, nw.Object)
 _FEW_ROWS = 20  # in which strings of any kind may all be different
 Nominal = Callable[[Any], np.ndarray]
+# What clean rows are: an array, a CSR array, a tensor on a device, or blocks that Dask computes.
+Kind = Literal["dense", "sparse", "device", "blocks"]
 HOST_DEVICES = {"cpu"}  # devices of torch whose memory numpy can read
 
 
@@ -115,6 +117,8 @@ def join_sparse_rows(top: sp.csr_array, bottom: SparseRows) -> sp.csr_array:
 class DenseContainer:
     """A two-dimensional array; ``as_list`` for nested lists, which come back as lists."""
 
+    kind: Kind = "dense"
+
     def __init__(self, native: np.ndarray, *, as_list: bool = False) -> None:
         self.native = native
         self.as_list = as_list
@@ -156,6 +160,8 @@ class DenseContainer:
 
 class SparseContainer:
     """A sparse matrix or array; the same class and format come back."""
+
+    kind: Kind = "sparse"
 
     def __init__(self, native: Any) -> None:
         self.native = native
@@ -279,6 +285,8 @@ class FrameContainer:
     So do columns of X that hold few different strings, coded in alphabetical order; ``nominal``
     says which others with strings or objects are nominal, too.
     """
+
+    kind: Kind = "dense"
 
     def __init__(self, native: Any, role: str, nominal: Nominal | None = None) -> None:
         self.native = native

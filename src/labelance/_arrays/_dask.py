@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import (
     DenseContainer,
     FrameContainer,
+    Kind,
     Nominal,
     SparseContainer,
     find_columns,
@@ -347,6 +348,7 @@ class DaskContainer(ABC):
         Whether nobody looks at the cells.
     """
 
+    kind: Kind = "blocks"
     names: tuple[Any, ...] | None = None
 
     def __init__(

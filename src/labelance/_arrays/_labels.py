@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import (
     DenseContainer,
     FrameContainer,
+    Kind,
     is_frame,
     open_frame,
 )
@@ -185,6 +186,8 @@ def _no_list(row: int, rows: list[Any]) -> LabelFormatError:
 
 class LabelSets:
     """A list, Series or array with the set of labels of every row; the same kind comes back."""
+
+    kind: Kind = "sparse"
 
     def __init__(self, native: Any, rows: list[Any], vocabulary: Iterable[Any]) -> None:
         self.native, self.rows = native, rows

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import (
     DenseContainer,
     FrameContainer,
+    Kind,
     Nominal,
     SparseContainer,
     advise_shape,
@@ -54,6 +55,7 @@ class Container(Protocol):
 
     native: Any
     nominal: np.ndarray
+    kind: Kind  # found once, when the container is opened
 
     @property
     def names(self) -> tuple[Any, ...] | None: ...
@@ -101,9 +103,11 @@ def open_container(
     return _open_dense(data, role)
 
 
-def open_rows(data: Any, role: str, nominal: Nominal | None = None) -> Container:
+def open_rows(
+    data: Any, role: str, nominal: Nominal | None = None, *, in_blocks: bool = False
+) -> Container:
     """Wrap a table whose cells nobody looks at: where they are no numbers, rows are all it has."""
-    if is_dask(data):
+    if in_blocks and is_dask(data):
         return open_dask(data, role, only_rows=True)
     try:
         return open_container(data, role, nominal)
@@ -123,6 +127,8 @@ def _has_two_dimensions(data: Any) -> bool:
 
 class RowsContainer:
     """A data frame, array or list of rows with cells of any kind, such as text and dates."""
+
+    kind: Kind = "dense"
 
     def __init__(self, native: Any) -> None:
         self.native = native

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import (
     DeviceCells,
+    Kind,
     advise_shape,
     on_device,
     to_working_floats,
@@ -78,6 +79,7 @@ class TensorContainer:
 
     def __init__(self, native: Any) -> None:
         self.native = native
+        self.kind: Kind = "device" if on_device(native) else "dense"
         self.names: tuple[Any, ...] | None = None
         self.nominal = np.zeros(native.shape[1], dtype=bool)
 
@@ -87,13 +89,13 @@ class TensorContainer:
 
     def values(self) -> Any:
         """Return the cells as working floats: an array, or a tensor where the data is."""
-        if on_device(self.native):
+        if self.kind == "device":
             return _to_working_tensor(self.native)
         return to_working_floats(to_host(self.native))
 
     def cells(self) -> Any:
         """Return the cells as they came: an array, or from a GPU the non-zero ones as CSR."""
-        return _gather_cells(self.native) if on_device(self.native) else to_host(self.native)
+        return _gather_cells(self.native) if self.kind == "device" else to_host(self.native)
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: numbers have no words."""

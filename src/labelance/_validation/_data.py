@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import stack_rows
+from labelance._arrays import Kind, stack_rows
 from labelance._utils import warn_user
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._containers import refuse_other_places
@@ -37,6 +37,10 @@ class Data:
     @property
     def Y(self) -> sp.csr_array:
         return self.labels.Y
+
+    @property
+    def kind(self) -> Kind:
+        return self.features.container.kind
 
     @property
     def categorical(self) -> np.ndarray:

@@ -15,7 +15,6 @@ import numpy as np
 from labelance._arrays import (
     Container,
     columns_where,
-    is_dask,
     on_device,
     open_container,
     open_rows,
@@ -130,17 +129,16 @@ def validate_features(
     nominal = None
     if categorical_features is not None:
         nominal = partial(categorical_mask, categorical_features)
-    if only_rows and (in_blocks or not is_dask(X)):
-        container = open_rows(X, "X", nominal)
-    else:
-        container = open_container(X, "X", nominal, in_blocks=in_blocks)
+    open_table = open_rows if only_rows else open_container
+    container = open_table(X, "X", nominal, in_blocks=in_blocks)
     refuse_empty(container.shape, who, "X")
     categorical = container.nominal
     if nominal is not None:
         categorical = categorical | nominal(container)
     values = container.values()
     _refuse_infinite(values, container.names, who)
-    if on_device(values) and categorical.any():
+    there = container.kind == "device"
+    if there and categorical.any():
         raise ContainerError(
             f"{who} takes nominal features (categorical_features) in the computer's own memory",
             f"X is on {values.device}",

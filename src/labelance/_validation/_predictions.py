@@ -10,7 +10,6 @@ from scipy.sparse import csr_array, issparse
 from labelance._arrays import (
     Container,
     find_label_sets,
-    is_blocks,
     is_dask,
     on_device,
     open_container,
@@ -81,7 +80,7 @@ def validate_scores(
     container = _open_scores(scores, who=who, in_blocks=in_blocks)
     _refuse_mismatch(true, container, came="the scores", who=who)
     values = container.values()
-    if is_blocks(values):
+    if container.kind == "blocks":
         _refuse_strange_blocks(values, who)
         return Scored(true.Y, values, true.unknown)
     if probabilities:

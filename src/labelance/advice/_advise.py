@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -287,7 +286,7 @@ def advise(
     data = validate_data(X, y, who="advise", missing="keep")
     rng = as_generator(random_state)
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
-    design = choose_design(n, d, q, sparse=sp.issparse(data.X), budget=budget)
+    design = choose_design(n, d, q, sparse=data.kind == "sparse", budget=budget)
     seen = data
     if design.n_judged < n:
         seen = data.take(choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng))
@@ -492,13 +491,13 @@ def _code(name: str, data: Data, estimator: Any) -> str:
 
 def _labels_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
     """Return an import and a line that make y a dense table, for learners that take no other."""
-    own = BinaryRelevance if sp.issparse(data.X) and estimator is None else type(estimator)
+    own = BinaryRelevance if data.kind == "sparse" and estimator is None else type(estimator)
     if issubclass(own, BaseMultiLabelClassifier) or name in ("thresholds", "MLSOLBagging"):
         return "", ""
     if isinstance(data.labels.container, LabelSets):
         what = "MultiLabelBinarizer"
         return f"from sklearn.preprocessing import {what}\n", f"y = {what}().fit_transform(y)\n"
-    return "", "y = y.toarray()\n" if sp.issparse(data.labels.table) else ""
+    return "", "y = y.toarray()\n" if data.labels.container.kind == "sparse" else ""
 
 
 def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
@@ -507,7 +506,7 @@ def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
     if estimator is not None:
         learner = set_random_states(clone(estimator), 0)  # as in the estimator that is advised
         return _imports(learner), repr(member_of(learner) if member else learner)
-    if sp.issparse(data.X):
+    if data.kind == "sparse":
         return (
             "from labelance.learners import BinaryRelevance\n"
             "from sklearn.linear_model import LogisticRegression\n",

@@ -140,7 +140,7 @@ def _round_cost(n: int, d: int, q: int, sparse: bool) -> float:
 
 def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     """Return the learner of the comparison: a forest, or a regression for sparse rows."""
-    if sp.issparse(data.X):
+    if data.kind == "sparse":
         return BinaryRelevance(LogisticRegression(solver="liblinear"), n_jobs=n_jobs)
     largest = max(np.nanmax(data.X, initial=0.0), -np.nanmin(data.X, initial=0.0))
     if largest > np.finfo(np.float32).max:

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays import column_counts
@@ -81,7 +80,7 @@ def look_at(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
     """Return the facts about data of which some rows are seen and some labels judged."""
     counts = column_counts(seen.Y)
     rows = seen.features.container.native
-    sparse = sp.issparse(seen.X)
+    sparse = seen.kind == "sparse"
     around = find_neighbors(
         rows,
         min(_VOTERS, seen.n_samples - 1),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts, is_dask
+from labelance._arrays import column_counts
 from labelance._utils import did_you_mean, refuse_more_than_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data
@@ -313,8 +313,7 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
 def refuse_too_many_rows(n_new: int, data: Data, *, who: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
-    in_memory = not is_dask(data.features.container.native)
-    features = bytes_per_row(data.X) if in_memory else 0.0
+    features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, who)
 
 
