@@ -17,6 +17,8 @@ from labelance._arrays._containers import (
     on_device,
     sparse_rows,
     squeeze_runs,
+    stored_values,
+    to_dense,
 )
 from labelance._arrays._dask import (
     DaskRows,
@@ -119,8 +121,10 @@ __all__ = [
     "split_list",
     "squeeze_runs",
     "stack_rows",
+    "stored_values",
     "take_columns",
     "take_rows",
+    "to_dense",
     "to_device",
     "to_host",
     "torch_module",

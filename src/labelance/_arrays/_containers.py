@@ -569,12 +569,23 @@ def column_counts(matrix: sp.csr_array) -> np.ndarray:
     return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
 
 
+def stored_values(X: Any) -> np.ndarray:
+    """Return the numbers that a dense or sparse table stores: all, or those that are not 0."""
+    stored: np.ndarray = X.data if sp.issparse(X) else X
+    return stored
+
+
+def to_dense(X: Any) -> Any:
+    """Return a sparse table as an array, which must be small; another one as it is."""
+    return X.toarray() if sp.issparse(X) else X
+
+
 def find_columns(values: Any, tests: Sequence[str]) -> list[np.ndarray]:
     """Return the columns with a cell that ``isnan`` or ``isinf``, for each test that is named.
 
     A finite sum of all cells says that there is none, which is much faster than a look at each.
     """
-    stored = values.data if sp.issparse(values) else values
+    stored = stored_values(values)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = (stored[part].sum(dtype=np.float64) for part in row_blocks(stored))
         if all(map(np.isfinite, sums)):

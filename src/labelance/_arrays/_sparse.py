@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from labelance.exceptions import InputError
 
@@ -123,8 +124,10 @@ def narrow_indices(X: Any, *, growth: int = 1) -> Any:
     """Return a CSR or CSC matrix with 32-bit indices, if they suffice for its growth in cells.
 
     Much of scikit-learn takes no others, and a kernel is compiled once more for every type. Taking
-    and stacking rows may leave 64 bits, however few cells there are.
+    and stacking rows may leave 64 bits, however few cells there are. A dense table has none.
     """
+    if not issparse(X):
+        return X
     narrow = X.indices.dtype == X.indptr.dtype == np.int32
     if narrow or growth * max(X.nnz, *X.shape) >= 2**31:
         return X

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import Container, DaskRows, is_blocks
+from labelance._arrays import Container, DaskRows, is_blocks, stored_values
 from labelance._scratch import copy_rows, row_blocks
 from labelance._utils import did_you_mean
 from labelance.exceptions import InputError
@@ -85,12 +85,13 @@ def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]
     columns = _columns_to_encode(values, nominal)
     if len(columns) == 0:
         return values, {}
-    values = values.copy() if sp.issparse(values) else copy_rows(values, values.dtype)
-    stored = _stored(values)
+    is_sparse = sp.issparse(values)
+    values = values.copy() if is_sparse else copy_rows(values, values.dtype)
+    stored = stored_values(values)
     decoders = {}
     for j, cells in _cells_by_column(values, columns):
         distinct = _distinct(stored[cells])
-        if sp.issparse(values):  # what is not stored is 0 and has code 0
+        if is_sparse:  # what is not stored is 0 and has code 0
             distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
         stored[cells] = _codes_in(distinct, stored[cells])
         decoders[j] = distinct
@@ -114,7 +115,7 @@ def _encode_blocks(values: DaskRows, nominal: np.ndarray) -> tuple[Any, dict[int
 
 def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
     """Return the distinct known values of every column listed."""
-    stored = _stored(values)
+    stored = stored_values(values)
     return [_distinct(stored[where]) for _, where in _cells_by_column(values, columns)]
 
 
@@ -131,7 +132,7 @@ def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
 
 def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
     """Replace numbers by the codes that they had before; NaN for numbers that are new."""
-    stored = _stored(values)
+    stored = stored_values(values)
     for j, cells in _cells_by_column(values, np.array(sorted(decoders), dtype=int)):
         stored[cells] = _codes_in(decoders[j], stored[cells])
 
@@ -141,7 +142,7 @@ def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
     if is_blocks(new):
         return new.transform(decode, repeat(decoders))
     new = new.copy()
-    stored = _stored(new)
+    stored = stored_values(new)
     for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):
         stored[cells] = _look_up(decoders[j], stored[cells])
     return new
@@ -167,10 +168,6 @@ def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
         cells = values[part][:, listed]
         plain &= ((cells == 0) | (cells == 1)).all(axis=0)
     return listed[~plain]
-
-
-def _stored(values: Any) -> np.ndarray:
-    return values.data if sp.issparse(values) else values
 
 
 def _cells_by_column(values: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from labelance._arrays import take_rows
+from labelance._arrays import stored_values, take_rows
 from labelance._classifier import relevance
 from labelance._utils import draw_seeds, label_dtype, set_random_states
 from labelance._validation import Data
@@ -200,8 +200,7 @@ def member_of(learner: Any) -> Any:
 
 def has_gaps(data: Data) -> bool:
     """Say whether some cell of X is missing."""
-    values = data.X.data if sp.issparse(data.X) else data.X
-    return bool(np.isnan(values).any())
+    return bool(np.isnan(stored_values(data.X)).any())
 
 
 def _weight_parameters(learner: Any) -> list[str]:

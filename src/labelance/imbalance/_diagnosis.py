@@ -13,7 +13,7 @@ from scipy.stats import skew
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import OneHotEncoder
 
-from labelance._arrays import column_counts
+from labelance._arrays import column_counts, to_dense
 from labelance.imbalance._labelsets import Labelsets
 from labelance.imbalance._measures import leave_out_full
 
@@ -209,7 +209,7 @@ def project(X: Any, categorical: NDArray[np.bool_]) -> Floats:
         points = TruncatedSVD(2, random_state=0).fit_transform(table)
     else:
         few = table[:, :2]
-        points[:, : few.shape[1]] = few.toarray() if sp.issparse(few) else few
+        points[:, : few.shape[1]] = to_dense(few)
     low, width = points.min(axis=0), np.ptp(points, axis=0)
     return (points - low) / np.where(width > 0, width, 1)
 

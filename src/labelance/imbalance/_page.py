@@ -14,7 +14,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -125,7 +124,7 @@ class Findings:
             )
         except (ContainerError, InputError):  # text or dates, which were not searched either
             return None
-        return found if isinstance(found.X, np.ndarray) or sp.issparse(found.X) else None
+        return None if found.container.kind == "device" else found
 
     @cached_property
     def dominant_features(self) -> str | None:
@@ -142,7 +141,7 @@ class Findings:
     def widest_features(self) -> list[tuple[str, float]]:
         """Return names and widths of the widest numeric columns of dense features."""
         features = self.features
-        if features is None or sp.issparse(features.X) or features.categorical.all():
+        if features is None or features.container.kind == "sparse" or features.categorical.all():
             return []
         numeric = np.flatnonzero(~features.categorical)
         widths = column_widths(features.X, numeric)

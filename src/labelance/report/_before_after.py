@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
-from labelance._arrays import stack_rows
+from labelance._arrays import stack_rows, to_dense
 from labelance._utils import optional_import, replace_when_done
 from labelance._validation import refuse_device, validate_data
 from labelance.exceptions import InputError
@@ -145,17 +145,13 @@ def save_before_after(path: str | os.PathLike[str], *args: Any, **options: Any) 
 
 def _flatten(X: Any, X_after: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return both as points of a plane."""
-    if X.shape[1] == 2 and not sp.issparse(X):
-        return X, X_after
     if X.shape[1] < 3:
-        X, X_after = (np.pad(_dense(part), ((0, 0), (0, 2 - X.shape[1]))) for part in (X, X_after))
+        X, X_after = (
+            np.pad(to_dense(part), ((0, 0), (0, 2 - X.shape[1]))) for part in (X, X_after)
+        )
         return X, X_after
     projection = TruncatedSVD(2, random_state=0).fit(stack_rows(X, X_after))
     return projection.transform(X), projection.transform(X_after)
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if sp.issparse(X) else X  # at most two columns
 
 
 def _column(Y: sp.csr_array, label: int) -> np.ndarray:

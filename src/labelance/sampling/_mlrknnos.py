@@ -20,7 +20,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from labelance._arrays import interpolate_rows, narrow_indices, stack_rows
+from labelance._arrays import interpolate_rows, narrow_indices, stack_rows, stored_values, to_dense
 from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._utils._compat import HasMethods, Interval
@@ -154,7 +154,7 @@ class NumericEncoder:
 def _known_means(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of the known values of every column, and whether some are missing."""
     n, d = X.shape
-    stored = X.data if sp.issparse(X) else X
+    stored = stored_values(X)
     known = np.nan_to_num(stored.astype(np.float64))
     if sp.issparse(X):
         missing = np.bincount(X.indices[np.isnan(stored)], minlength=d)
@@ -236,7 +236,7 @@ class RBFMachine:
     def predict(self, X: Any) -> np.ndarray:
         """Return 0 or 1 for every row."""
         vectors, alpha = self.machine.support_vectors_, self.machine.dual_coef_
-        alpha = (alpha.toarray() if sp.issparse(alpha) else alpha).ravel()
+        alpha = to_dense(alpha).ravel()
         step = max(1, _CELLS // len(alpha))
         decisions = [
             rbf_kernel(X[start : start + step], vectors, gamma=self.gamma) @ alpha

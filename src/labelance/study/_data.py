@@ -16,7 +16,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-from scipy.sparse import issparse
 
 from labelance._arrays import narrow_indices
 from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel, verify_dataset
@@ -88,8 +87,7 @@ def load_source(source: DataSource) -> StudyData:
     data = _read(source)
     folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
     # Codes where features are nominal; learners of others want short indices.
-    X = narrow_indices(data.values) if issparse(data.values) else data.values
-    return StudyData(X, data.Y, data.categorical_features, folds)
+    return StudyData(narrow_indices(data.values), data.Y, data.categorical_features, folds)
 
 
 def _read(source: DataSource) -> MultiLabelDataset:

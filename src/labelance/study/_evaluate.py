@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import has_fit_parameter
 
+from labelance._arrays import to_dense
 from labelance._classifier import relevance
 from labelance._utils import set_random_states
 from labelance._validation import Data, validate_data
@@ -113,7 +113,7 @@ def _shared_neighborhood(user: Any, fold: FoldData) -> Any:
 def labels_for(user: Any, Y: Any) -> Any:
     """Return labels as a sampler or classifier takes them: few of others take sparse ones."""
     ours = user is None or isinstance(user, (BaseMultiLabelClassifier, BaseMultiLabelSampler))
-    return Y.toarray() if sp.issparse(Y) and not ours else Y
+    return Y if ours else to_dense(Y)
 
 
 @dataclass(frozen=True, eq=False)

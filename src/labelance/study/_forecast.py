@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelance._classifier import relevance
 from labelance._utils import compilation_seconds, kernel_folder
@@ -197,7 +196,7 @@ def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
     costs: dict[Pair, float] = {}
     failures: dict[Pair, str] = {}
     names = sorted(dict.fromkeys(name for name, _ in wanted), key=lambda name: sizes.get(name, 0))
-    rehearsed: set[bool] = set()
+    rehearsed: set[type] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for place, name in enumerate(names):
@@ -211,8 +210,8 @@ def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
                 failures[name, ""] = str(error) if own else f"{type(error).__name__}: {error}"
                 continue
             learners = [learner for dataset, learner in wanted if dataset == name]
-            if sp.issparse(data.X) not in rehearsed:
-                rehearsed.add(sp.issparse(data.X))
+            if (kind := type(data.X)) not in rehearsed:
+                rehearsed.add(kind)
                 _rehearse(study, name, learners, data, share / 2)
             ends_here = _clock() + share
             for left, learner in zip(range(len(learners), 0, -1), learners):

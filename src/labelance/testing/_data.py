@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import open_container
+from labelance._arrays import open_container, to_dense
 from labelance.exceptions import LabelanceError, LabelanceWarning
 
 
@@ -206,7 +206,7 @@ def _named_errors_only(name: str) -> Iterator[None]:
 def dense_values(table: Any) -> np.ndarray:
     """Return what any container holds, category codes included, as an array."""
     values = open_container(table, "X").values()
-    return np.asarray(values.toarray() if sp.issparse(values) else values)
+    return np.asarray(to_dense(values))
 
 
 def _unchanged(before: Any, after: Any) -> bool:
