@@ -119,7 +119,11 @@ class Spoiler(BaseMultiLabelSampler):
         return FunctionSampler(spoil, validate=False)._draw(None, (data.X, Y), rng)
 
 
-@pytest.mark.parametrize("sampler", [FunctionSampler(spoil, validate=False), Spoiler()], ids=str)
+@pytest.mark.parametrize(
+    "sampler",
+    [FunctionSampler(spoil, validate=False), Spoiler()],
+    ids=lambda one: type(one).__name__,
+)
 def test_rows_of_other_samplers_are_validated(sampler):
     with pytest.raises(InputError, match="infinity"):
         EMLS(MLkNN(3), sampler).fit(X, Y)
