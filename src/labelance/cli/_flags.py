@@ -1,4 +1,8 @@
-"""Errors and warnings for the command line: flags for keyword arguments, columns by name."""
+"""Errors and warnings for the command line: flags for keyword arguments, columns by name.
+
+The text is reworded here, because what raises it does not know whether Python or a command called
+it, and its advice has values in it: ``max_size=100`` becomes ``--max-size 100``.
+"""
 
 from __future__ import annotations
 
