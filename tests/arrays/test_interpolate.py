@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance._arrays import count_numbers, interpolate_pairs, interpolate_rows, skip_numbers
+from labelance._arrays._interpolate import (
+    count_numbers,
+    interpolate_pairs,
+    interpolate_rows,
+    skip_numbers,
+)
 
 CONTAINERS = [np.array, sp.csr_array]
 GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox]

@@ -6,14 +6,11 @@ again. Everything else is a verb (:func:`take_rows`, :func:`interpolate_rows`).
 
 from labelance._arrays._containers import (
     HOST_DEVICES,
-    Kind,
     SparseRows,
     column_counts,
     device_of,
     has_categories,
     is_free_text,
-    is_tensor,
-    keep_device,
     on_device,
     sparse_rows,
     squeeze_runs,
@@ -30,17 +27,11 @@ from labelance._arrays._dask import (
     is_dask,
     map_blocks,
     peek_columns,
-    persist,
     refuse_delayed,
     share,
 )
 from labelance._arrays._gather import gather_rows
-from labelance._arrays._interpolate import (
-    count_numbers,
-    interpolate_pairs,
-    interpolate_rows,
-    skip_numbers,
-)
+from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._labels import (
     ABSENT,
     PRESENT,
@@ -60,6 +51,7 @@ from labelance._arrays._open import (
     stack_rows,
     take_columns,
     take_rows,
+    to_memory,
 )
 from labelance._arrays._sparse import check_compressed, check_structure, narrow_indices
 from labelance._arrays._torch import (
@@ -76,7 +68,6 @@ __all__ = [
     "HOST_DEVICES",
     "PRESENT",
     "Container",
-    "Kind",
     "DaskRows",
     "LabelSets",
     "RowsContainer",
@@ -87,7 +78,6 @@ __all__ = [
     "column_sums",
     "columns_where",
     "compute",
-    "count_numbers",
     "count_rows_and_columns",
     "cure_lists",
     "cut_rows",
@@ -99,12 +89,9 @@ __all__ = [
     "has_categories",
     "is_free_text",
     "has_triton",
-    "interpolate_pairs",
     "interpolate_rows",
     "is_blocks",
     "is_dask",
-    "is_tensor",
-    "keep_device",
     "map_blocks",
     "narrow_indices",
     "on_device",
@@ -112,11 +99,9 @@ __all__ = [
     "open_labels",
     "open_rows",
     "peek_columns",
-    "persist",
     "places_in",
     "refuse_delayed",
     "share",
-    "skip_numbers",
     "sparse_rows",
     "split_list",
     "squeeze_runs",
@@ -127,5 +112,6 @@ __all__ = [
     "to_dense",
     "to_device",
     "to_host",
+    "to_memory",
     "torch_module",
 ]

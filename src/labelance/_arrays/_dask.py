@@ -319,9 +319,9 @@ def refuse_delayed(data: Any, role: str) -> None:
         )
 
 
-def count_rows_and_columns(data: Any) -> tuple[int, int]:
-    """Return the shape of a Dask collection; rows that it does not know of are counted."""
-    return open_dask(data, "X", only_rows=True).shape
+def count_rows_and_columns(data: Any) -> tuple[int, ...]:
+    """Return the shape of a table; rows that a Dask collection does not know of are counted."""
+    return open_dask(data, "X", only_rows=True).shape if is_dask(data) else np.shape(data)
 
 
 def peek_columns(data: Any) -> Any:

@@ -120,7 +120,7 @@ def skip_numbers(rng: np.random.Generator, n: int) -> np.random.Generator:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance._arrays import skip_numbers
+    >>> from labelance._arrays._interpolate import skip_numbers
     >>> later = skip_numbers(np.random.default_rng(0), 3)
     >>> later.random() == np.random.default_rng(0).random(4)[3]
     np.True_

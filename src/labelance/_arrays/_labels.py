@@ -18,7 +18,9 @@ from labelance._arrays._containers import (
     FrameContainer,
     Kind,
     is_frame,
+    keep_device,
     open_frame,
+    stored_values,
 )
 from labelance._arrays._dask import is_dask
 from labelance._arrays._open import Container, open_container
@@ -63,6 +65,34 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
         if words:
             return WordFrame(y, frame, words)
     return open_container(y, "y", in_blocks=True)
+
+
+def part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
+    """Return cells with 0 for NaN, and where NaN was, if anywhere."""
+    stored = stored_values(cells)
+    missing = np.isnan(stored) if stored.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if not missing.any():
+        return cells, None
+    if not sp.issparse(cells):
+        return np.where(missing, 0, cells), to_indicator(missing)
+    known, unknown = cells.copy(), cells.copy()
+    known.data[missing], unknown.data = 0, missing.astype(np.int8)
+    for table in (known, unknown):
+        table.eliminate_zeros()
+    return known, unknown
+
+
+def to_indicator(cells: Any) -> sp.csr_array:
+    """Return a CSR array of int8 ones, sorted, without explicit zeros."""
+    if sp.issparse(cells):
+        return keep_device(cells.astype(np.int8), cells)
+    present = cells.astype(bool, copy=False)
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    columns = np.nonzero(present)[1].astype(np.int32)
+    data = np.ones(len(columns), dtype=np.int8)
+    Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
+    Y.has_sorted_indices = True
+    return Y
 
 
 def find_list_separator(texts: Iterable[object]) -> str | None:

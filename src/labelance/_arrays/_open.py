@@ -30,6 +30,7 @@ from labelance._arrays._torch import (
     open_tensor,
     tensor_columns_where,
     to_device,
+    to_host,
 )
 from labelance.exceptions import ContainerError, InputError
 
@@ -186,6 +187,27 @@ def columns_where(values: Any, test: str) -> np.ndarray:
     if is_blocks(values):
         return values.columns_where(test)
     return find_columns(values, [test])[0]
+
+
+def place_of(data: Any) -> str | None:
+    """Return where rows are: the device of a tensor, "Dask", or None for any other container.
+
+    Examples
+    --------
+    >>> from labelance._arrays._open import place_of
+    >>> place_of([[1.0], [2.0]]) is None
+    True
+    """
+    if is_tensor(data):
+        return str(data.device)
+    return "Dask" if is_dask(data) else None
+
+
+def to_memory(data: Any, *, keep_blocks: bool = False) -> Any:
+    """Return a tensor or a Dask collection in the computer's own memory; others as they are."""
+    if on_device(data):
+        return to_host(data)
+    return data.compute() if is_dask(data) and not keep_blocks else data
 
 
 def take_rows(container: Any, rows: np.ndarray) -> Any:

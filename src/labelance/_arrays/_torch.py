@@ -177,9 +177,14 @@ def _gather_cells(native: Any) -> sp.csr_array:
     return cells
 
 
-def places_in(ends: np.ndarray, numbers: np.ndarray, like: Any) -> np.ndarray:
-    """Return the first place of ascending ``ends`` that is not below each number."""
-    found = torch_module().searchsorted(to_device(ends, like), to_device(numbers, like))
+def places_in(ends: np.ndarray, numbers: np.ndarray, near: Any) -> np.ndarray:
+    """Return the first place of ascending ``ends`` that is not below each number.
+
+    It is found on the device of the rows ``near``, if they are on one.
+    """
+    if not on_device(near):
+        return np.searchsorted(ends, numbers, side="left")
+    found = torch_module().searchsorted(to_device(ends, near), to_device(numbers, near))
     return to_host(found)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelance._arrays import is_blocks, is_dask, is_tensor, on_device
+from labelance._arrays import is_blocks, on_device
+from labelance._arrays._open import place_of
 from labelance.exceptions import ContainerError, InputError
 
 
@@ -24,28 +25,27 @@ def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
 
     The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
     """
-    if is_dask(other) and not is_dask(X):
+    here, there = place_of(X), place_of(other)
+    if other is None or here == there or (here == "Dask" and there is None):
+        return
+    if there == "Dask":
         raise ContainerError(
             f"{who} needs X as a Dask collection where {role} is one",
-            f"X is {_place(X)} and {role} is {_place(other)}",
+            f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
             f"Bring {role} to the memory of this process: {role}.compute()",
         )
-    if not (is_tensor(X) or is_tensor(other)) or other is None:
-        return
-    ours, theirs = _place(X), _place(other)
-    if ours != theirs:
-        raise ContainerError(
-            f"{who} needs X and {role} as tensors on the same device, or neither as a tensor",
-            f"X is {ours} and {role} is {theirs}",
-            f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
-            "tensor X, and .cpu().numpy() makes an array of a tensor",
-        )
+    raise ContainerError(
+        f"{who} needs X and {role} as tensors on the same device, or neither as a tensor",
+        f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
+        f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
+        "tensor X, and .cpu().numpy() makes an array of a tensor",
+    )
 
 
-def _place(data: Any) -> str:
-    if is_tensor(data):
-        return f"a tensor on {data.device}"
-    return f"a {type(data).__name__}" + (" of Dask" if is_dask(data) else "")
+def _describe(data: Any, place: str | None) -> str:
+    if place is None:
+        return f"a {type(data).__name__}"
+    return f"a {type(data).__name__} of Dask" if place == "Dask" else f"a tensor on {place}"
 
 
 def refuse_device(X: Any, *, who: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import Kind, stack_rows
+from labelance._arrays import stack_rows
+from labelance._arrays._containers import Kind
 from labelance._utils import warn_user
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._containers import refuse_other_places

@@ -17,11 +17,12 @@ from labelance._arrays import (
     find_label_sets,
     find_list_separator,
     is_dask,
-    keep_device,
     open_labels,
     refuse_delayed,
+    stored_values,
     take_rows,
 )
+from labelance._arrays._labels import part_unknown, to_indicator
 from labelance._utils import label_dtype
 from labelance._validation._containers import refuse_empty
 from labelance.exceptions import InputError, LabelFormatError
@@ -99,15 +100,15 @@ def validate_labels(
     refuse_empty(container.shape, who, "y")
     cells, unknown = container.cells(), None
     if missing_labels == "ignore":
-        cells, unknown = _part_unknown(cells)
-    stored = cells.data if sp.issparse(cells) else cells
+        cells, unknown = part_unknown(cells)
+    stored = stored_values(cells)
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
             f"{who} needs labels that are 0 or 1 (absent or present)",
             f"{role} also holds {_strange_values(stored)}",
             _label_advice(stored, role),
         )
-    return Labels(_ones(cells), container.names, container, unknown)
+    return Labels(to_indicator(cells), container.names, container, unknown)
 
 
 def open_clean_labels(y: Any) -> Labels:
@@ -116,35 +117,7 @@ def open_clean_labels(y: Any) -> Labels:
     It needs no checks.
     """
     container = open_labels(y)
-    return Labels(_ones(container.cells()), container.names, container)
-
-
-def _part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
-    """Return cells with 0 for NaN, and where NaN was, if anywhere."""
-    stored = cells.data if sp.issparse(cells) else cells
-    missing = np.isnan(stored) if stored.dtype.kind == "f" else np.zeros(1, dtype=bool)
-    if not missing.any():
-        return cells, None
-    if not sp.issparse(cells):
-        return np.where(missing, 0, cells), _ones(missing)
-    known, unknown = cells.copy(), cells.copy()
-    known.data[missing], unknown.data = 0, missing.astype(np.int8)
-    for table in (known, unknown):
-        table.eliminate_zeros()
-    return known, unknown
-
-
-def _ones(cells: Any) -> sp.csr_array:
-    """Return a CSR array of int8 ones, sorted, without explicit zeros."""
-    if sp.issparse(cells):
-        return keep_device(cells.astype(np.int8), cells)
-    present = cells.astype(bool, copy=False)
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    columns = np.nonzero(present)[1].astype(np.int32)
-    data = np.ones(len(columns), dtype=np.int8)
-    Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
-    Y.has_sorted_indices = True
-    return Y
+    return Labels(to_indicator(container.cells()), container.names, container)
 
 
 def _label_advice(stored: np.ndarray, role: str) -> str:

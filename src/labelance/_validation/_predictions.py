@@ -5,15 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from labelance._arrays import (
     Container,
     find_label_sets,
-    is_dask,
-    on_device,
     open_container,
-    to_host,
+    to_memory,
 )
 from labelance._validation._labels import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
@@ -151,18 +149,17 @@ def check_k(k: Any, *, n_labels: int, who: str) -> int:
 
 
 def _open_scores(scores: Any, *, who: str, in_blocks: bool = False) -> Container:
-    if issparse(scores):
+    _refuse_list_of_tables(scores, "the scores", "scores", who=who)
+    # Measures are numbers for people: they are made on the CPU.
+    scores = to_memory(scores, keep_blocks=in_blocks)
+    container = open_container(scores, "the scores", in_blocks=in_blocks)
+    if container.kind == "sparse":
         raise ContainerError(
             f"{who} needs a score for every cell",
             "the scores are a sparse matrix",
             "Pass a dense array, e.g. scores.toarray()",
         )
-    _refuse_list_of_tables(scores, "the scores", "scores", who=who)
-    if on_device(scores):
-        scores = to_host(scores)  # measures are numbers for people: they are made on the CPU
-    if is_dask(scores) and not in_blocks:
-        scores = scores.compute()
-    return open_container(scores, "the scores", in_blocks=in_blocks)
+    return container
 
 
 def _refuse_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:

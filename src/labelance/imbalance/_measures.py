@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import column_counts, count_rows_and_columns, is_dask
+from labelance._arrays import column_counts, count_rows_and_columns
 from labelance._validation import MissingLabels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
@@ -321,7 +321,7 @@ def count_features(X: Any, n_rows: int, *, who: str) -> int:
     """Return the number of columns of X, or X where it is that number already."""
     if isinstance(X, int | np.integer):
         return int(X)
-    shape = count_rows_and_columns(X) if is_dask(X) else np.shape(X)
+    shape = count_rows_and_columns(X)
     if len(shape) != 2 or shape[0] != n_rows:
         raise InputError(
             f"{who} takes the number of features, or X with the {n_rows} rows of y",

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._arrays import count_rows_and_columns, is_dask, take_rows
+from labelance._arrays import count_rows_and_columns, is_dask, take_rows, to_memory
 from labelance._utils import RandomStateLike, as_generator
 from labelance._validation import check_positive, validate_groups, validate_labels
 from labelance.exceptions import InputError, LabelanceWarning, TooFewRowsError
@@ -479,9 +479,8 @@ def _refuse_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
 
 
 def _count_rows(array: Any) -> int:
-    if is_dask(array):
-        return count_rows_and_columns(array)[0]
-    return array.shape[0] if hasattr(array, "shape") else len(array)
+    # The rows of a list may be anything, also of different lengths.
+    return len(array) if isinstance(array, (list, tuple)) else count_rows_and_columns(array)[0]
 
 
 def _count_dask_rows(X: Any, y: Any, groups: Any, *, who: str) -> tuple[Any, Any, Any]:
@@ -493,7 +492,7 @@ def _count_dask_rows(X: Any, y: Any, groups: Any, *, who: str) -> tuple[Any, Any
         X = np.empty((_count_rows(X), 0))
     if is_dask(y):
         y = validate_labels(y, who=who).Y
-    return X, y, np.asarray(groups) if is_dask(groups) else groups
+    return X, y, to_memory(groups)
 
 
 def validate_stratified(Y: Any, *, order: Any, who: str) -> csr_array:

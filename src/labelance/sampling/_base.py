@@ -24,7 +24,6 @@ from labelance._arrays import (
     LabelSets,
     RowsContainer,
     column_counts,
-    is_dask,
     peek_columns,
     stack_rows,
 )
@@ -461,7 +460,7 @@ class BaseMultiLabelSampler(
     def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
         self._refuse_neighborhood(neighborhood)
         data = self._open(X, y)
-        n = data.n_samples if is_dask(y) else num_samples(y)
+        n = num_samples(y) if data is None else data.n_samples  # None: FunctionSampler
         return self._plan_rows(data, n, neighborhood)
 
     def _plan_clean(self, data: Data, neighborhood: Any = None) -> ResamplingPlan:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import gather_rows, interpolate_rows, on_device, places_in, squeeze_runs
+from labelance._arrays import gather_rows, interpolate_rows, places_in, squeeze_runs
 from labelance._scratch import split_rows
 from labelance._utils import kernel
 from labelance._utils._compat import Interval, StrOptions
@@ -359,9 +359,7 @@ def choose_seeds(
     heavy = np.flatnonzero(weights > 0)
     reach = np.cumsum(weights[heavy])
     numbers = rng.random(budget) * reach[-1]
-    if on_device(near):
-        return heavy[places_in(reach, numbers, near)]
-    return heavy[np.searchsorted(reach, numbers, side="left")]
+    return heavy[places_in(reach, numbers, near)]
 
 
 def positions(
