@@ -114,20 +114,32 @@ def join_sparse_rows(top: sp.csr_array, bottom: SparseRows) -> sp.csr_array:
     return sp.csr_array(cells, shape=(len(indptr) - 1, top.shape[1]))
 
 
-class DenseContainer:
+class PlainContainer:
+    """A table of numbers, whose columns have neither names nor categories."""
+
+    names: tuple[Any, ...] | None = None
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.nominal = np.zeros(self.shape[1], dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return tuple(self.native.shape)
+
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """Return nothing: numbers have no words."""
+        return {}
+
+
+class DenseContainer(PlainContainer):
     """A two-dimensional array; ``as_list`` for nested lists, which come back as lists."""
 
     kind: Kind = "dense"
 
     def __init__(self, native: np.ndarray, *, as_list: bool = False) -> None:
-        self.native = native
+        super().__init__(native)
         self.as_list = as_list
-        self.names: tuple[Any, ...] | None = None
-        self.nominal = np.zeros(native.shape[1], dtype=bool)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.native.shape
 
     def values(self) -> np.ndarray:
         """Return the cells as working floats."""
@@ -136,10 +148,6 @@ class DenseContainer:
     def cells(self) -> np.ndarray:
         """Return the cells as they came; labels need no floats."""
         return self.native
-
-    def categories(self) -> dict[int, tuple[str, ...]]:
-        """Return nothing: numbers have no words."""
-        return {}
 
     def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
@@ -158,19 +166,10 @@ class DenseContainer:
         return out.tolist() if self.as_list else out
 
 
-class SparseContainer:
+class SparseContainer(PlainContainer):
     """A sparse matrix or array; the same class and format come back."""
 
     kind: Kind = "sparse"
-
-    def __init__(self, native: Any) -> None:
-        self.native = native
-        self.names: tuple[Any, ...] | None = None
-        self.nominal = np.zeros(native.shape[1], dtype=bool)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.native.shape
 
     def values(self) -> sp.csr_array:
         """Return sorted CSR floats without duplicates or explicit zeros, of narrow indices."""
@@ -182,10 +181,6 @@ class SparseContainer:
         """Return the same without a change of dtype; labels need no floats."""
         narrow = narrow_indices(_canonical(sp.csr_array(self.native)), growth=_GROWTH)
         return keep_device(narrow, self.native)
-
-    def categories(self) -> dict[int, tuple[str, ...]]:
-        """Return nothing: numbers have no words."""
-        return {}
 
     def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import (
     DeviceCells,
     Kind,
+    PlainContainer,
     advise_shape,
     on_device,
     to_working_floats,
@@ -74,18 +75,12 @@ def open_tensor(data: Any, role: str) -> TensorContainer:
     return TensorContainer(data.detach())
 
 
-class TensorContainer:
+class TensorContainer(PlainContainer):
     """A dense tensor without its gradient; a tensor of the same dtype and device comes back."""
 
     def __init__(self, native: Any) -> None:
-        self.native = native
+        super().__init__(native)
         self.kind: Kind = "device" if on_device(native) else "dense"
-        self.names: tuple[Any, ...] | None = None
-        self.nominal = np.zeros(native.shape[1], dtype=bool)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return tuple(self.native.shape)
 
     def values(self) -> Any:
         """Return the cells as working floats: an array, or a tensor where the data is."""
@@ -96,10 +91,6 @@ class TensorContainer:
     def cells(self) -> Any:
         """Return the cells as they came: an array, or from a GPU the non-zero ones as CSR."""
         return _gather_cells(self.native) if self.kind == "device" else to_host(self.native)
-
-    def categories(self) -> dict[int, tuple[str, ...]]:
-        """Return nothing: numbers have no words."""
-        return {}
 
     def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""

@@ -51,14 +51,9 @@ def _describe(data: Any, place: str | None) -> str:
 def refuse_device(X: Any, *, who: str) -> None:
     """Raise for rows elsewhere, where ``who`` works in the computer's own memory alone."""
     if is_blocks(X):
-        raise ContainerError(
-            f"{who} works on rows in the computer's own memory",
-            "X is a Dask collection",
-            "Bring it there: X.compute()",
-        )
-    if on_device(X):
-        raise ContainerError(
-            f"{who} works on rows in the computer's own memory",
-            f"X is on {X.device}",
-            "Copy it there: X.cpu()",
-        )
+        came, fix = "X is a Dask collection", "Bring it there: X.compute()"
+    elif on_device(X):
+        came, fix = f"X is on {X.device}", "Copy it there: X.cpu()"
+    else:
+        return
+    raise ContainerError(f"{who} works on rows in the computer's own memory", came, fix)

@@ -459,8 +459,8 @@ class BaseMultiLabelSampler(
 
     def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
         self._refuse_neighborhood(neighborhood)
-        data = self._open(X, y)
-        n = num_samples(y) if data is None else data.n_samples  # None: FunctionSampler
+        data: Any = self._open(X, y)  # None where a FunctionSampler does not validate
+        n = num_samples(y) if data is None else data.n_samples
         return self._plan_rows(data, n, neighborhood)
 
     def _plan_clean(self, data: Data, neighborhood: Any = None) -> ResamplingPlan:
