@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -198,3 +199,11 @@ def test_names_of_labels_come_in_any_sequence(kind):
     assert drawn.label_names == tuple(NAMES)
     drawn = ResamplingDisplay.from_data(X, plain, X, plain, label_names=kind(NAMES))
     assert drawn.label_names == tuple(NAMES)
+
+
+def test_rows_of_two_columns_may_be_dense_before_and_sparse_after():
+    X, y = make_multilabel_imbalanced(30, n_features=2, n_labels=3, random_state=0)
+    dense, mixed = (report.plot_before_after(X, y, after, y) for after in (X, csr_array(X)))
+    for one, other in zip(dense.axes, mixed.axes, strict=True):
+        for points, same in zip(one.collections, other.collections, strict=True):
+            assert_array_equal(points.get_offsets(), same.get_offsets())
