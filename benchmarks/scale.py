@@ -40,7 +40,7 @@ from _measure import peak_extra_bytes
 from _scale_data import KINDS, N_FEATURES, TEXTS, data_bytes, make_labels, make_rows
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.datasets.formats._parquet import to_arrow
-from labelance.neighbors import Neighborhood, _approx, _find, _partition, find_neighbors
+from labelance.neighbors import Neighborhood, _approx, _partition, find_neighbors
 from labelance.sampling import MLSOL, _base
 
 METHODS = ("pairs", "exact", "approx")
@@ -57,15 +57,15 @@ WORDS = {"pairs": "all pairs", "exact": "exact, as chosen", "approx": "approxima
 @contextmanager
 def engine(method: str, *, few_rows: bool = False) -> Iterator[str]:
     """Yield the method of `find_neighbors` that runs an engine, for few rows too if asked."""
-    kept = _find.suits_cells, _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS
-    if method == "pairs":
-        _find.suits_cells = lambda search, embedding: False
+    kept = _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS
     if few_rows:
         _partition._MANY_ROWS = _approx._MANY_SPARSE_ROWS = 0
+    if method == "pairs":
+        _partition._MANY_ROWS = sys.maxsize
     try:
         yield "approx" if method == "approx" else "exact"
     finally:
-        _find.suits_cells, _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS = kept
+        _partition._MANY_ROWS, _approx._MANY_SPARSE_ROWS = kept
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from labelance.cli import _console, _flags, main
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import DownloadError, InputError, LongSearchWarning
 from labelance.metrics import get_label_scorer
-from labelance.neighbors import _find, _search
+from labelance.neighbors import _engine, _find, _search
 from labelance.study import load_study
 
 READING = (
@@ -417,7 +417,7 @@ def test_memory_and_size_have_a_word_each(call):
 
 
 LONG_SEARCHES = [
-    _find._warn_of_long_search,
+    _engine._warn_of_long_search,
     lambda search: warn_user(_search.SOONER, LongSearchWarning),
 ]
 
@@ -429,13 +429,11 @@ LONG_SEARCHES = [
     [("resample", "--set neighbor_method=approx"), ("describe", "--subsample 50000")],
 )
 def test_long_searches_name_flags(call, songs, monkeypatch, warn, command, cure):
-    run = _find._run
-
-    def warn_and_run(search, **options):
+    def warn_and_run(search):
         warn(search)
-        return run(search, **options)
+        return _engine.run_exact(search)
 
-    monkeypatch.setattr(_find, "_run", warn_and_run)
+    monkeypatch.setattr(_find, "run_exact", warn_and_run)
     out = ["-o", songs.parent / "out.csv"] if command == "resample" else []
     code, _, err = call(command, songs, "--labels", "-2", *out)
     assert (code, cure in err) == (0, True), err

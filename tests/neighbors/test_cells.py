@@ -48,11 +48,11 @@ LOW = pytest.mark.filterwarnings("ignore::labelance.exceptions.LowRecallWarning"
 @pytest.fixture
 def always_cells(monkeypatch):
     """Divide any number of rows among cells, however little that rules out."""
-    monkeypatch.setattr("labelance.neighbors._find._SMALL", 0)
-    monkeypatch.setattr("labelance.neighbors._find.suits_kdtree", lambda search, embedding: False)
+    monkeypatch.setattr("labelance.neighbors._engine._SMALL", 0)
+    monkeypatch.setattr("labelance.neighbors._kdtree._ROWS", np.inf)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
-    monkeypatch.setattr("labelance.neighbors._find.share_scanned", lambda n: 0.0)
+    monkeypatch.setattr("labelance.neighbors._engine.share_scanned", lambda n: 0.0)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._approx._VALUES_PER_FEATURE", (5, 20))
     monkeypatch.setattr("labelance.neighbors._approx._LIKELY", 20)
@@ -166,7 +166,7 @@ def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
     monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
-    monkeypatch.setattr("labelance.neighbors._find._MEASURED", N)
+    monkeypatch.setattr("labelance.neighbors._engine._MEASURED", N)
     X = np.random.default_rng(0).normal(size=(N, 30))
     found, exact = find_neighbors(X, 2, method="approx"), find_neighbors(X, 2)
     shares = [np.isin(a, b).mean() for a, b in zip(found.indices, exact.indices)]
@@ -199,7 +199,7 @@ def test_far_rows_do_not_spoil_what_is_near(always_cells):
 
 
 def test_an_approximate_search_is_exact_where_that_is_as_fast(always_cells, monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._find.share_scanned", lambda n: 0.9)
+    monkeypatch.setattr("labelance.neighbors._engine.share_scanned", lambda n: 0.9)
     X = ROWS["clusters"]
     found = find_neighbors(X, 5, method="approx")
     assert found.recall_ == 1
@@ -251,7 +251,7 @@ def test_few_rows_are_searched_exactly_though_asked_otherwise():
 
 
 def test_a_long_search_names_the_way_out(monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
+    monkeypatch.setattr("labelance.neighbors._engine._LONG", 0)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 400)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     X, y = ROWS["no clusters"], (rng.random((N, 3)) < 0.3).astype(int)
@@ -266,7 +266,7 @@ def test_a_long_search_names_the_way_out(monkeypatch):
 
 
 def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._find._LONG_SPARSE", 0)
+    monkeypatch.setattr("labelance.neighbors._engine._LONG_SPARSE", 0)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 400)
     X = texts()
     with pytest.warns(LongSearchWarning, match="method='approx'"):

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from labelance.neighbors import find_neighbors
+from labelance.neighbors._engine import ENGINES
 from labelance.neighbors._metric import FeatureMetric
+from labelance.neighbors._search import Search
 
 TINY_MEMORY = 0.002  # in MiB: blocks of a few queries and rows
 
@@ -203,6 +205,19 @@ def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
         Q = X[::-2] * 0.75
         expected = nearest(euclidean_table(X, Q=Q), k, own=False)
         same(find_neighbors(X, k, queries=Q), expected)
+
+
+def test_every_engine_that_suits_gives_the_same_answer(monkeypatch):
+    monkeypatch.setattr("labelance.neighbors._kdtree._ROWS", 0)
+    monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
+    monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
+    X = np.random.default_rng(0).integers(5, size=(250, 3)) / 3  # with ties
+    search = Search(X, X, np.arange(len(X)), 5, FeatureMetric.learn(X), threads=1)
+    found = [engine.run(search) for engine in ENGINES if engine.suits(search)]
+    assert len(found) == 4  # all pairs, a tree, cells and products
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.rows, found[0].rows)
+        np.testing.assert_array_equal(other.values, found[0].values)
 
 
 @pytest.mark.parametrize("engine", ["_gemm", "_sparse"])

@@ -26,7 +26,7 @@ from labelance._scratch import new_zeros, return_freed_memory, row_blocks
 from labelance._utils import inlined_kernel, kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Scan, error_of
-from labelance.neighbors._embedding import Embedding, Points, is_ordinary
+from labelance.neighbors._embedding import Points, is_ordinary
 from labelance.neighbors._partition import (
     CellEngine,
     Cells,
@@ -88,25 +88,19 @@ def suits_pruning(search: Search) -> bool:
     return many and not metric.nominal.any()
 
 
-def search_approx(
-    search: Search, embedding: Embedding | None, sample: Sample
-) -> Approximation | None:
+def search_approx(search: Search, sample: Sample) -> Approximation | None:
     """Return k near rows of X for every row of Q; None where points cannot stand for the rows.
 
     Parameters
     ----------
     search : Search
         What is searched.
-    embedding : Embedding or None
-        How dense rows become points; None says that they are sparse.
     sample : Sample
         By what it is judged.
     """
+    is_sparse = sp.issparse(search.X)
     with single_threaded_blas():
-        if embedding is None:
-            first = _search_sparse(search, sample)
-        else:
-            first = _search_dense(search, embedding, sample)
+        first = (_search_sparse if is_sparse else _search_dense)(search, sample)
         if first is None:
             return None
         found, order = first
@@ -117,7 +111,7 @@ def search_approx(
             del found
             found, rounds = _look_further(search, graph, order), rounds + 1
             recall = sample.recall(found)
-    source = "an index of heavy features" if embedding is None else "the nearest cells"
+    source = "an index of heavy features" if is_sparse else "the nearest cells"
     reason = f"{source} and {rounds} rounds of neighbors' neighbors, as asked for"
     tell_engine(search, f"{reason}, with a recall of {recall:.3f}")
     return Approximation(found, recall)
@@ -128,13 +122,11 @@ def share_scanned(n: int) -> float:
     return _CELLS * _ROWS_PER_CELL / n
 
 
-def _search_dense(
-    search: Search, embedding: Embedding, sample: Sample
-) -> tuple[TopK, np.ndarray] | None:
+def _search_dense(search: Search, sample: Sample) -> tuple[TopK, np.ndarray] | None:
     """Scan the nearest cells; return also an order of the rows in which near ones are together."""
-    points = embed_points(search, embedding)
+    points = embed_points(search, search.embedding)
     if points is not None and _is_too_coarse(points, sample):
-        points = embed_points(search, replace(embedding, dtype=np.dtype(np.float64)))
+        points = embed_points(search, replace(search.embedding, dtype=np.dtype(np.float64)))
     if points is None or _is_too_coarse(points, sample):
         return None
     cells = _divide_twice(points.corpus, _ROWS_PER_CELL, search.threads)

@@ -1,4 +1,4 @@
-"""Find the nearest neighbors: validate, choose an engine, return one neighborhood."""
+"""Find the nearest neighbors: validate, let an engine search, return one neighborhood."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import is_blocks, is_dask, on_device, take_rows
+from labelance._arrays import is_blocks, is_dask, take_rows
 from labelance._progress import speaking
 from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils import warn_user
@@ -26,40 +26,21 @@ from labelance.exceptions import (
     ContainerError,
     FeatureScaleWarning,
     InputError,
-    LongSearchWarning,
     LowRecallWarning,
     MissingValuesError,
     TooFewRowsError,
 )
-from labelance.neighbors._approx import (
-    Approximation,
-    Sample,
-    search_approx,
-    share_scanned,
-    suits_pruning,
-)
-from labelance.neighbors._brute import search_brute, search_pairwise
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._distance import Metric
-from labelance.neighbors._embedding import choose_embedding
-from labelance.neighbors._gemm import search_gemm
-from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
+from labelance.neighbors._engine import lacks_numbers, run_approx, run_exact
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
-from labelance.neighbors._partition import search_partition, suits_cells
-from labelance.neighbors._search import FEWER, Search, spread_rows, tell_engine
-from labelance.neighbors._sparse import search_sparse
+from labelance.neighbors._search import FEWER, Search
 from labelance.neighbors._topk import TopK
-from labelance.neighbors._torch import search_tensors
 
 Method = Literal["auto", "exact", "approx"]
 METHODS = get_args(Method)
 
-# Cells of all pairs together: below the first, preparing costs more than measuring them all, and
-# below the second, starting threads does.
-_SMALL, _LARGE = 250_000, 50_000_000
-_LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
-_MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
 _LOW_RECALL = 0.9  # below that, "nearly all" is not true
 
 
@@ -256,7 +237,7 @@ def search_neighbors(
     if is_blocks(X):
         Q = None if queries is None else metric.rescale_rows(queries)
         assert rows is None  # whoever searches for some rows works in memory
-        nearest = search_blocks(X, k, metric, _run, Q)
+        nearest = search_blocks(X, k, metric, run_exact, Q)
         return _finite_neighborhood(nearest, metric)
     if queries is not None:
         Q, own = metric.rescale_rows(queries), np.full(queries.shape[0], -1)
@@ -264,9 +245,9 @@ def search_neighbors(
         Q, own = take_rows(X, rows), rows
     else:
         Q, own = X, np.arange(X.shape[0])
-    search = Search(Q, X, own, k, metric, thread_count(n_jobs))
-    found = _run_approx(replace(search, advice=FEWER)) if method == "approx" else None
-    nearest = _run(search, warn=method == "auto") if found is None else found.nearest
+    search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=method == "auto")
+    found = run_approx(replace(search, advice=FEWER)) if method == "approx" else None
+    nearest = run_exact(search) if found is None else found.nearest
     if found is not None and found.recall < _LOW_RECALL:
         _warn_of_low_recall(found.recall)
     return_freed_memory(X.shape[0])
@@ -350,75 +331,6 @@ def _search_bag(
     return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
 
 
-def _run_approx(search: Search) -> Approximation | None:
-    """Return near rows; None where the data is too small, or none of those that it is made for."""
-    X, metric = search.X, search.metric
-    if on_device(X) or not metric.is_exact or _has_missing_numbers(search):
-        return None
-    if sp.issparse(X):
-        return search_approx(search, None, _sample(search)) if suits_pruning(search) else None
-    embedding = choose_embedding(search.Q, X, metric.compiled)
-    # A tree of few features is as fast, and exact.
-    if suits_kdtree(search, embedding) or not suits_cells(search, embedding):
-        return None
-    # Where bounds rule out as much as guesses do, the exact search is as fast.
-    nearest = search_partition(search, embedding, share_scanned(len(X)))
-    if nearest is not None:
-        return Approximation(nearest, 1.0)
-    return search_approx(search, embedding, _sample(search))
-
-
-def _sample(search: Search) -> Sample:
-    """Search for some of the queries exactly."""
-    some = spread_rows(search.Q.shape[0], _MEASURED)
-    exact = _run(search.only(some))
-    return_freed_memory(search.X.shape[0])
-    return Sample(some, exact.values[:, -1])
-
-
-def _run(search: Search, *, warn: bool = False) -> TopK:
-    """Choose the engine that suits the search, and run it."""
-    Q, X, metric = search.Q, search.X, search.metric
-    if on_device(X):
-        return search_tensors(search)
-    if not metric.is_exact:
-        return search_pairwise(search)
-    effort = Q.shape[0] * X.shape[0] * _cells_per_pair(X)
-    if effort < _SMALL:
-        return search_brute(replace(search, threads=1))
-    if _has_missing_numbers(search):
-        return search_brute(search)
-    search = replace(search, threads=search.threads if effort > _LARGE else 1)
-    if sp.issparse(X):
-        tell_engine(search, "an inverted index, as rows are sparse")
-        if warn and effort > _LONG_SPARSE and suits_pruning(search):
-            _warn_of_long_search(search)
-        return search_sparse(search)
-    embedding = choose_embedding(Q, X, metric.compiled)
-    if embedding.n_coordinates > 4 * X.shape[1] + 64:  # too many categories to spell out
-        return search_brute(search)
-    if suits_kdtree(search, embedding):
-        tell_engine(search, "a k-d tree, as there are few features")
-        return search_kdtree(search, embedding)
-    if suits_cells(search, embedding):
-        nearest = search_partition(search, embedding)
-        if nearest is not None:
-            return nearest
-    if warn and effort > _LONG and suits_cells(search, embedding):
-        _warn_of_long_search(search)
-    return search_gemm(search, embedding)
-
-
-def _warn_of_long_search(search: Search) -> None:
-    n, d = search.X.shape
-    warn_user(
-        f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
-        "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
-        "finds nearly all of them much sooner; method='exact' silences this.",
-        LongSearchWarning,
-    )
-
-
 def _warn_of_low_recall(recall: float) -> None:
     warn_user(
         f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a sample "
@@ -426,32 +338,6 @@ def _warn_of_low_recall(recall: float) -> None:
         "or reduce the features first, for example with sklearn.decomposition.PCA.",
         LowRecallWarning,
     )
-
-
-def _cells_per_pair(X: Any) -> float:
-    """Return the cost of an exact distance; merging sparse rows is slow for each entry."""
-    return 8 * X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-
-
-def _has_missing_numbers(search: Search) -> bool:
-    nominal = search.metric.compiled.nominal
-    if search.Q is not search.X and _lacks_numbers(search.Q, nominal):
-        return True
-    return search.metric.takes_missing and _lacks_numbers(search.X, nominal)
-
-
-def _lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
-    """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
-    if on_device(X):
-        return bool(X.isnan().any())
-    cells = X.data if sp.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = (cells[part].sum(dtype=np.float64) for part in row_blocks(cells))
-        if not any(map(np.isnan, sums)):
-            return False
-    if sp.issparse(X):
-        return not nominal[X.indices[np.isnan(X.data)]].all()
-    return any(np.isnan(X[part][:, ~nominal]).any() for part in row_blocks(X))
 
 
 def resolve_neighbors(
@@ -622,7 +508,7 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
             f"X is {_kind(X)} and queries is {_kind(Q)}",
             "Convert the queries in the way X was made",
         )
-    if missing == "error" and _lacks_numbers(Q, features.categorical):
+    if missing == "error" and lacks_numbers(Q, features.categorical):
         raise MissingValuesError(
             "find_neighbors needs known values in queries",
             "there are missing ones (NaN)",

@@ -38,15 +38,16 @@ class GemmEngine(CandidateEngine):
         return replace(super().only(queries), points=points)
 
 
-def search_gemm(search: Search, embedding: Embedding) -> TopK:
+def search_gemm(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q."""
     cells = block_cells(24, search.threads)
     most = int(np.clip(np.sqrt(cells) / 2, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
     with single_threaded_blas():
-        engine = _make_engine(search, embedding, segment)
+        engine = _make_engine(search, search.embedding, segment)
         if engine is not None and engine.is_too_coarse():
-            engine = _make_engine(search, replace(embedding, dtype=np.dtype(np.float64)), segment)
+            double = replace(search.embedding, dtype=np.dtype(np.float64))
+            engine = _make_engine(search, double, segment)
         return search_brute(search) if engine is None else engine.run(most)
 
 

@@ -8,23 +8,25 @@ import numpy as np
 from sklearn.neighbors import KDTree
 
 from labelance.neighbors._brute import search_brute
-from labelance.neighbors._embedding import Embedding, Points, embed_all
-from labelance.neighbors._search import Search
+from labelance.neighbors._embedding import Points, embed_all
+from labelance.neighbors._search import Search, tell_engine
 from labelance.neighbors._topk import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000
 _MORE = 4  # neighbors asked for beyond k; rarely are as many about as near as the last
 
 
-def suits_kdtree(search: Search, embedding: Embedding) -> bool:
+def suits_kdtree(search: Search) -> bool:
     """Tell whether a tree beats products of all pairs; each feature makes trees slower."""
+    embedding = search.embedding
     d, plain = embedding.n_coordinates, not (embedding.unit or embedding.whole)
     return plain and len(embedding.many) == 0 and bool(len(search.X) >= _ROWS * 2.5 ** min(d, 64))
 
 
-def search_kdtree(search: Search, embedding: Embedding) -> TopK:
+def search_kdtree(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q."""
-    points = embed_all(search.Q, search.X, replace(embedding, dtype=np.dtype(np.float64)))
+    tell_engine(search, "a k-d tree, as there are few features")
+    points = embed_all(search.Q, search.X, replace(search.embedding, dtype=np.dtype(np.float64)))
     if points is None:
         return search_brute(search)
     return search.run_blocks(KDTreeEngine(search, points, KDTree(points.corpus)).block, _QUERIES)

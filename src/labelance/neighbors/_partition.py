@@ -82,19 +82,19 @@ def bytes_beside_files(n_rows: int) -> int:
     return _BYTES_PER_ROW * n_rows if n_rows >= _MANY_ROWS else 0
 
 
-def suits_cells(search: Search, embedding: Embedding) -> bool:
+def suits_cells(search: Search) -> bool:
     """Tell whether cells may be worth their centers."""
-    plain = not embedding.whole and len(embedding.many) == 0
+    plain = not search.embedding.whole and len(search.embedding.many) == 0
     return plain and len(search.X) >= _MANY_ROWS and len(search.Q) * 8 >= len(search.X)
 
 
-def search_partition(search: Search, embedding: Embedding, most: float = np.inf) -> TopK | None:
+def search_partition(search: Search, most: float = np.inf) -> TopK | None:
     """Return the k nearest rows of X for every row of Q, or None where cells would not pay.
 
     A query may scan at most the share ``most`` of the rows.
     """
     with single_threaded_blas():
-        engine = _make_engine(search, embedding)
+        engine = _make_engine(search, search.embedding)
         if engine is None:
             return None
         left, ranked = engine.probe()
@@ -106,7 +106,7 @@ def search_partition(search: Search, embedding: Embedding, most: float = np.inf)
         tell_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
         if ranked > _TOO_COARSE:
             del engine  # before there is another, twice as large
-            engine = _make_engine(search, replace(embedding, dtype=np.dtype(np.float64)))
+            engine = _make_engine(search, replace(search.embedding, dtype=np.dtype(np.float64)))
         return None if engine is None else engine.run()
 
 

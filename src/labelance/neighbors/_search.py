@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn import get_config
 
 from labelance._arrays import gather_rows, take_rows
 from labelance._progress import loop, note
 from labelance._scratch import current_scratch, keep_scratch, relieve_memory
+from labelance.neighbors._embedding import Embedding, choose_embedding
 from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
 
@@ -45,6 +48,18 @@ class Search:
     metric: FeatureMetric
     threads: int
     advice: str = SOONER
+    warns: bool = False  # where the exact search takes minutes
+
+    @property
+    def effort(self) -> float:
+        """Cells of all pairs together; merging sparse rows is slow for each entry."""
+        n, d = self.X.shape
+        return self.Q.shape[0] * (8 * self.X.nnz if sp.issparse(self.X) else n * d)
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """How dense rows without missing values become points."""
+        return choose_embedding(self.Q, self.X, self.metric.compiled)
 
     def only(self, queries: np.ndarray) -> Search:
         """Return the same search for some of its queries."""

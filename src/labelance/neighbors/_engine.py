@@ -1,0 +1,148 @@
+"""Engines and how one is chosen: the first that suits a search runs it.
+
+All but the approximate one give the same answer, bit for bit; they differ in time. A new engine is
+a line in ``ENGINES``: a question about a :class:`Search`, and a function that returns its
+:class:`TopK`, or None where it finds out that another engine would be faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._arrays import on_device
+from labelance._scratch import return_freed_memory, row_blocks
+from labelance._utils import warn_user
+from labelance.exceptions import LongSearchWarning
+from labelance.neighbors._approx import (
+    Approximation,
+    Sample,
+    search_approx,
+    share_scanned,
+    suits_pruning,
+)
+from labelance.neighbors._brute import search_brute, search_pairwise
+from labelance.neighbors._gemm import search_gemm
+from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
+from labelance.neighbors._partition import search_partition, suits_cells
+from labelance.neighbors._search import Search, spread_rows
+from labelance.neighbors._sparse import search_sparse
+from labelance.neighbors._topk import TopK
+from labelance.neighbors._torch import search_tensors
+
+# Cells of all pairs together: below the first, preparing costs more than measuring them all, and
+# below the second, starting threads does.
+_SMALL, _LARGE = 250_000, 50_000_000
+_LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
+_MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
+
+
+class Engine(NamedTuple):
+    """An engine, and which searches it suits if none before it does."""
+
+    suits: Callable[[Search], bool]
+    run: Callable[[Search], TopK | None]
+
+
+def run_exact(search: Search) -> TopK:
+    """Return the k nearest rows of every query, by the first engine that suits."""
+    if search.metric.is_exact and search.effort <= _LARGE:
+        search = replace(search, threads=1)
+    for engine in ENGINES:
+        if engine.suits(search):
+            found = engine.run(search)
+            if found is not None:
+                return found
+    raise AssertionError("The last engine suits every search.")
+
+
+def run_approx(search: Search) -> Approximation | None:
+    """Return near rows; None where the data is too small, or none of those that it is made for."""
+    X = search.X
+    if on_device(X) or not search.metric.is_exact or _has_missing_numbers(search):
+        return None
+    if sp.issparse(X):
+        return search_approx(search, _sample(search)) if suits_pruning(search) else None
+    # A tree of few features is as fast, and exact.
+    if suits_kdtree(search) or not suits_cells(search):
+        return None
+    # Where bounds rule out as much as guesses do, the exact search is as fast.
+    nearest = search_partition(search, share_scanned(len(X)))
+    if nearest is not None:
+        return Approximation(nearest, 1.0)
+    return search_approx(search, _sample(search))
+
+
+def _sample(search: Search) -> Sample:
+    """Search for some of the queries exactly."""
+    some = spread_rows(search.Q.shape[0], _MEASURED)
+    exact = run_exact(search.only(some))
+    return_freed_memory(search.X.shape[0])
+    return Sample(some, exact.values[:, -1])
+
+
+def lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
+    """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
+    if on_device(X):
+        return bool(X.isnan().any())
+    cells = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = (cells[part].sum(dtype=np.float64) for part in row_blocks(cells))
+        if not any(map(np.isnan, sums)):
+            return False
+    if sp.issparse(X):
+        return not nominal[X.indices[np.isnan(X.data)]].all()
+    return any(np.isnan(X[part][:, ~nominal]).any() for part in row_blocks(X))
+
+
+def _has_missing_numbers(search: Search) -> bool:
+    nominal = search.metric.compiled.nominal
+    if search.Q is not search.X and lacks_numbers(search.Q, nominal):
+        return True
+    return search.metric.takes_missing and lacks_numbers(search.X, nominal)
+
+
+def _has_many_categories(search: Search) -> bool:
+    """Tell whether there are too many categories to give each a coordinate."""
+    return search.embedding.n_coordinates > 4 * search.X.shape[1] + 64
+
+
+def _search_index(search: Search) -> TopK:
+    if search.effort > _LONG_SPARSE and suits_pruning(search):
+        _warn_of_long_search(search)
+    return search_sparse(search)
+
+
+def _search_pairs(search: Search) -> TopK:
+    if search.effort > _LONG and suits_cells(search):
+        _warn_of_long_search(search)
+    return search_gemm(search)
+
+
+def _warn_of_long_search(search: Search) -> None:
+    if not search.warns:
+        return
+    n, d = search.X.shape
+    warn_user(
+        f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
+        "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
+        "finds nearly all of them much sooner; method='exact' silences this.",
+        LongSearchWarning,
+    )
+
+
+ENGINES = (
+    Engine(lambda search: on_device(search.X), search_tensors),
+    Engine(lambda search: not search.metric.is_exact, search_pairwise),
+    Engine(lambda search: search.effort < _SMALL, search_brute),
+    Engine(_has_missing_numbers, search_brute),
+    Engine(lambda search: sp.issparse(search.X), _search_index),
+    Engine(_has_many_categories, search_brute),
+    Engine(suits_kdtree, search_kdtree),
+    Engine(suits_cells, search_partition),
+    Engine(lambda search: True, _search_pairs),
+)
