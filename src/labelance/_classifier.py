@@ -27,7 +27,7 @@ from labelance._validation import (
     Data,
     MissingLabels,
     Schema,
-    refuse_device,
+    check_no_device,
     validate_data,
     validate_like,
     validate_predictions,
@@ -90,7 +90,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
 
     def _validate(self, X: Any, y: Any) -> Data:
         """Return clean training rows."""
-        self._refuse_device(X)
+        self._check_no_device(X)
         return validate_data(
             X,
             y,
@@ -192,14 +192,14 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
-        self._refuse_device(X)
+        self._check_no_device(X)
         clean = validate_like(X, self._schema, who=type(self).__name__)
         sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
 
-    def _refuse_device(self, X: Any) -> None:
+    def _check_no_device(self, X: Any) -> None:
         if not self._works_on_device:
-            refuse_device(X, who=type(self).__name__)
+            check_no_device(X, who=type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,7 +254,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any, **ready: Any) -> WeightedClassifier:
         """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
         if self._weights_of_estimator(sample_weight) is not None:
-            self._refuse_estimator_without_weights()
+            self._check_takes_weights()
         data = self._validate(X, y)
         rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
         if rows is not None:
@@ -300,9 +300,9 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         tags = super().__sklearn_tags__()
         return tags if self.estimator is None else with_inputs_of(self.estimator, tags)
 
-    def _refuse_estimator_without_weights(self) -> None:
+    def _check_takes_weights(self) -> None:
         if isinstance(self.estimator, WeightedClassifier):
-            self.estimator._refuse_estimator_without_weights()
+            self.estimator._check_takes_weights()
         elif self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise InputError(
                 f"{type(self).__name__} hands sample_weight to its estimator",

@@ -19,6 +19,7 @@ from labelance._arrays._containers import (
 )
 from labelance._arrays._dask import (
     DaskRows,
+    check_no_delayed,
     compute,
     count_rows_and_columns,
     cut_rows,
@@ -27,7 +28,6 @@ from labelance._arrays._dask import (
     is_dask,
     map_blocks,
     peek_columns,
-    refuse_delayed,
     share,
 )
 from labelance._arrays._gather import gather_rows
@@ -100,7 +100,7 @@ __all__ = [
     "open_rows",
     "peek_columns",
     "places_in",
-    "refuse_delayed",
+    "check_no_delayed",
     "share",
     "sparse_rows",
     "split_list",

@@ -259,11 +259,11 @@ def open_frame(native: Any, role: str) -> Any:
             f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
         )
     if role == "X":
-        _refuse_mixed_names(names)
+        _check_no_mixed_names(names)
     return frame
 
 
-def _refuse_mixed_names(names: list[Any]) -> None:
+def _check_no_mixed_names(names: list[Any]) -> None:
     """Raise as scikit-learn does, which takes names that are all strings, or that are none."""
     other = [name for name in names if not isinstance(name, str)]
     if 0 < len(other) < len(names):
@@ -294,7 +294,7 @@ class FrameContainer:
             self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
         if role == "X":
             self._take_strings(dtypes)
-        _refuse_words(role, self.names, dtypes, self.nominal, self._library.__name__)
+        _check_no_words(role, self.names, dtypes, self.nominal, self._library.__name__)
 
     def _take_strings(self, dtypes: list[Any]) -> None:
         """Make columns of few different strings nominal; raise for ids and free text."""
@@ -487,7 +487,7 @@ def _is_nominal(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum)
 
 
-def _refuse_words(
+def _check_no_words(
     role: str, names: tuple[Any, ...], dtypes: list[Any], nominal: np.ndarray, library: str
 ) -> None:
     """Raise for columns that are neither numbers nor categories."""

@@ -296,7 +296,7 @@ def open_dask(
     only_rows : bool
         Whether rows are only copied, so that nobody looks at their cells.
     """
-    refuse_delayed(data, role)
+    check_no_delayed(data, role)
     if hasattr(data, "to_delayed") and hasattr(data, "chunks"):
         return DaskArray(data, role, only_rows=only_rows)
     if hasattr(data, "to_delayed") and getattr(data, "ndim", 0) == 2:
@@ -308,7 +308,7 @@ def open_dask(
     )
 
 
-def refuse_delayed(data: Any, role: str) -> None:
+def check_no_delayed(data: Any, role: str) -> None:
     """Raise for a Delayed, which has attributes of all names and would be taken for any table."""
     if type(data).__module__ == "dask.delayed":
         raise ContainerError(
@@ -432,7 +432,7 @@ class DaskArray(DaskContainer):
     """An array whose blocks are arrays, or sparse matrices of scipy."""
 
     def __init__(self, native: Any, role: str, *, only_rows: bool = False) -> None:
-        _refuse_no_table(native, role)
+        _check_table(native, role)
         n_blocks, d = len(native.chunks[0]), native.shape[1]
         whole = native.rechunk({1: -1})
         blocks = whole.to_delayed(optimize_graph=not _is_persisted(native)).reshape(n_blocks)
@@ -472,7 +472,7 @@ def _is_persisted(native: Any) -> bool:
     return distributed is not None and bool(distributed.futures_of(native))
 
 
-def _refuse_no_table(native: Any, role: str) -> None:
+def _check_table(native: Any, role: str) -> None:
     if native.ndim != 2 or np.isnan(native.shape[1]):
         raise InputError(
             f"{role} is a table of numbers with two dimensions, rows and columns",
@@ -506,7 +506,7 @@ class DaskFrame(DaskContainer):
         prototype, opened = meta, None
         if not only_rows:
             opened = FrameContainer(meta, role, nominal)
-            _refuse_unknown_categories(meta, opened.nominal, role)
+            _check_known_categories(meta, opened.nominal, role)
             prototype = _frame_of_all_categories(meta, opened.nominal)
         super().__init__(native, native.to_delayed(), None, prototype, only_rows=only_rows)
         self.names = tuple(meta.columns)
@@ -535,7 +535,7 @@ class DaskFrame(DaskContainer):
         return dd.from_delayed(list(named), meta=meta, divisions=divisions, verify_meta=False)
 
 
-def _refuse_unknown_categories(meta: Any, nominal: np.ndarray, role: str) -> None:
+def _check_known_categories(meta: Any, nominal: np.ndarray, role: str) -> None:
     """Raise for nominal columns whose categories Dask does not know."""
     unknown = [
         str(name)

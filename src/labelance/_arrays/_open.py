@@ -96,7 +96,7 @@ def open_container(
         return open_tensor(data, role)
     if in_blocks and is_dask(data):
         return open_dask(data, role, nominal)
-    _refuse_foreign(data, role)
+    _check_no_foreign(data, role)
     if sp.issparse(data):
         return _open_sparse(data, role)
     if not isinstance(data, np.ndarray) and is_frame(data):
@@ -273,7 +273,7 @@ def stack_rows(top: Any, bottom: Any) -> Any:
     return np.concatenate([top, bottom])
 
 
-def _refuse_foreign(data: Any, role: str) -> None:
+def _check_no_foreign(data: Any, role: str) -> None:
     library = type(data).__module__.partition(".")[0]
     if library in _NOT_YET:
         raise ContainerError(

@@ -15,8 +15,8 @@ from labelance._utils._kernel import (
 )
 from labelance._utils._memory import (
     available_memory,
+    check_fits_memory,
     left_in_control_group,
-    refuse_more_than_memory,
 )
 from labelance._utils._messages import did_you_mean, optional_import, show_names, warn_user
 from labelance._utils._parameters import ListsParameters
@@ -52,7 +52,7 @@ __all__ = [
     "left_in_control_group",
     "optional_import",
     "read_only",
-    "refuse_more_than_memory",
+    "check_fits_memory",
     "replace_when_done",
     "set_random_states",
     "show_names",

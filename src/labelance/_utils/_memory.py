@@ -10,7 +10,7 @@ from labelance._scratch import current_scratch
 from labelance.exceptions import TooManyRowsError
 
 
-def refuse_more_than_memory(
+def check_fits_memory(
     n_rows: float, bytes_per_row: float, *, who: str, fix: str, noun: str = "rows"
 ) -> None:
     """Raise if so many rows would take more memory than there is.
@@ -28,8 +28,8 @@ def refuse_more_than_memory(
 
     Examples
     --------
-    >>> from labelance._utils import refuse_more_than_memory
-    >>> refuse_more_than_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
+    >>> from labelance._utils import check_fits_memory
+    >>> check_fits_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
     """
     here, size = current_scratch(), n_rows * bytes_per_row
     free, place = (available_memory(), "into memory") if here is None else (here.free, "on disk")

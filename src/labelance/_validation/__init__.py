@@ -20,7 +20,7 @@ from labelance._validation._categorical import (
     mask_of_columns,
     name_columns,
 )
-from labelance._validation._containers import refuse_device, refuse_other_places
+from labelance._validation._containers import check_no_device, check_no_other_places
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import (
     Features,
@@ -57,8 +57,8 @@ __all__ = [
     "mask_of_columns",
     "name_columns",
     "read_weights",
-    "refuse_device",
-    "refuse_other_places",
+    "check_no_device",
+    "check_no_other_places",
     "validate_data",
     "validate_features",
     "validate_groups",

@@ -9,7 +9,7 @@ from labelance._arrays._open import place_of
 from labelance.exceptions import ContainerError, InputError
 
 
-def refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
+def check_not_empty(shape: tuple[int, int], who: str, role: str) -> None:
     n, d = shape
     if n == 0 or d == 0:
         thing = "sample(s)" if n == 0 else "feature(s)"
@@ -20,7 +20,7 @@ def refuse_empty(shape: tuple[int, int], who: str, role: str) -> None:
         )
 
 
-def refuse_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
+def check_no_other_places(X: Any, other: Any, role: str, *, who: str) -> None:
     """Raise where one of the two is a tensor and the other is none, or is on another device.
 
     The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
@@ -48,7 +48,7 @@ def _describe(data: Any, place: str | None) -> str:
     return f"a {type(data).__name__} of Dask" if place == "Dask" else f"a tensor on {place}"
 
 
-def refuse_device(X: Any, *, who: str) -> None:
+def check_no_device(X: Any, *, who: str) -> None:
     """Raise for rows elsewhere, where ``who`` works in the computer's own memory alone."""
     if is_blocks(X):
         came, fix = "X is a Dask collection", "Bring it there: X.compute()"

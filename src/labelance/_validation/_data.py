@@ -13,7 +13,7 @@ from labelance._arrays import stack_rows
 from labelance._arrays._containers import Kind
 from labelance._utils import warn_user
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._containers import refuse_other_places
+from labelance._validation._containers import check_no_other_places
 from labelance._validation._features import (
     Features,
     MissingPolicy,
@@ -115,7 +115,7 @@ def validate_data(
     vocabulary, missing_labels
         As in :func:`validate_labels`.
     """
-    refuse_other_places(X, y, "y", who=who)
+    check_no_other_places(X, y, "y", who=who)
     features = validate_features(
         X,
         who=who,

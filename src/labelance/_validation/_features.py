@@ -30,7 +30,7 @@ from labelance._validation._categorical import (
     name_columns,
     translate,
 )
-from labelance._validation._containers import refuse_empty
+from labelance._validation._containers import check_not_empty
 from labelance.exceptions import ContainerError, InputError, MissingValuesError
 
 MissingPolicy = Literal["error", "refuse", "distance", "keep"]
@@ -131,12 +131,12 @@ def validate_features(
         nominal = partial(categorical_mask, categorical_features)
     open_table = open_rows if only_rows else open_container
     container = open_table(X, "X", nominal, in_blocks=in_blocks)
-    refuse_empty(container.shape, who, "X")
+    check_not_empty(container.shape, who, "X")
     categorical = container.nominal
     if nominal is not None:
         categorical = categorical | nominal(container)
     values = container.values()
-    _refuse_infinite(values, container.names, who)
+    _check_finite(values, container.names, who)
     there = container.kind == "device"
     if there and categorical.any():
         raise ContainerError(
@@ -144,7 +144,7 @@ def validate_features(
             f"X is on {values.device}",
             "Copy it there, X.cpu(), or encode the categories as numbers",
         )
-    refuse_missing(values, container.names, who, missing)
+    check_no_missing(values, container.names, who, missing)
     decoders: dict[int, np.ndarray] = {}
     if categorical_features is not None:  # a frame's own categories are codes already
         values, decoders = encode(values, categorical & ~container.nominal)
@@ -166,7 +166,7 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     A category that those rows did not have is missing (NaN).
     """
     container = open_container(X, "X", schema.find_words)
-    refuse_empty(container.shape, who, "X")
+    check_not_empty(container.shape, who, "X")
     if container.shape[1] != schema.n_features:
         raise InputError(
             f"X has {container.shape[1]} features",
@@ -174,10 +174,10 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
             "Pass the same columns as in fit",
         )
     values = container.values()
-    _refuse_infinite(values, container.names, who)
+    _check_finite(values, container.names, who)
     here = container.categories()
-    _refuse_lost_categories(schema, here, who)
-    _refuse_new_categories(schema, container, who)
+    _check_no_lost_categories(schema, here, who)
+    _check_no_new_categories(schema, container, who)
     if schema.categories or schema.decoders:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
@@ -188,7 +188,7 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     return values
 
 
-def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], who: str) -> None:
+def _check_no_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], who: str) -> None:
     lost = [j for j in schema.categories if j not in here]
     if lost:
         raise InputError(
@@ -199,7 +199,7 @@ def _refuse_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], wh
         )
 
 
-def _refuse_new_categories(schema: Schema, container: Container, who: str) -> None:
+def _check_no_new_categories(schema: Schema, container: Container, who: str) -> None:
     """Raise where numbers were learned: codes of strings would be taken for them."""
     new = [j for j in np.flatnonzero(container.nominal).tolist() if j not in schema.categories]
     if new:
@@ -210,7 +210,7 @@ def _refuse_new_categories(schema: Schema, container: Container, who: str) -> No
         )
 
 
-def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+def _check_finite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
     columns = columns_where(values, "isinf")
     if len(columns):
         raise InputError(
@@ -220,7 +220,7 @@ def _refuse_infinite(values: Any, names: tuple[Any, ...] | None, who: str) -> No
         )
 
 
-def refuse_missing(
+def check_no_missing(
     values: Any, names: tuple[Any, ...] | None, who: str, missing: MissingPolicy
 ) -> None:
     """Raise for NaN that is not let through; name ``missing="distance"`` where one can have it."""

@@ -13,18 +13,18 @@ from sklearn.utils.multiclass import type_of_target
 from labelance._arrays import (
     Container,
     LabelSets,
+    check_no_delayed,
     cure_lists,
     find_label_sets,
     find_list_separator,
     is_dask,
     open_labels,
-    refuse_delayed,
     stored_values,
     take_rows,
 )
 from labelance._arrays._labels import part_unknown, to_indicator
 from labelance._utils import label_dtype
-from labelance._validation._containers import refuse_empty
+from labelance._validation._containers import check_not_empty
 from labelance.exceptions import InputError, LabelFormatError
 
 MissingLabels = Literal["error", "ignore"]
@@ -91,13 +91,13 @@ def validate_labels(
             f"{missing_labels!r} came",
             "Choose one of the two",
         )
-    refuse_delayed(y, role)
-    _refuse_flat_labels(y, who)
+    check_no_delayed(y, role)
+    _check_no_flat_labels(y, who)
     try:
         container = open_labels(y, vocabulary)
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
-    refuse_empty(container.shape, who, "y")
+    check_not_empty(container.shape, who, "y")
     cells, unknown = container.cells(), None
     if missing_labels == "ignore":
         cells, unknown = part_unknown(cells)
@@ -148,7 +148,7 @@ def _strange_values(stored: np.ndarray) -> str:
     return shown + (", …" if len(odd) > 4 else "")
 
 
-def _refuse_flat_labels(Y: Any, who: str) -> None:
+def _check_no_flat_labels(Y: Any, who: str) -> None:
     """Raise for a list of words, a one-dimensional y, or no y at all, with the cure."""
     asked = f"{who} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
     if Y is None:
@@ -157,7 +157,7 @@ def _refuse_flat_labels(Y: Any, who: str) -> None:
         )
     if find_label_sets(Y) is not None:
         return
-    _refuse_texts_of_lists(Y, asked)
+    _check_no_texts_of_lists(Y, asked)
     first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
     ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
     if isinstance(first, str) or ragged:
@@ -177,7 +177,7 @@ def _refuse_flat_labels(Y: Any, who: str) -> None:
         )
 
 
-def _refuse_texts_of_lists(Y: Any, asked: str) -> None:
+def _check_no_texts_of_lists(Y: Any, asked: str) -> None:
     """Raise for a column of texts such as ``rock;pop``, and show how to split them."""
     is_series = type(Y).__name__ == "Series" and not is_dask(Y)
     is_flat = isinstance(Y, (list, tuple)) or (isinstance(Y, np.ndarray) and Y.ndim == 1)

@@ -39,7 +39,7 @@ def validate_predictions(
 ) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
     true, predicted = _open_both(y_true, y_pred, who=who, missing_labels=missing_labels)
-    _refuse_mismatch(true, predicted.container, came="y_pred", who=who)
+    _check_match(true, predicted.container, came="y_pred", who=who)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
@@ -47,7 +47,7 @@ def _open_both(
     y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels
 ) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
-    _refuse_list_of_tables(y_pred, "y_pred", "labels", who=who)
+    _check_no_list_of_tables(y_pred, "y_pred", "labels", who=who)
     rows = [find_label_sets(y) for y in (y_true, y_pred)]
     common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
     if None in rows and (rows[0] or rows[1]):
@@ -76,14 +76,14 @@ def validate_scores(
     """
     true = validate_labels(y_true, who=who, role="y_true", missing_labels=missing_labels)
     container = _open_scores(scores, who=who, in_blocks=in_blocks)
-    _refuse_mismatch(true, container, came="the scores", who=who)
+    _check_match(true, container, came="the scores", who=who)
     values = container.values()
     if container.kind == "blocks":
-        _refuse_strange_blocks(values, who)
+        _check_no_strange_blocks(values, who)
         return Scored(true.Y, values, true.unknown)
     if probabilities:
-        _refuse_no_probabilities(values, who)
-    _refuse_strange_scores(values, who)
+        _check_probabilities(values, who)
+    _check_no_strange_scores(values, who)
     return Scored(true.Y, values, true.unknown)
 
 
@@ -97,18 +97,18 @@ def validate_score_table(scores: Any, n_labels: int, *, who: str) -> NDArray[np.
             "Pass rows x labels, labels as columns",
         )
     values = np.asarray(container.values())
-    _refuse_strange_scores(values, who)
+    _check_no_strange_scores(values, who)
     return values
 
 
 def validate_probabilities(scores: Any, *, who: str) -> NDArray[np.float64]:
     """Check a table of probabilities once; nothing behind this checks again."""
     values = np.asarray(_open_scores(scores, who=who).values(), dtype=float)
-    _refuse_no_probabilities(values, who)
+    _check_probabilities(values, who)
     return values
 
 
-def _refuse_no_probabilities(values: NDArray[np.floating], who: str) -> None:
+def _check_probabilities(values: NDArray[np.floating], who: str) -> None:
     outside = np.count_nonzero(~((values >= 0) & (values <= 1)))
     if outside:
         raise InputError(
@@ -118,7 +118,7 @@ def _refuse_no_probabilities(values: NDArray[np.floating], who: str) -> None:
         )
 
 
-def _refuse_strange_scores(values: NDArray[np.floating], who: str) -> None:
+def _check_no_strange_scores(values: NDArray[np.floating], who: str) -> None:
     if not np.isfinite(values).all():
         raise InputError(
             f"{who} ranks by score",
@@ -127,7 +127,7 @@ def _refuse_strange_scores(values: NDArray[np.floating], who: str) -> None:
         )
 
 
-def _refuse_strange_blocks(values: Any, who: str) -> None:
+def _check_no_strange_blocks(values: Any, who: str) -> None:
     columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
     if len(columns):
         raise InputError(
@@ -149,7 +149,7 @@ def check_k(k: Any, *, n_labels: int, who: str) -> int:
 
 
 def _open_scores(scores: Any, *, who: str, in_blocks: bool = False) -> Container:
-    _refuse_list_of_tables(scores, "the scores", "scores", who=who)
+    _check_no_list_of_tables(scores, "the scores", "scores", who=who)
     # Measures are numbers for people: they are made on the CPU.
     scores = to_memory(scores, keep_blocks=in_blocks)
     container = open_container(scores, "the scores", in_blocks=in_blocks)
@@ -162,7 +162,7 @@ def _open_scores(scores: Any, *, who: str, in_blocks: bool = False) -> Container
     return container
 
 
-def _refuse_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:
+def _check_no_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:
     """Raise for what predict_proba of scikit-learn's forests gives: a table for every label."""
     if isinstance(given, (list, tuple)) and given and getattr(given[0], "ndim", 0) == 2:
         raise InputError(
@@ -173,7 +173,7 @@ def _refuse_list_of_tables(given: Any, role: str, what: str, *, who: str) -> Non
         )
 
 
-def _refuse_mismatch(true: Labels, container: Container, *, came: str, who: str) -> None:
+def _check_match(true: Labels, container: Container, *, came: str, who: str) -> None:
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
     if container.shape != true.Y.shape:
         raise InputError(

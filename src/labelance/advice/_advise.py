@@ -40,7 +40,7 @@ from labelance.advice._compare import (
     simplest,
 )
 from labelance.advice._facts import DataFacts, look_at
-from labelance.decisions._held_out import refuse_single_label_estimator
+from labelance.decisions._held_out import check_no_single_label_estimator
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
 from labelance.neighbors._find import warn_of_dominant_columns
@@ -280,9 +280,9 @@ def advise(
     (300, 4)
     """
     start = perf_counter()
-    _refuse_unknown(measure, budget)
+    _check_known(measure, budget)
     if estimator is not None:
-        _refuse_no_classifier(estimator)
+        _check_classifier(estimator)
     data = validate_data(X, y, who="advise", missing="keep")
     rng = as_generator(random_state)
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
@@ -330,7 +330,7 @@ def advise(
     )
 
 
-def _refuse_unknown(measure: Any, budget: Any) -> None:
+def _check_known(measure: Any, budget: Any) -> None:
     if measure not in MEASURES:
         raise InputError(
             "advise decides by a measure", f"measure={measure!r}", f"Choose from {MEASURES}"
@@ -341,7 +341,7 @@ def _refuse_unknown(measure: Any, budget: Any) -> None:
         )
 
 
-def _refuse_no_classifier(estimator: Any) -> None:
+def _check_classifier(estimator: Any) -> None:
     if isinstance(estimator, type) or not all(map(partial(hasattr, estimator), ("fit", "predict"))):
         raise InputError(
             "advise compares under a classifier",
@@ -355,7 +355,7 @@ def _refuse_no_classifier(estimator: Any) -> None:
             "Pass a classifier, such as RandomForestClassifier() or "
             "labelance.learners.BinaryRelevance(LogisticRegression())",
         )
-    refuse_single_label_estimator(estimator, who="advise")
+    check_no_single_label_estimator(estimator, who="advise")
 
 
 def _judgeable(seen: Data) -> NDArray[np.intp]:

@@ -56,7 +56,7 @@ class _Command(_PlainFlags, TyperCommand):
         """Parse what was typed; an option that takes one value is given once."""
         given = list(args)
         for param in self.get_params(ctx):
-            self._refuse_repeated(ctx, param, given)
+            self._check_no_repeated(ctx, param, given)
         try:
             return super().parse_args(ctx, args)
         except Exception as problem:  # of click, or of typer's own copy
@@ -65,7 +65,7 @@ class _Command(_PlainFlags, TyperCommand):
                 problem.message = message + _hint_at_commas(given, message)  # type: ignore[attr-defined]
             raise
 
-    def _refuse_repeated(self, ctx: Any, param: Any, given: list[str]) -> None:
+    def _check_no_repeated(self, ctx: Any, param: Any, given: list[str]) -> None:
         several = any(getattr(param, kind, False) for kind in ("multiple", "is_flag", "count"))
         flags = [flag for flag in param.opts if flag.startswith("-")]
         typed = [word for word in given if word.partition("=")[0] in flags]

@@ -114,7 +114,7 @@ class MultiClassReduction(BaseEstimator):
         return cls()._set(tuple(found), classes)
 
     def _set(self, names: Sequence[Any], classes: list[NDArray[Any]]) -> MultiClassReduction:
-        _refuse_ambiguous(names)
+        _check_unambiguous(names)
         self.target_names_, self.classes_ = tuple(names), classes
         self.label_names_ = tuple(
             label
@@ -147,10 +147,10 @@ class MultiClassReduction(BaseEstimator):
                 "Pass the same columns as in fit",
             )
         if _are_given(names) and _are_given(self.target_names_):
-            _refuse_other_targets(names, self.target_names_)
+            _check_no_other_targets(names, self.target_names_)
         parts = []
         for name, column, classes in zip(names, columns, self.classes_):
-            _refuse_new_classes(name, column, classes)
+            _check_no_new_classes(name, column, classes)
             present = column == 1 if is_binary(classes) else column[:, None] == classes
             parts.append(present.reshape(len(column), -1))
         return np.hstack(parts).astype(np.int64)
@@ -212,14 +212,14 @@ def _open_targets(y: Any) -> tuple[list[Any], list[NDArray[Any]]]:
     """Return names and columns of a table; words and numbers may stand side by side."""
     if hasattr(y, "columns"):
         names = list(y.columns)
-        _refuse_no_table(y.shape)
+        _check_table(y.shape)
         return names, [np.asarray(y[name]) for name in names]
     table = np.asarray(y, dtype=None if isinstance(y, np.ndarray) else object)
-    _refuse_no_table(table.shape)
+    _check_table(table.shape)
     return list(range(table.shape[1])), list(table.T)
 
 
-def _refuse_no_table(shape: tuple[int, ...]) -> None:
+def _check_table(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or 0 in shape:
         raise LabelFormatError(
             "MultiClassReduction needs y as a table of rows and targets",
@@ -233,7 +233,7 @@ def _are_given(names: Sequence[Any]) -> bool:
     return list(names) != list(range(len(names)))
 
 
-def _refuse_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None:
+def _check_no_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None:
     if list(names) != list(fitted):
         raise InputError(
             f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
@@ -261,7 +261,7 @@ def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:
         ) from error
 
 
-def _refuse_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]) -> None:
+def _check_no_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]) -> None:
     new = set(column.tolist()) - set(classes.tolist())
     if new:
         raise LabelFormatError(
@@ -271,7 +271,7 @@ def _refuse_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]) 
         )
 
 
-def _refuse_ambiguous(names: Sequence[Any]) -> None:
+def _check_unambiguous(names: Sequence[Any]) -> None:
     """Raise for names of targets that could not be told from the names of their labels."""
     wrong = [name for name in names if BETWEEN in str(name)]
     if wrong:

@@ -21,11 +21,11 @@ from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
     KnownScores,
+    check_no_single_label_estimator,
+    check_rows_for_folds,
     choose_source,
     out_of_bag_scores,
     out_of_fold_scores,
-    refuse_fewer_rows_than_folds,
-    refuse_single_label_estimator,
 )
 
 Floats = NDArray[np.float64]
@@ -133,10 +133,10 @@ class LabelCalibration(WeightedClassifier):
         self.random_state = random_state
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
         source = choose_source(self.calibration_data, self.estimator, option="calibration_data")
         if source == "cv":
-            refuse_fewer_rows_than_folds(
+            check_rows_for_folds(
                 data.n_samples, option="calibration_data", instead="the estimator as it is"
             )
         inner = self._weights_of_estimator(weight)

@@ -184,7 +184,7 @@ def out_of_fold_scores(
     return KnownScores(np.arange(n), scores, folds)
 
 
-def refuse_fewer_rows_than_folds(n: int, *, option: str, instead: str) -> None:
+def check_rows_for_folds(n: int, *, option: str, instead: str) -> None:
     """Raise unless every fold has a row."""
     if n < CV_FOLDS:
         raise TooFewRowsError(
@@ -194,7 +194,7 @@ def refuse_fewer_rows_than_folds(n: int, *, option: str, instead: str) -> None:
         )
 
 
-def refuse_single_label_estimator(estimator: Any, *, who: str) -> None:
+def check_no_single_label_estimator(estimator: Any, *, who: str) -> None:
     """Raise for a classifier that says that it learns one label."""
     if _says_single_label(estimator):
         raise InputError(

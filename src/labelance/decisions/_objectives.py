@@ -71,7 +71,7 @@ class PrecisionAtRecall:
     recall: float
 
     def __post_init__(self) -> None:
-        _refuse_no_share("PrecisionAtRecall", self.recall)
+        _check_share("PrecisionAtRecall", self.recall)
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
         """Return the precision, or something below 0 where the recall is too small."""
@@ -108,7 +108,7 @@ class RecallAtPrecision:
     precision: float
 
     def __post_init__(self) -> None:
-        _refuse_no_share("RecallAtPrecision", self.precision)
+        _check_share("RecallAtPrecision", self.precision)
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
         """Return the recall, or something below 0 where the precision is too small."""
@@ -159,7 +159,7 @@ class CostMatrix:
         c = np.asarray(self.costs, float)
         return -(tn * c[..., 0, 0] + fp * c[..., 0, 1] + fn * c[..., 1, 0] + tp * c[..., 1, 1])
 
-    def refuse_other_labels(self, n_labels: int) -> None:
+    def check_no_other_labels(self, n_labels: int) -> None:
         """Raise unless there is a matrix for all labels, or one for each."""
         shape = np.shape(self.costs)
         if len(shape) == 3 and shape[0] != n_labels:
@@ -178,20 +178,20 @@ def _as_numbers(values: Any) -> np.ndarray:
         return np.empty(0)
 
 
-def _refuse_no_share(who: str, value: Any) -> None:
+def _check_share(who: str, value: Any) -> None:
     if not (isinstance(value, Real) and 0 <= float(value) <= 1):
         raise InputError(f"{who} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
 
 
-def refuse_impossible_objective(objective: Objective, n_labels: int) -> None:
+def check_no_impossible_objective(objective: Objective, n_labels: int) -> None:
     """Raise for costs of other labels, and for functions that are no rule."""
     if isinstance(objective, CostMatrix):
-        objective.refuse_other_labels(n_labels)
+        objective.check_no_other_labels(n_labels)
     elif callable(objective):
-        _refuse_no_rule(objective, n_labels)
+        _check_rule(objective, n_labels)
 
 
-def _refuse_no_rule(objective: Rule, n_labels: int) -> None:
+def _check_rule(objective: Rule, n_labels: int) -> None:
     """Raise unless a function takes four arrays of counts and returns a value for each count."""
     counts = np.ones((1, n_labels))
     try:

@@ -18,7 +18,11 @@ from labelance._validation import name_columns, validate_scores, validate_weight
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._predictions import validate_score_table
 from labelance.decisions._held_out import CV_FOLDS
-from labelance.decisions._objectives import Objective, objective_value, refuse_impossible_objective
+from labelance.decisions._objectives import (
+    Objective,
+    check_no_impossible_objective,
+    objective_value,
+)
 from labelance.exceptions import UndefinedLabelWarning
 from labelance.model_selection._splitters import assign_folds
 
@@ -139,7 +143,7 @@ def find_thresholds(
     rows, weight = validate_weights(sample_weight, Y.shape[0], who="find_thresholds")
     if rows is not None:
         Y, scores = Y[rows], scores[rows]
-    refuse_impossible_objective(objective, Y.shape[1])
+    check_no_impossible_objective(objective, Y.shape[1])
     values = tune_thresholds(
         Y, scores, objective=objective, search=search, shrinkage=shrinkage, weight=weight
     )

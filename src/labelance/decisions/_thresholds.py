@@ -19,14 +19,14 @@ from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
     KnownScores,
     ScoreSource,
+    check_no_single_label_estimator,
+    check_rows_for_folds,
     choose_source,
     out_of_bag_scores,
     out_of_fold_scores,
-    refuse_fewer_rows_than_folds,
-    refuse_single_label_estimator,
     training_scores,
 )
-from labelance.decisions._objectives import Objective, refuse_impossible_objective
+from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import (
     SEARCHING,
     Shrinkage,
@@ -56,15 +56,15 @@ class ThresholdRule:
     source: ScoreSource  # "auto" is decided
     shrinkage: Shrinkage = 0.0
 
-    def refuse_impossible(self, data: Data) -> None:
+    def check_no_impossible(self, data: Data) -> None:
         """Raise, before anything is fitted, where thresholds cannot be found as asked."""
         if self.objective is None:
             return
         if self.source == "cv":
-            refuse_fewer_rows_than_folds(
+            check_rows_for_folds(
                 data.n_samples, option="threshold_data", instead='threshold_data="train"'
             )
-        refuse_impossible_objective(self.objective, data.Y.shape[1])
+        check_no_impossible_objective(self.objective, data.Y.shape[1])
 
     def find(
         self, data: Data, weight: Weights, score: Callable[[ScoreSource], KnownScores]
@@ -192,9 +192,9 @@ class LabelThresholds(WeightedClassifier):
         )
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
         rule = self._rule()
-        rule.refuse_impossible(data)
+        rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)

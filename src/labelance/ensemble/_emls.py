@@ -18,8 +18,8 @@ from labelance._validation._arguments import Weights
 from labelance.decisions._held_out import (
     KnownScores,
     ScoreSource,
+    check_no_single_label_estimator,
     out_of_fold_scores,
-    refuse_single_label_estimator,
     training_scores,
 )
 from labelance.decisions._objectives import Objective
@@ -27,16 +27,16 @@ from labelance.decisions._search import ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
     Members,
+    check_no_no_rows_left_out,
     fit_members,
-    refuse_no_rows_left_out,
     staged_scores,
 )
 from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
     TrainingSet,
-    refuse_few_sets,
-    refuse_sets_of_dropped_rows,
+    check_no_sets_of_dropped_rows,
+    check_set_count,
 )
 from labelance.exceptions import InputError
 
@@ -201,17 +201,17 @@ class EMLS(WeightedClassifier):
         self : object
             The fitted ensemble.
         """
-        self._refuse_fewer_members()
+        self._check_member_count()
         if training_sets is not None:
-            refuse_few_sets(training_sets, self.n_estimators)
-            refuse_sets_of_dropped_rows(sample_weight)
+            check_set_count(training_sets, self.n_estimators)
+            check_no_sets_of_dropped_rows(sample_weight)
         self._learn(X, y, sample_weight, training_sets=training_sets)
         return self
 
     def _validate(self, X: Any, y: Any) -> Data:
         data = super()._validate(X, y)
         if self._members_before() is not None:
-            self._refuse_other_columns(data)
+            self._check_no_other_columns(data)
         return data
 
     def _members_before(self) -> Members | None:
@@ -225,13 +225,13 @@ class EMLS(WeightedClassifier):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
         rule = self._rule()
-        rule.refuse_impossible(data)
-        self._refuse_warm_start_out_of_bag()
+        rule.check_no_impossible(data)
+        self._check_no_warm_start_out_of_bag()
         if training_sets is None:
-            self._refuse_oob_without_rows_left_out()
-            self._refuse_bags_beside_out_of_bag()
+            self._check_no_oob_without_rows_left_out()
+            self._check_no_bags_beside_out_of_bag()
         rng = as_generator(self.random_state)
         self._members = fit_members(
             self,
@@ -302,7 +302,7 @@ class EMLS(WeightedClassifier):
     def _scores_left_out(self, data: Data) -> KnownScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
-        refuse_no_rows_left_out(known, data)
+        check_no_no_rows_left_out(known, data)
         return known
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
@@ -310,7 +310,7 @@ class EMLS(WeightedClassifier):
             objective=None, threshold_data="train", random_state=random_state, warm_start=False
         )
 
-    def _refuse_fewer_members(self) -> None:
+    def _check_member_count(self) -> None:
         before = self._members_before()
         n = 0 if before is None else len(before.members)
         if n > self.n_estimators:
@@ -320,7 +320,7 @@ class EMLS(WeightedClassifier):
                 "Raise n_estimators, or set warm_start=False to fit all members anew",
             )
 
-    def _refuse_other_columns(self, data: Data) -> None:
+    def _check_no_other_columns(self, data: Data) -> None:
         before, now = (self.n_features_in_, self.n_labels_), (data.X.shape[1], data.Y.shape[1])
         if before != now:
             raise InputError(
@@ -330,7 +330,7 @@ class EMLS(WeightedClassifier):
                 "Pass the same data, or set warm_start=False to fit all members anew",
             )
 
-    def _refuse_warm_start_out_of_bag(self) -> None:
+    def _check_no_warm_start_out_of_bag(self) -> None:
         if self.warm_start and self._tunes_out_of_bag():
             raise InputError(
                 'threshold_data="oob" needs to know which rows every member left out',
@@ -338,7 +338,7 @@ class EMLS(WeightedClassifier):
                 'Set warm_start=False, or use threshold_data="cv"',
             )
 
-    def _refuse_bags_beside_out_of_bag(self) -> None:
+    def _check_no_bags_beside_out_of_bag(self) -> None:
         if self.bootstrap == "beside" and self._tunes_out_of_bag():
             raise InputError(
                 'threshold_data="oob" needs rows that a member knows nothing of',
@@ -346,7 +346,7 @@ class EMLS(WeightedClassifier):
                 'Use bootstrap=True, or threshold_data="cv"',
             )
 
-    def _refuse_oob_without_rows_left_out(self) -> None:
+    def _check_no_oob_without_rows_left_out(self) -> None:
         sampler = self._make_sampler()
         traits = getattr(sampler, "traits", None)
         # What a foreign sampler leaves out shows only after its draws.

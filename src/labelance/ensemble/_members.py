@@ -115,7 +115,7 @@ def score_members(ensemble: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
 
 
-def refuse_no_rows_left_out(known: KnownScores, data: Data) -> None:
+def check_no_no_rows_left_out(known: KnownScores, data: Data) -> None:
     """Raise where every member saw every row."""
     if not len(known.rows):
         raise InputError(

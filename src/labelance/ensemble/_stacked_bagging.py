@@ -18,24 +18,24 @@ from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
     KnownScores,
     ScoreSource,
-    refuse_single_label_estimator,
+    check_no_single_label_estimator,
     training_scores,
 )
 from labelance.decisions._objectives import Objective
 from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
+    check_no_no_rows_left_out,
     fit_members,
-    refuse_no_rows_left_out,
     staged_scores,
 )
 from labelance.ensemble._second_level import SecondLevel, combine_by_folds
 from labelance.ensemble._training_sets import (
     DRAWING,
     TrainingSet,
+    check_no_sets_of_dropped_rows,
+    check_set_count,
     plans_for_all_bags,
-    refuse_few_sets,
-    refuse_sets_of_dropped_rows,
 )
 
 
@@ -222,8 +222,8 @@ class StackedBagging(WeightedClassifier):
             The fitted ensemble.
         """
         if training_sets is not None:
-            refuse_few_sets(training_sets, self.n_estimators)
-            refuse_sets_of_dropped_rows(sample_weight)
+            check_set_count(training_sets, self.n_estimators)
+            check_no_sets_of_dropped_rows(sample_weight)
         self._learn(X, y, sample_weight, training_sets=training_sets)
         return self
 
@@ -234,11 +234,11 @@ class StackedBagging(WeightedClassifier):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        refuse_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
         rule = ThresholdRule(
             self.objective, self.threshold_search, self.variant, self.threshold_data, self.shrinkage
         )
-        rule.refuse_impossible(data)
+        rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
         self._members = fit_members(
             self,
@@ -290,7 +290,7 @@ class StackedBagging(WeightedClassifier):
     def _scores_left_out(self, data: Data) -> KnownScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
-        refuse_no_rows_left_out(known, data)
+        check_no_no_rows_left_out(known, data)
         return self._combine_left_out(data, known)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:

@@ -106,9 +106,9 @@ def plan_draws(
     once; neighbors of the rows found before serve this plan, and nothing else.
     """
     if bootstrap == "beside":
-        _refuse_bags_beside_other_changes(sampler)
+        _check_no_bags_beside_other_changes(sampler)
     if bootstrap == "within":
-        _refuse_bags_within_other_changes(sampler)
+        _check_no_bags_within_other_changes(sampler)
     bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
     # Label sets become a table, and rows of a fold count their own categories.
     data = open_data(data.features.container.native, data.labels.table)
@@ -264,7 +264,7 @@ def columns_to_draw(max_features: float, n_features: int) -> int | None:
     return None if n_drawn == n_features else n_drawn
 
 
-def _refuse_bags_beside_other_changes(sampler: Any) -> None:
+def _check_no_bags_beside_other_changes(sampler: Any) -> None:
     traits = getattr(sampler, "traits", None)
     if not (traits and traits.only_adds):
         raise InputError(
@@ -280,7 +280,7 @@ def plans_for_all_bags(sampler: Any) -> bool:
     return traits is not None and traits.only_adds and traits.inherits_labels
 
 
-def _refuse_bags_within_other_changes(sampler: Any) -> None:
+def _check_no_bags_within_other_changes(sampler: Any) -> None:
     if not plans_for_all_bags(sampler):
         raise InputError(
             'bootstrap="within" keeps the new rows whose two parents are in a bag',
@@ -387,9 +387,9 @@ def ready_draws(
 
     ``unseen`` says that something is learned from the rows that they leave out.
     """
-    _refuse_sets_of_other_data(training_sets, data)
+    _check_no_sets_of_other_data(training_sets, data)
     if unseen:
-        _refuse_related_sets(training_sets)
+        _check_no_related_sets(training_sets)
     return [partial(_ready, drawn) for drawn in training_sets]
 
 
@@ -397,7 +397,7 @@ def _ready(drawn: TrainingSet) -> TrainingSet:
     return drawn
 
 
-def refuse_few_sets(training_sets: Sequence[TrainingSet], n_members: int) -> None:
+def check_set_count(training_sets: Sequence[TrainingSet], n_members: int) -> None:
     """Raise unless every member has a set."""
     if len(training_sets) < n_members:
         raise InputError(
@@ -407,7 +407,7 @@ def refuse_few_sets(training_sets: Sequence[TrainingSet], n_members: int) -> Non
         )
 
 
-def _refuse_related_sets(training_sets: Sequence[TrainingSet]) -> None:
+def _check_no_related_sets(training_sets: Sequence[TrainingSet]) -> None:
     """Raise for sets with rows that were made from rows that are left out."""
     if any(drawn.related for drawn in training_sets):
         raise InputError(
@@ -417,7 +417,7 @@ def _refuse_related_sets(training_sets: Sequence[TrainingSet]) -> None:
         )
 
 
-def _refuse_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
+def _check_no_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
     """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     for drawn in training_sets:
@@ -445,7 +445,7 @@ def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
     return None
 
 
-def refuse_sets_of_dropped_rows(sample_weight: Any) -> None:
+def check_no_sets_of_dropped_rows(sample_weight: Any) -> None:
     if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
         raise InputError(
             "Training sets drawn before number the rows of X as they are, all of them",

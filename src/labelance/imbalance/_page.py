@@ -153,7 +153,7 @@ class Findings:
 def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, title: str) -> str:
     """Return the page of a profile, or of two of the same labels."""
     profiles = [profile] if after is None else [profile, after]
-    _refuse_other_labels(profiles)
+    _check_no_other_labels(profiles)
     findings = [Findings(_data_of(one)) for one in profiles]
     sides = [_side(one, found) for one, found in zip(profiles, findings)]
     for side, points in zip(sides, _maps(profiles, findings)):
@@ -193,7 +193,7 @@ def _data_of(profile: ImbalanceProfile) -> ProfiledData:
     return profile._data
 
 
-def _refuse_other_labels(profiles: list[ImbalanceProfile]) -> None:
+def _check_no_other_labels(profiles: list[ImbalanceProfile]) -> None:
     before, after = profiles[0], profiles[-1]
     if before.label_names != after.label_names:
         raise InputError(

@@ -107,7 +107,7 @@ class BinaryRelevance(LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         if data.labels.unknown is not None:
-            _refuse_unknown_labels(data)
+            _check_known_labels(data)
         split = split_labels(data.Y, data.labels.unknown)
         self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
@@ -116,7 +116,7 @@ class BinaryRelevance(LearnerWithEstimator):
         return self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
 
 
-def _refuse_unknown_labels(data: Data) -> None:
+def _check_known_labels(data: Data) -> None:
     """Raise for labels of which no row is known."""
     unknown = np.flatnonzero(column_counts(data.labels.unknown) == data.n_samples)
     if len(unknown):

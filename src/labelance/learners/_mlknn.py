@@ -16,7 +16,7 @@ from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation import (
     CategoricalFeatures,
     Data,
-    refuse_other_places,
+    check_no_other_places,
     validate_features,
 )
 from labelance.neighbors import Neighborhood
@@ -160,7 +160,7 @@ class MLkNN(BaseMultiLabelClassifier):
         return nearest
 
     def _fit(self, data: Data, X: Any, neighborhood: Neighborhood | None = None) -> None:
-        self._refuse_missing(data.X, X)
+        self._check_no_missing(data.X, X)
         check_n_neighbors(self.n_neighbors, data.n_samples, who="MLkNN", name="n_neighbors")
         self._feature_metric = FeatureMetric.learn(
             data.X,
@@ -205,9 +205,9 @@ class MLkNN(BaseMultiLabelClassifier):
         return (s + counts) / (s * (k + 1) + counts.sum(axis=1, keepdims=True))
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        self._refuse_missing(clean, X)
+        self._check_no_missing(clean, X)
         rows, queries = self._rows, clean
-        refuse_other_places(rows, queries, "the new rows", who="MLkNN")
+        check_no_other_places(rows, queries, "the new rows", who="MLkNN")
         if sp.issparse(rows) != sp.issparse(queries):
             rows, queries = sp.csr_array(rows), sp.csr_array(queries)
         around = search_neighbors(
@@ -219,7 +219,7 @@ class MLkNN(BaseMultiLabelClassifier):
         scores[row, counts.indices] = self.posterior_[counts.indices, counts.data]
         return scores
 
-    def _refuse_missing(self, clean: Any, X: Any) -> None:
+    def _check_no_missing(self, clean: Any, X: Any) -> None:
         """Raise for missing values that no distance was asked for.
 
         Categories that the training rows lack are NaN in clean rows only, and simply differ.

@@ -176,7 +176,7 @@ def split_labelsets(Y: csr_array, subsets: ArrayLike) -> Split:
     """
     subsets = np.asarray(subsets)
     n, (n_problems, k) = Y.shape[0], subsets.shape
-    _refuse_long_codes(n_problems, k)
+    _check_no_long_codes(n_problems, k)
     bits = np.left_shift(1, np.arange(k - 1, -1, -1), dtype=np.int64)  # the first label leads
     codes = _codes(Y, subsets, bits)
     sizes = np.diff(codes.indptr)
@@ -210,7 +210,7 @@ def _codes(Y: csr_array, subsets: Ints, bits: Ints) -> csc_array:
     return codes
 
 
-def _refuse_long_codes(n_problems: int, k: int) -> None:
+def _check_no_long_codes(n_problems: int, k: int) -> None:
     if k + int(n_problems).bit_length() > 62:
         raise InputError(
             "Labelsets are numbered by 62 bits",

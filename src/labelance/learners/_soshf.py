@@ -395,8 +395,8 @@ class SOSHF(BaseMultiLabelClassifier):
                 f"{int(data.categorical.sum())} of its columns are categorical",
                 "Turn them into numbers first, for example with sklearn's OneHotEncoder",
             )
-        _refuse_missing(data.X, X)
-        _refuse_huge(data.X)
+        _check_no_missing(data.X, X)
+        _check_not_huge(data.X)
         rules = self._rules(data.X.shape[1])
         streams = as_generator(self.random_state).spawn(self.n_estimators)
         trees = run_parallel(
@@ -420,7 +420,7 @@ class SOSHF(BaseMultiLabelClassifier):
         )
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        _refuse_missing(clean, X)
+        _check_no_missing(clean, X)
         return self.forest_.scores(clean)
 
 
@@ -432,13 +432,13 @@ def _grow(
     return grow_tree(X, Y, rows, rules, rng)
 
 
-def _refuse_missing(clean: Any, X: Any) -> None:
+def _check_no_missing(clean: Any, X: Any) -> None:
     stored = clean.data if sp.issparse(clean) else clean
     if np.isnan(stored).any():
         validate_features(X, who="SOSHF", missing="refuse")  # says which columns have them
 
 
-def _refuse_huge(X: Any) -> None:
+def _check_not_huge(X: Any) -> None:
     """Raise for numbers whose squares, of which a split adds up many, are not finite."""
     largest = max(float(X.max()), -float(X.min()))
     if largest > _LARGEST:

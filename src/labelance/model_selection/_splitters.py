@@ -273,7 +273,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
         for rng in as_generator(self.random_state).spawn(n_splits):
             fold = assign_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
             train, test = rows_of_folds(fold, 2)
-            refuse_empty([train, test], who=type(self).__name__)
+            check_not_empty([train, test], who=type(self).__name__)
             yield train, test
 
 
@@ -443,12 +443,12 @@ def multilabel_train_test_split(
         )
     Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, who=_WHO)
     n = Y.shape[0]
-    _refuse_other_lengths(arrays, n)
+    _check_no_other_lengths(arrays, n)
     weights, n_parts = _weights(train_size, test_size, sizes, n)
     rng = as_generator(random_state)
     part = assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
     rows = rows_of_folds(part, n_parts)
-    refuse_empty(rows, who=_WHO)
+    check_not_empty(rows, who=_WHO)
     return [take_rows(array, taken) for array in arrays for taken in rows]
 
 
@@ -468,7 +468,7 @@ def _weights(
     return weights, len(weights)
 
 
-def _refuse_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
+def _check_no_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
     lengths = [_count_rows(array) for array in arrays]
     if any(length != n for length in lengths):
         raise InputError(
@@ -506,7 +506,7 @@ def validate_stratified(Y: Any, *, order: Any, who: str) -> csr_array:
     return validate_labels(Y, who=who).Y
 
 
-def refuse_empty(parts: list[Rows], *, who: str) -> None:
+def check_not_empty(parts: list[Rows], *, who: str) -> None:
     """Raise if a part got no row, as happens to small shares when every label is rare."""
     for number, rows in enumerate(parts, start=1):
         if len(rows) == 0:

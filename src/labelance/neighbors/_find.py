@@ -17,8 +17,8 @@ from labelance._utils._threads import thread_count
 from labelance._validation import (
     CategoricalFeatures,
     Features,
+    check_no_other_places,
     name_columns,
-    refuse_other_places,
     validate_features,
     validate_like,
 )
@@ -170,8 +170,8 @@ def find_neighbors_for(
     ``judge_scales`` warns of columns that alone decide. All else is as in :func:`find_neighbors`.
     """
     _check_options(missing, method, among, queries)
-    refuse_other_places(X, queries, "queries", who=who)
-    refuse_what_needs_memory(X, metric=metric, method=method)
+    check_no_other_places(X, queries, "queries", who=who)
+    check_works_on_disk(X, metric=metric, method=method)
     features = validate_features(
         X, who=who, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
@@ -283,9 +283,7 @@ def warn_of_dominant_columns(
         )
 
 
-def refuse_what_needs_memory(
-    X: Any, *, metric: Metric, method: Method, k_neighbors: Any = None
-) -> None:
+def check_works_on_disk(X: Any, *, metric: Metric, method: Method, k_neighbors: Any = None) -> None:
     """Raise for a search that blocks of a Dask collection cannot do, before one of them is read.
 
     Parameters
@@ -380,7 +378,7 @@ def resolve_neighbors(
         finder.fit(X)
     distances, indices = finder.kneighbors(X)
     found = _without_own_row(np.asarray(indices), np.asarray(distances))
-    _refuse_impossible_rows(found, X.shape[0], who)
+    _check_possible_rows(found, X.shape[0], who)
     return found
 
 
@@ -416,7 +414,7 @@ def check_neighborhood(
     elif k is not None and given.k != k:
         came = f"it has {given.k} neighbors a row and {k} are asked for"
     else:
-        _refuse_impossible_rows(given, X.shape[0], who)
+        _check_possible_rows(given, X.shape[0], who)
         if not all(_agrees(given, X, metric, place) for place in range(given.k)):
             came = "its distances are not those of these rows under this metric and scale"
     if came:
@@ -428,7 +426,7 @@ def check_neighborhood(
         )
 
 
-def _refuse_impossible_rows(found: Neighborhood, n: int, who: str) -> None:
+def _check_possible_rows(found: Neighborhood, n: int, who: str) -> None:
     """Raise for row numbers that are not there; compiled code would read past the data."""
     outside = (found.indices < 0) | (found.indices >= n)
     own = found.indices == np.arange(found.n_rows)[:, None]

@@ -258,7 +258,7 @@ def _learn(
         if scale is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 width = _learn_std(X, low, high) if scale == "standard" else high - low
-            _refuse_infinite_widths(width, scale)
+            _check_finite_widths(width, scale)
             width[(high == low) | (width == 0)] = np.inf
         width[unknown] = np.inf
     return CompiledMetric(width, low, high, np.ascontiguousarray(nominal), cosine)
@@ -288,7 +288,7 @@ def _divide(X: Any, *, width: np.ndarray) -> Any:
     )
 
 
-def _refuse_infinite_widths(width: np.ndarray, scale: str) -> None:
+def _check_finite_widths(width: np.ndarray, scale: str) -> None:
     columns = np.flatnonzero(~np.isfinite(width))
     if len(columns):
         raise InputError(

@@ -183,7 +183,7 @@ def read_to_disk(
     """
     sizes = blocks.group_sizes
     cells, d = here.folder / "features.bin", header.n_features
-    _refuse_full_disk(cells, sum(sizes) * d * header.values.itemsize)
+    _check_disk_space(cells, sum(sizes) * d * header.values.itemsize)
     labels = [here.folder / f"labels-{group:05d}.npz" for group in range(len(sizes))]
     with GrowingFile(cells) as file, loop("Reading rows", sum(sizes), "rows") as progress:
         done = 0
@@ -205,7 +205,7 @@ def read_to_disk(
     return replace(header, values=here.open(cells, (sum(sizes), d), np.float64), Y=Y)
 
 
-def _refuse_full_disk(cells: Path, size: int) -> None:
+def _check_disk_space(cells: Path, size: int) -> None:
     """Raise where the disk has no room for the rest of the features, before they are read."""
     missing = size - (cells.stat().st_size if cells.exists() else 0)
     free = shutil.disk_usage(cells.parent).free
@@ -223,7 +223,7 @@ def copy_to_disk(source: Any, here: Scratch) -> np.ndarray:
     cells = here.folder / "features.bin"
     size = max(1, d * dtype.itemsize)
     step = max(1, here.block_bytes // (2 * size))
-    _refuse_full_disk(cells, n * size)
+    _check_disk_space(cells, n * size)
     with GrowingFile(cells) as file, loop("Reading rows", n, "rows") as progress:
         done = file.size // size
         progress.advance(done)

@@ -336,14 +336,14 @@ def adapt_sampler(
     strategy = sampler.get_params().get("sampling_strategy")
     if isinstance(strategy, (list, dict)):
         number = {name: j for j, name in enumerate(dataset.label_names)}
-        _refuse_unknown_labels(strategy, number)
+        _check_known_labels(strategy, number)
         listed = [number.get(name, name) for name in strategy]
         targets = dict(zip(listed, strategy.values())) if isinstance(strategy, dict) else listed
         sampler.set_params(sampling_strategy=targets)
     return sampler
 
 
-def _refuse_unknown_labels(strategy: Any, number: Mapping[str, int]) -> None:
+def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
     for name in strategy:
         if isinstance(name, str) and name not in number:
             raise InputError(

@@ -13,7 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from labelance._arrays import stack_rows, to_dense
 from labelance._utils import optional_import, replace_when_done
-from labelance._validation import refuse_device, validate_data
+from labelance._validation import check_no_device, validate_data
 from labelance.exceptions import InputError
 from labelance.report._display import name_labels
 
@@ -120,7 +120,7 @@ def open_resampling(
     who: str,
 ) -> tuple[Resampling, tuple[Any, ...]]:
     """Check and clean data before and after a sampler; return them with the label names."""
-    refuse_device(X, who=who)
+    check_no_device(X, who=who)
     before = validate_data(X, y, who=who, missing="refuse")
     n_labels = before.Y.shape[1]
     after = validate_data(

@@ -64,7 +64,7 @@ def open_results(
     cells = _one_config(_with_columns(results), config)
     for column in NAMES:
         cells[column] = cells[column].map(plain)
-    _refuse_repeated(cells)
+    _check_no_repeated(cells)
     # Cells finish in any order; in one order, equal folds give equal means to the last bit.
     cells = cells.sort_values(CELL, kind="stable")
     done, failed = (cells[cells["status"] == status] for status in ("done", "failed"))
@@ -137,7 +137,7 @@ def _one_config(cells: Any, config: str | None) -> Any:
     return cells
 
 
-def _refuse_repeated(cells: Any) -> None:
+def _check_no_repeated(cells: Any) -> None:
     repeated = cells.duplicated(CELL)
     if repeated.any():
         first = ", ".join(str(cells.loc[repeated, column].iloc[0]) for column in CELL)

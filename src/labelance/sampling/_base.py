@@ -38,14 +38,14 @@ from labelance._validation import (
     validate_data,
     validate_labels,
 )
-from labelance._validation._features import refuse_missing
+from labelance._validation._features import check_no_missing
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import (
     Method,
     check_neighborhood,
-    refuse_what_needs_memory,
+    check_works_on_disk,
     resolve_neighbors,
     warn_of_dominant_columns,
 )
@@ -458,7 +458,7 @@ class BaseMultiLabelSampler(
         """Return one draw on clean rows, or the resampled data themselves."""
 
     def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
-        self._refuse_neighborhood(neighborhood)
+        self._check_no_neighborhood(neighborhood)
         data: Any = self._open(X, y)  # None where a FunctionSampler does not validate
         n = num_samples(y) if data is None else data.n_samples
         return self._plan_rows(data, n, neighborhood)
@@ -472,8 +472,8 @@ class BaseMultiLabelSampler(
         self._validate_params()
         planner = clone(self)
         with speaking(self.verbose):
-            planner._refuse_neighborhood(neighborhood)
-            refuse_missing(data.X, data.features.names, type(self).__name__, options["missing"])
+            planner._check_no_neighborhood(neighborhood)
+            check_no_missing(data.X, data.features.names, type(self).__name__, options["missing"])
             return planner._plan_rows(planner._accept(X, data), data.n_samples, neighborhood)
 
     def _plan_rows(self, data: Data, n: int, neighborhood: Any) -> ResamplingPlan:
@@ -481,7 +481,7 @@ class BaseMultiLabelSampler(
         return_freed_memory(n)
         return ResamplingPlan(self, n, data, details)
 
-    def _refuse_neighborhood(self, neighborhood: Any) -> None:
+    def _check_no_neighborhood(self, neighborhood: Any) -> None:
         if neighborhood is not None and not self.traits.finds_neighbors:
             raise InputError(
                 "Samplers that search neighbors among all rows take neighborhood=…",
@@ -574,7 +574,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         return {"categorical_features": self.categorical_features, "missing": self.missing}
 
     def _open(self, X: Any, y: Any) -> Data:
-        refuse_what_needs_memory(
+        check_works_on_disk(
             X, metric=self.metric, method=self.neighbor_method, k_neighbors=self.k_neighbors
         )
         return super()._open(X, y)

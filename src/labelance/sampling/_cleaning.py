@@ -28,7 +28,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     above_mean_irlbl,
     below_mean_irlbl,
-    refuse_idle_strategy,
+    check_no_idle_strategy,
     resolve_labels,
     rows_by_label,
     rows_with,
@@ -414,7 +414,7 @@ class MLTL(NeighborCleaner):
         """Return the labels whose rows are never deleted."""
         if self.protect_minority:
             return resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
-        refuse_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
+        check_no_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
         return np.zeros(data.Y.shape[1], dtype=bool)
 
     def _candidates(self, data: Data, protected: np.ndarray) -> np.ndarray:

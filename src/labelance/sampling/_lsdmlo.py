@@ -12,9 +12,9 @@ from scipy.special import softmax
 
 from labelance._arrays import interpolate_rows
 from labelance._progress import track
-from labelance._utils import refuse_more_than_memory
+from labelance._utils import check_fits_memory
 from labelance._utils._compat import Interval
-from labelance._validation import Data, MissingPolicy, refuse_device
+from labelance._validation import Data, MissingPolicy, check_no_device
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
@@ -23,7 +23,7 @@ from labelance.sampling._mlrknnos import NumericEncoder, join_columns
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._strategy import (
     above_mean_irlbl,
-    refuse_too_many_rows,
+    check_row_limit,
     rows_to_sample,
 )
 
@@ -252,10 +252,10 @@ class LSDMLO(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> LSDMLOPlan:
-        refuse_device(data.X, who="LSDMLO")
-        refuse_too_many_rows(self._budget(data), data, who="LSDMLO")
+        check_no_device(data.X, who="LSDMLO")
+        check_row_limit(self._budget(data), data, who="LSDMLO")
         k = check_n_neighbors(self.k_neighbors, data.n_samples, who="LSDMLO")
-        self._refuse_too_many_coefficients(data)
+        self._check_coefficient_limit(data)
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
         ones = sp.csc_array(data.Y[:, rare])
@@ -282,10 +282,10 @@ class LSDMLO(NeighborSampler):
             around[first:last] = found.indices
         return around
 
-    def _refuse_too_many_coefficients(self, data: Data) -> None:
+    def _check_coefficient_limit(self, data: Data) -> None:
         """Raise if there is no memory for the linear models and the scores of all rows."""
         (n, d), q = data.X.shape, data.Y.shape[1]
-        refuse_more_than_memory(
+        check_fits_memory(
             q,
             8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
             who="LSDMLO",

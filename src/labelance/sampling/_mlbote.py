@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from labelance._arrays import column_counts, interpolate_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval
-from labelance._validation import Data, MissingPolicy, refuse_device
+from labelance._validation import Data, MissingPolicy, check_no_device
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._labelset_random import labelset_bags
 from labelance.sampling._mlsol import choose_seeds
-from labelance.sampling._strategy import above_mean_irlbl, refuse_too_many_rows
+from labelance.sampling._strategy import above_mean_irlbl, check_row_limit
 
 _ONE_VS_REST = 10  # zeros for each one, from which on a label is in need whatever the others are
 _FAR = 1.5  # times the widest gap of a label, from which on a lone cell is noise
@@ -351,7 +351,7 @@ class MLBOTE(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLBOTEPlan:
-        refuse_device(data.X, who="MLBOTE")
+        check_no_device(data.X, who="MLBOTE")
         metric = self._feature_metric(data.X, data.categorical)
         space = Distances(data.X, metric, self.n_jobs)
         noise = find_noise(space, data.Y, self.k_neighbors)
@@ -362,7 +362,7 @@ class MLBOTE(NeighborSampler):
         thinness = np.where((n_references > 0) & (thinness > self.cross_threshold), thinness, 1)
         n_self = self._border_rows(Y, int(np.count_nonzero(self_weight)))
         n_cross = int(np.minimum(thinness - 1, _MOST_PER_ROW).sum())
-        refuse_too_many_rows(n_self + n_cross + data.n_samples, data, who="MLBOTE")
+        check_row_limit(n_self + n_cross + data.n_samples, data, who="MLBOTE")
         return MLBOTEPlan(
             Y,
             noise,

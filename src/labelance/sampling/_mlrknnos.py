@@ -25,7 +25,7 @@ from labelance._progress import run_parallel
 from labelance._utils import draw_seeds, set_random_states
 from labelance._utils._compat import HasMethods, Interval
 from labelance._utils._threads import single_threaded_blas, thread_count
-from labelance._validation import Data, MissingPolicy, refuse_device
+from labelance._validation import Data, MissingPolicy, check_no_device
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
@@ -34,8 +34,8 @@ from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
-    refuse_too_many_rows,
-    refuse_unbalanceable,
+    check_balanceable,
+    check_row_limit,
     rows_by_label,
     rows_to_balance,
 )
@@ -414,15 +414,15 @@ class MLRkNNOS(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLRkNNOSPlan:
-        refuse_device(data.X, who="MLRkNNOS")
+        check_no_device(data.X, who="MLRkNNOS")
         values = minority_values(data.Y)
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)
         n_new = rows_to_balance(self.sampling_strategy, data)
         chosen = (sizes > 1) & (n_new > 0)
         labels = np.flatnonzero(chosen)
-        refuse_unbalanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
-        refuse_too_many_rows(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
+        check_balanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
+        check_row_limit(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(
             self._reverse_neighbors, [(data, bags[label]) for label in labels], "Searching bags"

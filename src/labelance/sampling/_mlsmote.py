@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from labelance._arrays import column_counts, stack_rows, take_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data, MissingPolicy, refuse_device
+from labelance._validation import Data, MissingPolicy, check_no_device
 from labelance.exceptions import InputError
 from labelance.imbalance._local import Variant
 from labelance.neighbors._find import search_neighbors
@@ -32,7 +32,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     Strategy,
     above_mean_irlbl,
-    refuse_too_many_rows,
+    check_row_limit,
     resolve_strategy,
     rows_by_label,
 )
@@ -361,14 +361,14 @@ class MLSMOTE(NeighborSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
         if self.variant == "mulan":
-            refuse_device(data.X, who='MLSMOTE(variant="mulan")')
+            check_no_device(data.X, who='MLSMOTE(variant="mulan")')
         strategy = self._strategy(data)
         least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
         chosen = (strategy.lacking > 0) & (strategy.present >= least)
         n_new = strategy.present if strategy.targets is None else strategy.lacking
         labels = np.flatnonzero(chosen)
         total = sum(n_new[labels].tolist()) if self.n_samples is None else self.n_samples
-        refuse_too_many_rows(int(total), data, who="MLSMOTE")
+        check_row_limit(int(total), data, who="MLSMOTE")
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         candidates = None

@@ -24,8 +24,8 @@ from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
+    check_row_limit,
     every_label,
-    refuse_too_many_rows,
     resolve_strategy,
     rows_by_label,
     rows_to_sample,
@@ -291,7 +291,7 @@ class MLSOL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
-        refuse_too_many_rows(self._budget(data), data, who="MLSOL")
+        check_row_limit(self._budget(data), data, who="MLSOL")
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)

@@ -25,9 +25,9 @@ from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
-    refuse_idle_strategy,
-    refuse_too_many_numbers,
-    refuse_too_many_rows,
+    check_no_idle_strategy,
+    check_number_limit,
+    check_row_limit,
     resolve_labels,
     resolve_strategy,
     rows_by_label,
@@ -178,7 +178,7 @@ class MLROS(RowSampler):
         else:
             mean_ir, targets = NO_MEAN, strategy.targets[labels]
         plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, mean_ir, targets)
-        refuse_too_many_numbers(self._budget(data, plan), who="MLROS")
+        check_number_limit(self._budget(data, plan), who="MLROS")
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return plan
 
@@ -202,7 +202,7 @@ class MLROS(RowSampler):
 
 def draw_clones(data: Data, clones: np.ndarray, *, who: str) -> Draw:
     """Return the draw that appends clones to all rows."""
-    refuse_too_many_rows(len(clones), data, who=who)
+    check_row_limit(len(clones), data, who=who)
     rows = np.concatenate([np.arange(data.n_samples), clones])
     return Draw(rows=rows, provenance={"seed_indices_": clones})
 
@@ -377,7 +377,7 @@ class MLRUS(RowSampler):
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
             self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
             return np.flatnonzero(~rows_with(data.Y, kept))
-        refuse_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
+        check_no_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         self.sampling_strategy_ = {}
         counts = column_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)

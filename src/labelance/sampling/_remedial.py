@@ -346,7 +346,7 @@ class RemedialHwR(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> RemedialHwRPlan:
         resampler = clone(self._second())
-        _refuse_containers(type(self).__name__, resampler)
+        _check_no_containers(type(self).__name__, resampler)
         resampler._validate_params()
         rare = above_mean_irlbl(data.Y)
         decoupling = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
@@ -448,7 +448,7 @@ class RHwHUS(RemedialHwR):
         return MLeNN()
 
 
-def _refuse_containers(who: str, resampler: BaseMultiLabelSampler) -> None:
+def _check_no_containers(who: str, resampler: BaseMultiLabelSampler) -> None:
     """Raise for samplers that need the rows as they came; they can be chained."""
     if isinstance(resampler, (FunctionSampler, SamplerSequence)):
         raise InputError(

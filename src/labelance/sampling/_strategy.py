@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays import column_counts
-from labelance._utils import did_you_mean, refuse_more_than_memory
+from labelance._utils import check_fits_memory, did_you_mean
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
@@ -139,7 +139,7 @@ def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
     return lacking.astype(np.int64)
 
 
-def refuse_unbalanceable(n_new: np.ndarray, max_samples: int | None, *, who: str) -> None:
+def check_balanceable(n_new: np.ndarray, max_samples: int | None, *, who: str) -> None:
     """Raise if no label can be balanced alone, or if that would make too many rows."""
     if len(n_new) == 0:
         raise NothingToSampleError(
@@ -156,7 +156,7 @@ def refuse_unbalanceable(n_new: np.ndarray, max_samples: int | None, *, who: str
         )
 
 
-def refuse_idle_strategy(strategy: SamplingStrategy, who: str, needs: str) -> None:
+def check_no_idle_strategy(strategy: SamplingStrategy, who: str, needs: str) -> None:
     """Raise if labels were chosen but nothing asks which: a choice must not be lost silently."""
     if not (isinstance(strategy, str) and strategy == "auto"):
         raise InputError(
@@ -310,7 +310,7 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
     return math.floor(round(ratio * n, 9))
 
 
-def refuse_too_many_rows(n_new: int, data: Data, *, who: str) -> None:
+def check_row_limit(n_new: int, data: Data, *, who: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
@@ -324,11 +324,11 @@ def bytes_per_row(table: Any) -> float:
     return float(table.shape[1] * table.dtype.itemsize)
 
 
-def refuse_too_many_numbers(n: int, *, who: str) -> None:
+def check_number_limit(n: int, *, who: str) -> None:
     """Raise if there is no memory for a random number and a row number for each of n rows."""
     _refuse(n, 16, who)
 
 
 def _refuse(n: int, size: float, who: str) -> None:
     fix = "Ask for fewer rows: sampling_ratio, n_samples or the targets of sampling_strategy"
-    refuse_more_than_memory(n, size, who=who, fix=fix)
+    check_fits_memory(n, size, who=who, fix=fix)

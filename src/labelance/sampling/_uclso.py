@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from labelance._arrays import interpolate_rows
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import CategoricalFeatures, Data, refuse_device
+from labelance._validation import CategoricalFeatures, Data, check_no_device
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors
@@ -22,8 +22,8 @@ from labelance.sampling._mlsol import positions
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
     SamplingStrategy,
-    refuse_too_many_rows,
-    refuse_unbalanceable,
+    check_balanceable,
+    check_row_limit,
     rows_by_label,
     rows_to_balance,
 )
@@ -309,7 +309,7 @@ class UCLSO(BaseMultiLabelSampler):
         return {"categorical_features": self.categorical_features, "scale": self.scale}
 
     def _plan(self, data: Data, neighborhood: None) -> UCLSOPlan:
-        refuse_device(data.X, who="UCLSO")
+        check_no_device(data.X, who="UCLSO")
         metric = FeatureMetric.learn(
             data.X, scale=self.scale, categorical=data.categorical, missing="distance"
         )
@@ -325,8 +325,8 @@ class UCLSO(BaseMultiLabelSampler):
                 f"no label has them in {clusters.max() + 1} clusters",
                 "Lower n_clusters, or leave sampling out",
             )
-        refuse_unbalanceable(n_new[balanced], self.max_samples, who="UCLSO")
-        refuse_too_many_rows(sum(n_new[balanced].tolist()), data, who="UCLSO")
+        check_balanceable(n_new[balanced], self.max_samples, who="UCLSO")
+        check_row_limit(sum(n_new[balanced].tolist()), data, who="UCLSO")
         self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         return UCLSOPlan(clusters, members, np.flatnonzero(balanced), n_new[balanced], metric)
 

@@ -20,12 +20,12 @@ from labelance.study._design import (
     DataSource,
     Learner,
     Method,
+    check_no_other_keys,
     files_of,
-    refuse_other_keys,
     require_text,
 )
 from labelance.study._presets import PRESETS
-from labelance.study._study import Study, plan_of, refuse_repeated_names
+from labelance.study._study import Study, check_no_repeated_names, plan_of
 
 _KEYS = ("name", "datasets", "learners", "methods", "repeats", "folds", "seed", "protocol")
 _PARTS = ("datasets", "learners", "methods")
@@ -115,8 +115,8 @@ def study_of(
         Modules whose code may be built, for a plan that came with results; no file that such a
         plan names is opened here. None, for a plan of the user's own, trusts it all.
     """
-    _refuse_other_values(plan)
-    refuse_other_keys(plan, _KEYS, "A study")
+    _check_no_other_values(plan)
+    check_no_other_keys(plan, _KEYS, "A study")
     for key in _PARTS:
         if not isinstance(plan.get(key), Sequence) or isinstance(plan[key], str) or not plan[key]:
             raise StudyError(
@@ -140,8 +140,8 @@ def study_of(
         for name in dict.fromkeys(name for method in study.methods for name in method.learners):
             study.learner(name)
     for part in _PARTS:
-        refuse_repeated_names(part, getattr(study, part))
-    _refuse_too_many_cells(study)
+        check_no_repeated_names(part, getattr(study, part))
+    _check_cell_limit(study)
     return study
 
 
@@ -158,7 +158,7 @@ def _part(kind: Any, item: Any, trust: Trust) -> Any:
     return item if isinstance(item, str) else kind.of(item, trust=trust)
 
 
-def _refuse_other_values(plan: Any) -> None:
+def _check_no_other_values(plan: Any) -> None:
     """Raise unless a plan is a table of values that JSON and files can hold."""
     try:
         json.dumps(plan, ensure_ascii=False).encode()
@@ -169,7 +169,7 @@ def _refuse_other_values(plan: Any) -> None:
         raise StudyError("A plan is a table of numbers, words, lists and tables", came, "Mend it")
 
 
-def _refuse_too_many_cells(study: Study) -> None:
+def _check_cell_limit(study: Study) -> None:
     count = study.repeats * study.folds
     for part in _PARTS:
         count *= len(getattr(study, part))

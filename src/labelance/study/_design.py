@@ -345,10 +345,10 @@ class Method:
                 'Write learners = ["BR"]',
             )
         method = cls(**options)
-        method.refuse_wrong_values()
+        method.check_values()
         return method
 
-    def refuse_wrong_values(self) -> None:
+    def check_values(self) -> None:
         """Raise for options that a method cannot have, whatever its sampler is."""
         choices: dict[str, tuple[Any, ...]] = {
             "objective": ("f1", "gmean", "balanced_accuracy", None),
@@ -484,11 +484,11 @@ def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str,
     if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
         raise StudyError(f"{what} is a name, or a table with a name", f"{item!r} came", "Name it")
     if keys is not None:
-        refuse_other_keys(item, keys, f"{what} ({item['name']})")
+        check_no_other_keys(item, keys, f"{what} ({item['name']})")
     return dict(item)
 
 
-def refuse_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
+def check_no_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
     """Raise for a key that a table of a plan does not have."""
     for key in item:
         if key not in keys:

@@ -17,12 +17,12 @@ from labelance.study._results import (
     EXPORTED,
     FORMATS,
     StudyResults,
+    check_readable,
     import_results,
     is_folder,
     read_folder,
-    refuse_unreadable,
 )
-from labelance.study._store import Store, plan_row, refuse_conflict
+from labelance.study._store import Store, check_no_conflict, plan_row
 from labelance.study._study import plan_of
 
 
@@ -146,7 +146,7 @@ def merge_results(
     stores = [_rows_and_plans(Path(source)) for source in sources]
     seen = Store(into, read_only=True).rows() if Path(into).exists() else []
     for rows, _ in stores:
-        refuse_conflict(seen, rows)
+        check_no_conflict(seen, rows)
         seen = seen + rows
     target = Store(into)
     new = sum(target.take(rows, plans) for rows, plans in stores)
@@ -159,7 +159,7 @@ def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, .
         for plan in store.plans():
             study_of(plan, trust=())  # a damaged plan must not make the other store unreadable
         rows = store.rows()
-        refuse_unreadable(rows)
+        check_readable(rows)
         return rows, store.plan_rows()
     results = read_folder(path)
     if results.about["config"] != results.study.hash:

@@ -380,7 +380,7 @@ def _read_labels(content: bytes) -> np.ndarray:
     raise StudyError("The figures of labels in a store are tables of numbers", found, RESTORE)
 
 
-def refuse_unreadable(rows: Sequence[dict[str, Any]]) -> None:
+def check_readable(rows: Sequence[dict[str, Any]]) -> None:
     """Raise for rows of a store whose packed columns cannot be read."""
     _read_versions(row["versions"] for row in rows)
     for content in (row["labels"] for row in rows):

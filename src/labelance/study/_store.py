@@ -41,7 +41,7 @@ def _difference(one: float | None, other: float | None) -> float:
     return abs(one - other)
 
 
-def refuse_conflict(mine: Iterable[Row], other: Iterable[Row]) -> None:
+def check_no_conflict(mine: Iterable[Row], other: Iterable[Row]) -> None:
     """Raise if two rows are of the same cell and configuration, but with different figures."""
     done = {(cell_of(row), row["config"]): row for row in mine if row["status"] == "done"}
     for row in other:
@@ -163,7 +163,7 @@ class Store:
                 f"{self.path} does not exist",
                 "Check the path, or run the study first",
             )
-        self._refuse_other_files()
+        self._check_no_other_files()
         if not read_only:
             self._make_folder()
         with self._open() as db:
@@ -179,7 +179,7 @@ class Store:
                 "A store is made in a folder", str(error), "Choose another path"
             ) from error
 
-    def _refuse_other_files(self) -> None:
+    def _check_no_other_files(self) -> None:
         try:
             if not self.path.exists() or self.path.stat().st_size == 0:
                 return
@@ -227,7 +227,7 @@ class Store:
         """Return which cells of a study are here, and whether they are done or failed."""
         checked = {name: COLUMNS[name] for name in (*_IDENTITY, "status", *METRICS)}
         with self._open() as db:
-            _refuse_damaged(db, self.path, "cells", checked)
+            _check_no_damaged(db, self.path, "cells", checked)
             found = db.execute(f"SELECT {', '.join(_IDENTITY)}, status FROM cells").fetchall()
         here = {(Cell(*row[:5]), row[5]): row[6] for row in map(tuple, found)}
         wanted = ((cell, (cell, study.config(cell))) for cell in study.cells())
@@ -242,7 +242,7 @@ class Store:
         """
         names = tuple(COLUMNS) if columns is None else (*_IDENTITY, "status", *columns)
         with self._open() as db:
-            _refuse_damaged(db, self.path, "cells", {name: COLUMNS[name] for name in names})
+            _check_no_damaged(db, self.path, "cells", {name: COLUMNS[name] for name in names})
             found = [dict(row) for row in db.execute(f"SELECT {', '.join(names)} FROM cells")]
         if study is None:
             return found
@@ -257,7 +257,7 @@ class Store:
     def plans(self) -> list[dict[str, Any]]:
         """Return the plans of all studies that were run into this store, oldest first."""
         with self._open() as db:
-            _refuse_damaged(db, self.path, "studies", _PLANS)
+            _check_no_damaged(db, self.path, "studies", _PLANS)
             found = db.execute("SELECT plan FROM studies ORDER BY begun, rowid").fetchall()
         return [read_json(row["plan"], f"The plan in {self.path}") for row in found]
 
@@ -272,7 +272,7 @@ class Store:
         with self._open() as db:
             if _version(db, self.path) < 1:
                 return {}
-            _refuse_damaged(db, self.path, "figures", FIGURES)
+            _check_no_damaged(db, self.path, "figures", FIGURES)
             found = db.execute("SELECT * FROM figures").fetchall()
         kept = {row["identity"]: {name: row[name] for name in FIGURES} for row in found}
         wanted = ((source.name, digest(identity(source))) for source in study.datasets)
@@ -334,22 +334,22 @@ class Store:
             # A store from before there were runners is read as one without them.
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'runners'").fetchone():
                 db.execute(f"CREATE TEMP TABLE runners ({_columns(_RUNNERS)})")
-            _refuse_damaged(db, self.path, "claims", _CLAIMS)
-            _refuse_damaged(db, self.path, "runners", _RUNNERS)
+            _check_no_damaged(db, self.path, "claims", _CLAIMS)
+            _check_no_damaged(db, self.path, "runners", _RUNNERS)
             held = db.execute(f"SELECT {_CLAIM} ORDER BY dataset, repeat, fold").fetchall()
         return [{**{name: row[name] for name in _CLAIMS}, "alive": _alive(row)} for row in held]
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the plans as they are kept, for another store."""
         with self._open() as db:
-            _refuse_damaged(db, self.path, "studies", _PLANS)
+            _check_no_damaged(db, self.path, "studies", _PLANS)
             return [tuple(row) for row in db.execute(f"SELECT {', '.join(_PLANS)} FROM studies")]
 
     def take(self, rows: list[dict[str, Any]], plans: Iterable[tuple[Any, ...]]) -> int:
         """Take over rows and plans, unless it knows them otherwise; return how many are new."""
         before = self._count()
         if rows:
-            refuse_conflict(self.rows(columns=METRICS), rows)
+            check_no_conflict(self.rows(columns=METRICS), rows)
             self.add(rows)
         with self._open() as db:
             db.executemany("INSERT OR IGNORE INTO studies VALUES (?, ?, ?, ?, ?)", plans)
@@ -505,7 +505,7 @@ _RANGES = {
 }
 
 
-def _refuse_damaged(
+def _check_no_damaged(
     db: sqlite3.Connection, path: Path, table: str, kinds: Mapping[str, str]
 ) -> None:
     """Raise for values of another type than their column's; SQLite itself takes any."""

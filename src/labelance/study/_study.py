@@ -287,7 +287,7 @@ def _named(kind: str, parts: Any, name: str) -> Any:
 def _check(study: Study) -> None:
     """Raise for names that repeat, classes that are not there, and options that do not go."""
     for part in _PART_OF:
-        refuse_repeated_names(part, getattr(study, part))
+        check_no_repeated_names(part, getattr(study, part))
     if study.folds < 2 or study.repeats < 1:
         raise StudyError(
             "A study has at least two folds and one repetition",
@@ -304,7 +304,7 @@ def _check(study: Study) -> None:
             study.learner(method.learners[0])
 
 
-def refuse_repeated_names(part: str, items: Any) -> None:
+def check_no_repeated_names(part: str, items: Any) -> None:
     """Raise unless there are datasets, learners or methods, each with a name of its own."""
     if not items:
         raise StudyError(f"A study has {part}", "there are none", f"Name some {part}")
@@ -420,7 +420,7 @@ def _check_method(method: Method) -> None:
         _check_sampler(method.name, method.sampler)
     if method.learner is not None:
         _check_learner(method.name, method.learner)
-    method.refuse_wrong_values()
+    method.check_values()
     if method.ensemble is not None:
         _check_ensemble(method)
     wrong = _wrong_pair(method)

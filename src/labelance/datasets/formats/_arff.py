@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, vstack
 
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff_rows import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE, find_cells
-from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
 from labelance.datasets.formats._tokenizer import (
     DROP,
@@ -133,7 +133,7 @@ def _parse_header(
         raise file.error(
             None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
         )
-    refuse_repeated_names(file, names, lines)
+    check_no_repeated_names(file, names, lines)
     for column in find_columns(file, names, ignore, "ignore"):
         specs[column] = _IGNORED
     # Files have tens of thousands of columns of a few types; each type is parsed once.

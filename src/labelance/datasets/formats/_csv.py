@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from labelance._utils import kernel
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
 from labelance.datasets.formats._tokenizer import (
     CELLS,
@@ -232,7 +232,7 @@ def _first_widths(head: str, separator: str) -> list[int]:
         return []  # `_read_names` raises for what is wrong with them
 
 
-def refuse_decimal_commas(
+def check_no_decimal_commas(
     file: TextFile, data: MultiLabelDataset, categorical: Collection[str], separator: str | None
 ) -> None:
     """Raise where numbers with a decimal comma would be taken for words."""
@@ -358,7 +358,7 @@ def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
             "it is empty",
             "Add a header",
         )
-    refuse_repeated_names(file, names, [1] * len(names))
+    check_no_repeated_names(file, names, [1] * len(names))
     return tuple(names), rows.line_num
 
 

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\s*[-+]?[0-9.,]+\s*")
 _LIST_OF_PYTHON = re.compile(r"\s*[\[({].*[\])}]\s*", re.DOTALL)
 
 
-def refuse_repeated_names(
+def check_no_repeated_names(
     file: TextFile, names: Sequence[str], lines: Sequence[int] | None = None
 ) -> None:
     """Raise if two columns have one name; with ``lines``, say where the second is."""
@@ -271,9 +271,9 @@ def split_labels(
         Y, label_names = _read_lists(table, columns, label_separator)
     else:
         if present is None:
-            _refuse_lists(table, columns, multi_class)
+            _check_no_lists(table, columns, multi_class)
         values = _label_values(table, columns, present, multi_class)
-        _check_cells(table, columns, cells, refuse_missing=missing_labels == "error")
+        _check_cells(table, columns, cells, check_no_missing=missing_labels == "error")
         Y, label_names = _indicator(table.file, cells, values), [value.name for value in values]
     return MultiLabelDataset(
         values=table.cells[:, others],
@@ -338,7 +338,7 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
     return texts
 
 
-def _refuse_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiClass) -> None:
+def _check_no_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiClass) -> None:
     """Raise for texts of several labels; warn where every such text is to be a label."""
     for column in columns:
         name, texts = table.names[column], table.categories[column] or ()
@@ -389,11 +389,11 @@ def _label_values(
             labels = [f"{name}{BETWEEN}{value}" for value in values]
             found += [LabelValue(label, place, code) for code, label in enumerate(labels)]
     if len(found) > len(columns):
-        _refuse_ambiguous_names(table, columns)
+        _check_unambiguous_names(table, columns)
     return found
 
 
-def _refuse_ambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
+def _check_unambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
     wrong = [table.names[column] for column in columns if BETWEEN in table.names[column]]
     if wrong:
         raise table.file.error(
@@ -558,7 +558,7 @@ def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.b
 
 
 def _check_cells(
-    table: Table, columns: NDArray[np.intp], cells: Any, *, refuse_missing: bool
+    table: Table, columns: NDArray[np.intp], cells: Any, *, check_no_missing: bool
 ) -> None:
     """Refuse a missing label, unless it means absent, and a number other than 0 and 1."""
     values = cells.data if is_sparse(cells) else cells
@@ -568,7 +568,7 @@ def _check_cells(
         # For nominal columns every code is a declared value.
         binary = (values == 0) | (values == 1)
         wrong |= ~binary & numeric[cells.indices if is_sparse(cells) else np.arange(numeric.size)]
-    if not refuse_missing:
+    if not check_no_missing:
         wrong &= ~np.isnan(values)
     if not wrong.any():
         return

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from labelance._utils import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
-from labelance.datasets.formats._labels import Table, find_columns, refuse_repeated_names
+from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,
     BYTES_PER_NUMBER,
@@ -114,11 +114,11 @@ class ParquetBlocks:
         self._files = [replace(file, path=path) for path in list_parquet(file.path)]
         schema = self._read_metadata(self._files[0])
         for other in self._files[1:]:
-            _refuse_other_columns(other, self._read_metadata(other), self._files[0], schema)
+            _check_no_other_columns(other, self._read_metadata(other), self._files[0], schema)
         with _reading(file):
             schema = _leave_out(file, pa, schema, ignore)
             self._texts = _check_types(file, pa, schema)
-            refuse_repeated_names(file, schema.names)
+            check_no_repeated_names(file, schema.names)
             self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
             self._block_rows = max(1, block_bytes // self.bytes_per_row)
             self._schema, self._words = schema, _words_about(file, schema)
@@ -179,7 +179,7 @@ class ParquetBlocks:
         )
 
 
-def _refuse_other_columns(file: TextFile, schema: Any, first: TextFile, expected: Any) -> None:
+def _check_no_other_columns(file: TextFile, schema: Any, first: TextFile, expected: Any) -> None:
     """Raise for a file of a folder that has other columns than the first one."""
     for here, there in zip_longest(_describe_columns(schema), _describe_columns(expected)):
         if here != there:
@@ -255,7 +255,7 @@ def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> A
     ignore = [*ignore, *filter(_INDEX_OF_PANDAS.fullmatch, schema.names)]
     if not ignore:
         return schema
-    refuse_repeated_names(file, schema.names)
+    check_no_repeated_names(file, schema.names)
     ignored = set(find_columns(file, schema.names, ignore, "ignore"))
     kept = [field for j, field in enumerate(schema) if j not in ignored]
     return pa.schema(kept, metadata=schema.metadata)
@@ -372,7 +372,7 @@ def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | No
 
 def _to_table(file: TextFile, table: Any, words: dict[str, Any], texts: set[str]) -> Table:
     names = tuple(table.column_names)
-    refuse_repeated_names(file, names)
+    check_no_repeated_names(file, names)
     declared = words.get("categories", {})
     columns = [
         _from_arrow(file, name, column, declared.get(name), is_text=name in texts)

@@ -24,7 +24,7 @@ from labelance.datasets.formats._compression import (
     is_compressed,
     strip_suffix,
 )
-from labelance.datasets.formats._csv import read_csv, refuse_decimal_commas, write_csv
+from labelance.datasets.formats._csv import check_no_decimal_commas, read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
     MissingLabels,
@@ -258,7 +258,7 @@ def read_multilabel(
     policies = missing_labels or "error", multi_class or "error", label_separator
     data = split_labels(found, labels, present, *policies)
     if "categorical" in takes:  # other formats declare what is nominal
-        refuse_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
+        check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
         _warn_of_identifiers(data, categorical or ())
     return data
 
@@ -350,7 +350,7 @@ class DatasetBlocks:
         label_separator: str | None = None,
         ignore: Sequence[str] | None = None,
     ) -> None:
-        _refuse_other_formats(Path(path))
+        _check_no_other_formats(Path(path))
         policies = {
             "labels": labels,
             "present": present,
@@ -407,7 +407,7 @@ class DatasetBlocks:
             yield split_labels(table, *self._options)
 
 
-def _refuse_other_formats(path: Path) -> None:
+def _check_no_other_formats(path: Path) -> None:
     """Raise for a file that is not Parquet, and tell how it becomes Parquet."""
     if path.is_dir():
         return
@@ -562,7 +562,7 @@ def write_multilabel(
     if beside is not None and _names_same_labels(beside, dataset.label_names):
         beside = None
     if not overwrite:
-        _refuse_existing([path] if beside is None else [path, beside])
+        _check_no_existing([path] if beside is None else [path, beside])
     try:
         with replace_when_done(path) as temporary:
             _write(_WRITERS[kind], dataset, temporary)
@@ -621,7 +621,7 @@ def _names_same_labels(path: Path, names: tuple[str, ...]) -> bool:
         return False
 
 
-def _refuse_existing(paths: list[Path]) -> None:
+def _check_no_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists():
             raise InputError(

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import RandomStateLike, as_generator, refuse_more_than_memory
+from labelance._utils import RandomStateLike, as_generator, check_fits_memory
 from labelance.exceptions import InputError
 
 # The five label combinations as (triangle, borderless, red), each with its share of the rows.
@@ -107,7 +107,7 @@ def make_figure1(
             f"n_samples is {n_samples}",
             "Ask for more",
         )
-    refuse_more_than_memory(n_samples, 16, who="make_figure1", fix="Ask for fewer points")
+    check_fits_memory(n_samples, 16, who="make_figure1", fix="Ask for fewer points")
     rng = as_generator(random_state)
     clouds = np.array(_CLOUDS[variant])
     owner = clouds[:, 0].astype(np.intp)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import RandomStateLike, as_generator, label_dtype, refuse_more_than_memory
+from labelance._utils import RandomStateLike, as_generator, check_fits_memory, label_dtype
 from labelance.datasets.synthetic._groups import (
     Concepts,
     Counts,
@@ -243,7 +243,7 @@ def make_multilabel_imbalanced(
         label_correlation=(label_correlation, 0, 1),
         density=(density, 0, 0.5),
     )
-    refuse_more_than_memory(
+    check_fits_memory(
         n_samples,
         16 * density * n_features if sparse else 8 * n_features,
         who="make_multilabel_imbalanced",
