@@ -54,7 +54,7 @@ def take(X: Any, rows: np.ndarray) -> Any:
 
 def predictions(X: Any, y: np.ndarray, X_test: Any) -> dict[str, np.ndarray]:
     """Return what every candidate predicts after learning from X and y."""
-    data = validate_data(X, y, who="advise", missing="keep")
+    data = validate_data(X, y, caller="advise", missing="keep")
     learner = make_learner(data, n_jobs=None)
     found = {}
     for name in CANDIDATES:

@@ -201,10 +201,11 @@ def nearest_neighbors(repeats: int) -> None:
     calls["ours"]()  # compiles
     with threadpool_limits(1):
         seconds = {
-            who: cpu_seconds(call, repeats if who == "ours" else 1) for who, call in calls.items()
+            caller: cpu_seconds(call, repeats if caller == "ours" else 1)
+            for caller, call in calls.items()
         }
     ratio = f"{seconds['theirs'] / seconds['ours']:8.1f}x" if "theirs" in seconds else ""
-    told = "".join(f"  {who} {value:.2f} s" for who, value in seconds.items())
+    told = "".join(f"  {caller} {value:.2f} s" for caller, value in seconds.items())
     print(f"\nMLkNN, fit on one half of bibtex and predict the other:{told}{ratio}", flush=True)
 
 

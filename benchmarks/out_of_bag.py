@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelance._validation import validate_data
 from labelance.datasets import MultiLabelDataset, load_dataset
-from labelance.decisions._calibration import fit_maps
+from labelance.decisions._calibration import fit_calibrators
 from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
@@ -38,7 +38,7 @@ def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray
     found = []
     for train, test in IterativeStratifiedKFold(2, shuffle=True, random_state=0).split(X, Y):
         forest = RandomForestClassifier(trees, random_state=0).fit(X[train], Y[train])
-        known = out_of_bag_scores(forest, validate_data(X[train], Y[train], who="benchmark"))
+        known = out_of_bag_scores(forest, validate_data(X[train], Y[train], caller="benchmark"))
         seen, scores = label_scores(forest, X[train]), label_scores(forest, X[test])
         Y_known, Y_test = sp.csr_array(Y[train][known.rows]), Y[test]
         own = best_thresholds(Y_known, known.scores)
@@ -64,7 +64,7 @@ METHODS = ("sigmoid", "isotonic")
 
 def calibrated(Y: sp.csr_array, known: np.ndarray, scores: np.ndarray, method: str) -> np.ndarray:
     changed = scores.copy()
-    for labels, found in fit_maps(Y, known, method=method, min_rows=10).maps:
+    for labels, found in fit_calibrators(Y, known, method=method, min_rows=10).maps:
         changed[:, labels] = found(scores[:, labels])
     return changed
 

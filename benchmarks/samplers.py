@@ -95,7 +95,7 @@ def rows_of(sampler: Any, n: int) -> np.ndarray:
 
 def search_bags(sampler: MLSMOTE, X: Any, Y: Any) -> Call:
     """Return a call that does the searches of MLSMOTE and nothing else."""
-    data = validate_data(X, Y, who="the benchmark")
+    data = validate_data(X, Y, caller="the benchmark")
     bags = [data.X[bag] for bag in sampler.plan(X, Y).details.bags]
     return lambda: [sampler._search(bag, data.categorical) for bag in bags]
 

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.special import logit
 from scipy.stats import rankdata
 
-from labelance.decisions._calibration import fit_maps
+from labelance.decisions._calibration import fit_calibrators
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, StackedBagging
 from labelance.metrics import macro_f1
@@ -84,7 +84,7 @@ def by_share(Y: Any, out: np.ndarray, own: np.ndarray, n_positive: np.ndarray) -
 def calibrated(Y: sp.csr_array, out: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Return the scores whose calibrated probability is half of the best F."""
     cuts, half = otherwise.copy(), half_of_best_f1(Y, out)
-    for labels, found in fit_maps(Y, out, method="sigmoid", min_rows=6).maps:
+    for labels, found in fit_calibrators(Y, out, method="sigmoid", min_rows=6).maps:
         odds = (logit(half[labels]) - found.intercept) / found.slope
         there = (1.05 * np.exp(odds) - 0.05) / (1 + np.exp(odds))
         cuts[labels] = np.where(found.slope > 0, there, otherwise[labels])

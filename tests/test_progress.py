@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from labelance import _progress
-from labelance._progress import loop, run_parallel, say, speaking, track
+from labelance._progress import loop, run_parallel, say, show_progress, track
 from labelance.ensemble import EMLS
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.neighbors import find_neighbors
@@ -91,7 +91,7 @@ def impatient(monkeypatch):
 
 
 def test_a_terminal_shows_the_loops_and_then_nothing(terminal, impatient):
-    with speaking(1):
+    with show_progress(1):
         for done in track(range(2), "Outer", "labels"):
             with loop("Inner", 1000, "rows") as progress:
                 progress.advance(200)
@@ -102,13 +102,13 @@ def test_a_terminal_shows_the_loops_and_then_nothing(terminal, impatient):
 
 def test_a_narrow_terminal_keeps_it_on_one_line(terminal, impatient, monkeypatch):
     monkeypatch.setattr(_progress, "_COLUMNS", 20)
-    with speaking(1), loop("A loop with a very long name", 10, "rows"):
+    with show_progress(1), loop("A loop with a very long name", 10, "rows"):
         terminal.wait_for("A loop with a very ")
     assert max(map(len, re.split("[\r\n]+", terminal.settled()))) == 19
 
 
 def test_nothing_is_shown_of_what_is_short(terminal):
-    with speaking(1), loop("Short", 10, "rows", advice="Hurry.") as progress:
+    with show_progress(1), loop("Short", 10, "rows", advice="Hurry.") as progress:
         progress.advance(10)
     assert terminal.settled() == ""
 
@@ -128,7 +128,7 @@ def test_without_verbose_a_terminal_is_told_once_how_to_be_done_sooner(terminal,
 
 
 def test_a_pipe_hears_only_of_what_takes_over_a_minute(pipe, impatient):
-    with speaking(1), loop("Searching", 8, "rows", advice="Take fewer.") as progress:
+    with show_progress(1), loop("Searching", 8, "rows", advice="Take fewer.") as progress:
         for _ in range(8):
             progress.advance()
     first, last = pipe.getvalue().splitlines()
@@ -146,7 +146,7 @@ def test_a_pipe_is_quiet_otherwise(pipe, capfd):
 
 
 def test_threads_and_lines_of_others_do_not_spoil_the_line(terminal, impatient):
-    with speaking(1), loop("Counting", 4000, "sheep") as progress:
+    with show_progress(1), loop("Counting", 4000, "sheep") as progress:
         terminal.wait_for("Counting: 0 of 4,000 sheep")
         threads = [
             threading.Thread(target=lambda: [progress.advance() for _ in range(1000)])
@@ -171,7 +171,7 @@ def test_other_threads_were_not_asked_to_speak(terminal, impatient):
         with loop("Elsewhere", 2, "rows") as progress:
             progress.advance()
 
-    with speaking(1), loop("Here", 2, "rows"):
+    with show_progress(1), loop("Here", 2, "rows"):
         terminal.wait_for("Here")
         thread = threading.Thread(target=work)
         thread.start()
@@ -180,7 +180,7 @@ def test_other_threads_were_not_asked_to_speak(terminal, impatient):
 
 
 def test_workers_of_a_pool_are_silent(terminal, impatient, monkeypatch):
-    with speaking(1), loop("Members", 2, "members") as progress:
+    with show_progress(1), loop("Members", 2, "members") as progress:
         pickle.loads(pickle.dumps(progress)).advance()  # counts for nobody
         terminal.wait_for("Members: 0 of 2")
         monkeypatch.setattr(_progress, "is_main_process", lambda: False)
@@ -221,7 +221,7 @@ def test_parallel_tasks_return_in_order_and_count(terminal, impatient):
     options = {"n_jobs": 2, "prefer": "threads"}
     expected = [number**2 for number in range(20)]
     assert run_parallel(joblib.Parallel, tasks, 20, "Squaring", "numbers", **options) == expected
-    with speaking(1):
+    with show_progress(1):
         told = run_parallel(joblib.Parallel, tasks, 20, "Squaring", "numbers", **options)
     assert told == expected
     assert "Squaring: 20 numbers done" in terminal.settled()
@@ -231,7 +231,7 @@ def test_a_backend_that_returns_all_at_once_works_without_progress(terminal, imp
     """joblib refuses to make a generator of it, and a fit with verbose=1 failed."""
     tasks = [joblib.delayed(pow)(number, 2) for number in range(4)]
     options = {"n_jobs": 2, "backend": "multiprocessing"}
-    with speaking(1):
+    with show_progress(1):
         told = run_parallel(joblib.Parallel, tasks, 4, "Squaring", "numbers", **options)
     assert told == [0, 1, 4, 9]
 
@@ -242,10 +242,10 @@ def test_a_loop_that_fails_is_forgotten(terminal, impatient):
             if item == 2:
                 raise ValueError
 
-    with pytest.raises(ValueError) as kept, speaking(1):  # kept: so is the generator
+    with pytest.raises(ValueError) as kept, show_progress(1):  # kept: so is the generator
         broken()
     before = len(terminal.settled())
-    with speaking(1), loop("Next", 2, "rows"):
+    with show_progress(1), loop("Next", 2, "rows"):
         terminal.wait_for("Next: 0 of 2 rows")
     assert "Broken" not in terminal.settled()[before:]
     del kept
@@ -256,7 +256,7 @@ def test_a_loop_may_end_while_its_thread_writes(terminal, impatient, monkeypatch
     write = _progress._write
 
     def work():
-        with speaking(1):
+        with show_progress(1):
             left = track([1, 2], "Left", "items")
             next(left)
             monkeypatch.setattr(_progress, "_write", lambda text: left.close() or write(text))
@@ -274,13 +274,13 @@ def test_a_notebook_is_a_place_to_watch(monkeypatch):
 
     OutStream.__module__ = "ipykernel.iostream"
     set_stderr(monkeypatch, OutStream())
-    assert _progress.somebody_watches(notebooks=True)
-    assert not _progress.somebody_watches()
+    assert _progress.is_interactive(notebooks=True)
+    assert not _progress.is_interactive()
 
 
 def test_a_program_without_a_console_works(monkeypatch, impatient):
     set_stderr(monkeypatch, None)
-    with speaking(1), loop("Searching", 4, "rows") as progress:
+    with show_progress(1), loop("Searching", 4, "rows") as progress:
         for _ in range(4):
             progress.advance()
 
@@ -346,7 +346,7 @@ def test_work_goes_on_where_nobody_can_be_told(stream, monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr(_progress, "_MEASURED", 0.0)
     monkeypatch.setattr(_progress, "_LONG", -1.0)
-    with speaking(1), loop("Counting sheep", 3, "sheep") as progress:
+    with show_progress(1), loop("Counting sheep", 3, "sheep") as progress:
         for _ in range(3):
             progress.advance()
     with loop("Counting goats", 1, "goats", advice="Count fewer.") as progress:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
-from labelance._progress import speaking
+from labelance._progress import show_progress
 from labelance._utils import ListsParameters
 from labelance._utils._compat import fit_context
 from labelance._validation import (
@@ -80,7 +80,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         before = self.__dict__.copy()
         try:
             self._remember(data)
-            with speaking(self.verbose):
+            with show_progress(self.verbose):
                 self._fit(data, data.features.container.native, **known)
         except BaseException:
             self.__dict__.clear()
@@ -94,7 +94,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         return validate_data(
             X,
             y,
-            who=type(self).__name__,
+            caller=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
             missing_labels=self.missing_labels,
@@ -124,8 +124,8 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
             Larger means more likely to be present. A tensor, if X is one on a GPU.
         """
         clean = self._open(X)
-        with speaking(self.verbose):
-            return _where_it_was(self._scores(clean, X), X)
+        with show_progress(self.verbose):
+            return _to_device_of(self._scores(clean, X), X)
 
     def predict(self, X: Any) -> Any:
         """Return the labels, 0 or 1, by the learner's own rule.
@@ -142,13 +142,13 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
             ``fit`` had such.
         """
         clean = self._open(X)
-        with speaking(self.verbose):
+        with show_progress(self.verbose):
             present = self._predict(clean, X)
         if self._label_sets:
             return [list(compress(self.label_names_ or (), row)) for row in present.tolist()]
         if self._sparse_labels:
             return sp.csr_array(present, dtype=np.int64)
-        return _where_it_was(present, X)
+        return _to_device_of(present, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the subset accuracy: the share of rows all of whose labels are right.
@@ -170,7 +170,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         if find_label_sets(y) is None:
             present = self._predict(self._open(X), X)
             return float(accuracy_score(y, present, sample_weight=sample_weight))
-        both = validate_predictions(y, self.predict(X), who=f"{type(self).__name__}.score")
+        both = validate_predictions(y, self.predict(X), caller=f"{type(self).__name__}.score")
         wrong = np.diff((both.Y != both.Y_pred).tocsr().indptr)
         return float(np.average(wrong == 0, weights=sample_weight))
 
@@ -193,13 +193,13 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
     def _open(self, X: Any) -> Any:
         check_is_fitted(self)
         self._check_no_device(X)
-        clean = validate_like(X, self._schema, who=type(self).__name__)
+        clean = validate_like(X, self._schema, caller=type(self).__name__)
         sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
 
     def _check_no_device(self, X: Any) -> None:
         if not self._works_on_device:
-            check_no_device(X, who=type(self).__name__)
+            check_no_device(X, caller=type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -212,7 +212,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         return tags
 
 
-def with_inputs_of(estimator: Any, tags: Any) -> Any:
+def inherit_input_tags(estimator: Any, tags: Any) -> Any:
     """Return tags that say which inputs the estimator inside takes."""
     inner = get_tags(estimator)
     tags.input_tags.allow_nan = inner.input_tags.allow_nan
@@ -220,7 +220,7 @@ def with_inputs_of(estimator: Any, tags: Any) -> Any:
     return tags
 
 
-def _where_it_was(result: np.ndarray, X: Any) -> Any:
+def _to_device_of(result: np.ndarray, X: Any) -> Any:
     """Return a result as a tensor on the device of X, if X is on one."""
     return to_device(result, X) if on_device(X) else result
 
@@ -256,7 +256,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         if self._weights_of_estimator(sample_weight) is not None:
             self._check_takes_weights()
         data = self._validate(X, y)
-        rows, weight = validate_weights(sample_weight, data.n_samples, who=type(self).__name__)
+        rows, weight = validate_weights(sample_weight, data.n_samples, caller=type(self).__name__)
         if rows is not None:
             # As if the other rows had never been there.
             data = self._validate(take_rows(X, rows), take_rows(y, rows))
@@ -298,7 +298,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
     def __sklearn_tags__(self) -> Any:
         # A sampler that cannot take what the estimator can says so itself, in fit.
         tags = super().__sklearn_tags__()
-        return tags if self.estimator is None else with_inputs_of(self.estimator, tags)
+        return tags if self.estimator is None else inherit_input_tags(self.estimator, tags)
 
     def _check_takes_weights(self) -> None:
         if isinstance(self.estimator, WeightedClassifier):

@@ -260,7 +260,7 @@ _listener: ContextVar[Board | None] = ContextVar("listener", default=None)
 _boards: list[Board] = [_LINE]  # the last one says what comes from elsewhere
 
 
-def speaking(verbose: int | bool, board: Board | None = None) -> AbstractContextManager[None]:
+def show_progress(verbose: int | bool, board: Board | None = None) -> AbstractContextManager[None]:
     """Let the loops in the block be heard, if ``verbose`` says so or somebody further out did.
 
     Parameters
@@ -280,7 +280,7 @@ def speaking(verbose: int | bool, board: Board | None = None) -> AbstractContext
     """
     if not verbose or (board is None and _listener.get() is not None):
         return nullcontext()
-    return _speak(board or (_LINE if somebody_watches(notebooks=True) else _PLAIN))
+    return _speak(board or (_LINE if is_interactive(notebooks=True) else _PLAIN))
 
 
 @contextmanager
@@ -305,7 +305,7 @@ def loop(
     """
     board = _listener.get()
     if board is None:
-        if not advice or not somebody_watches():
+        if not advice or not is_interactive():
             return _UNHEARD
         board = _ADVICE
     elif not is_main_process():
@@ -372,7 +372,7 @@ def say(text: str) -> None:
     _boards[-1].say(text)
 
 
-def somebody_watches(*, notebooks: bool = False) -> bool:
+def is_interactive(*, notebooks: bool = False) -> bool:
     """Say whether standard error is a terminal, or a notebook if that counts, of this process."""
     if sys.stderr is None or not is_main_process():
         return False

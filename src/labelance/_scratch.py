@@ -5,7 +5,7 @@ has no name: it is an ndarray like any other, so that nobody who computes with i
 the system reads and writes its pages as they are used. Outside of it everything is in memory.
 
 The system itself gives pages back only when the whole machine runs short. So whoever works through
-blocks of rows calls :func:`relieve_memory` after each, which lets mapped pages go when the process
+blocks of rows calls :func:`release_pages` after each, which lets mapped pages go when the process
 comes near the limit; their contents stay in the file. Compiled code that runs for long is looked
 after by a thread. Rows that lie anywhere are better read from the file than mapped, since each
 would make the system map megabytes around it: :func:`find_stored_rows` says where they are.
@@ -282,10 +282,10 @@ def split_rows(n: int, bytes_per_row: int) -> Iterator[slice]:
     step = max(1, size // max(1, bytes_per_row))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
-        relieve_memory()
+        release_pages()
 
 
-def relieve_memory() -> None:
+def release_pages() -> None:
     """Let mapped pages go if the process comes near the limit of a scratch in use."""
     for here in tuple(_active):
         here.relieve()

@@ -411,7 +411,7 @@ def test_what_makes_no_sense_is_refused(data, options, words):
 
 def test_members_share_the_trees_of_a_forest_and_nothing_of_boosting(data):
     """A fifth of the rounds of boosting would be another, weaker model."""
-    clean = validate_data(*data, who="a test")
+    clean = validate_data(*data, caller="a test")
     learners = {
         "n_estimators": RandomForestClassifier(50),
         "estimator__n_estimators": BinaryRelevance(ExtraTreesClassifier(50)),

@@ -14,7 +14,7 @@ Y = np.array([[1, 0], [0, 1], [1, 1]])
 
 @pytest.mark.parametrize("make", [np.array, np.ndarray.tolist, sp.csr_array, sp.coo_matrix])
 def test_data_has_the_kind_of_its_clean_rows(make):
-    data = validate_data(make(ROWS), Y, who="the test")
+    data = validate_data(make(ROWS), Y, caller="the test")
     assert data.kind == ("sparse" if sp.issparse(data.X) else "dense")
     assert data.take(np.array([2, 0])).kind == data.kind
 

@@ -207,8 +207,8 @@ def test_the_local_distribution_is_that_of_arrays(variant, weighting, on_device)
 
 def test_clean_labels_of_a_device_stay_known_as_such(on_device):
     Y = torch.from_numpy(make_data()[1])
-    clean = validate_labels(Y, who="The test").Y
-    again = validate_labels(clean, who="The test").Y
+    clean = validate_labels(Y, caller="The test").Y
+    again = validate_labels(clean, caller="The test").Y
     assert device_of(again) is device_of(clean) is not None
     assert device_of(again[:5]) is None
     np.testing.assert_array_equal(column_counts(again), Y.sum(dim=0).numpy())

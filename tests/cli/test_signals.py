@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from labelance.cli._console import telling_what_is_kept
+from labelance.cli._console import report_kept_files
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="sends signals"),
@@ -127,7 +127,7 @@ def test_what_was_written_before_an_interrupt_is_named(tmp_path, capsys):
     test.write_text("of before")
 
     def write_one_of_two():
-        with telling_what_is_kept(train, test):
+        with report_kept_files(train, test):
             train.write_text("new")
             raise KeyboardInterrupt
 

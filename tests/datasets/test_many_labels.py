@@ -20,7 +20,9 @@ EVERY = {
     "sparse": make_multilabel_imbalanced(
         60, n_labels=N_LABELS, random_state=0, return_indicator="sparse"
     )[1],
-    "lists": validate_labels([[f"y{j}" for j in np.flatnonzero(row)] for row in Y], who="me").table,
+    "lists": validate_labels(
+        [[f"y{j}" for j in np.flatnonzero(row)] for row in Y], caller="me"
+    ).table,
 }
 
 

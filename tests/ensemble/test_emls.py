@@ -449,7 +449,7 @@ def copies(drawn, n):
 
 
 def with_rows(drawn, X, y):
-    return replace(drawn, data=validate_data(X, y, who="A test"))
+    return replace(drawn, data=validate_data(X, y, caller="A test"))
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

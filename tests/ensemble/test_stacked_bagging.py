@@ -266,7 +266,7 @@ def test_out_of_bag_scores_of_noise_know_nothing(seed):
     judged = ~np.isnan(model.oob_decision_function_[:, 0])
     assert len(model.stacked_labels_) > 20
     assert macro_auc_roc(Y[judged], model.oob_decision_function_[judged]) < 0.55
-    known = out_of_bag_scores(model, validate_data(X, Y, who="a test"))  # for who calibrates
+    known = out_of_bag_scores(model, validate_data(X, Y, caller="a test"))  # for who calibrates
     assert_array_equal(known.rows, np.flatnonzero(judged))
     assert_allclose(known.scores, model.oob_decision_function_[judged])
 

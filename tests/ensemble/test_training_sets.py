@@ -94,7 +94,7 @@ def test_drawn_rows_are_those_that_validation_would_give(sampler, kind, bootstra
         sampler, rows, labels, 2, bootstrap=bootstrap, max_features=0.8, random_state=0
     )
     for drawn in sets:
-        found, expected = drawn.data, validate_data(drawn.X, drawn.y, who="A test")
+        found, expected = drawn.data, validate_data(drawn.X, drawn.y, caller="A test")
         assert type(drawn.X) is type(rows)
         assert type(drawn.y) is type(labels)
         for one, other in [(found.X, expected.X), (found.Y, expected.Y)]:

@@ -14,7 +14,7 @@ from labelance.learners import SOSHF
 from labelance.learners._soshf_kernels import (
     Search,
     best_split,
-    climb,
+    gradient_ascent,
     hellinger,
     label_costs,
     scan,
@@ -132,7 +132,7 @@ def test_the_search_climbs_and_stays_in_the_unit_ball(seed):
     a /= np.linalg.norm(a)
     along, price = Z @ a, np.abs(a).sum()
     start, *_ = soft_hellinger(along, along @ weight / 2, plus, weight, 4.0, np.empty(30))
-    reached = climb(Z, plus, weight, a, 0.01, 4.0)
+    reached = gradient_ascent(Z, plus, weight, a, 0.01, 4.0)
     assert reached >= start - 0.01 * price
     assert np.linalg.norm(a) <= 1 + 1e-12
 

@@ -78,7 +78,7 @@ def test_a_neighborhood_needs_two_arrays_of_one_shape():
 def test_an_object_counts_the_row_itself(X, algorithm):
     """As in imbalanced-learn; rows that occur more than n_neighbors times may hide their own."""
     finder = NearestNeighbors(n_neighbors=4, algorithm=algorithm)
-    around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, who="Test")
+    around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
     assert around.k == 3
     assert not (around.indices == np.arange(40)[:, np.newaxis]).any()
     np.testing.assert_allclose(around.distances, find_neighbors(X, 3).distances, atol=1e-7)
@@ -88,7 +88,7 @@ def test_an_object_counts_the_row_itself(X, algorithm):
 def test_own_row_hidden_by_duplicates_drops_the_last():
     X = np.zeros((9, 2))
     finder = NearestNeighbors(n_neighbors=3)
-    around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, who="Test")
+    around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
     assert around.k == 2
     assert not (around.indices == np.arange(9)[:, np.newaxis]).any()
 
@@ -103,16 +103,16 @@ class Given:
 
 
 def test_an_object_without_fit_is_used_as_it_is(X):
-    around = resolve_neighbors(Given(), X, FeatureMetric.learn(X), n_jobs=None, who="Test")
+    around = resolve_neighbors(Given(), X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
     np.testing.assert_array_equal(around.indices[39], [0, 1])
 
 
 def test_transformers_and_numbers(X):
     finder = KNeighborsTransformer(n_neighbors=4)
     around = resolve_neighbors(
-        finder, sp.csr_array(X), FeatureMetric.learn(X), n_jobs=1, who="Test"
+        finder, sp.csr_array(X), FeatureMetric.learn(X), n_jobs=1, caller="Test"
     )
-    number = resolve_neighbors(np.int64(3), X, FeatureMetric.learn(X), n_jobs=1, who="Test")
+    number = resolve_neighbors(np.int64(3), X, FeatureMetric.learn(X), n_jobs=1, caller="Test")
     assert around.k == number.k == 3
     np.testing.assert_array_equal(number.indices, find_neighbors(X, 3).indices)
 
@@ -129,10 +129,10 @@ def test_k_is_smaller_than_the_number_of_rows(X):
     with pytest.raises(TooFewRowsError, match="only 2 rows"):
         find_neighbors(X, 2, among=[0, 1])
     with pytest.raises(TooFewRowsError, match="k_neighbors=40"):
-        resolve_neighbors(40, X, FeatureMetric.learn(X), n_jobs=None, who="Test")
+        resolve_neighbors(40, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
     finder = NearestNeighbors(n_neighbors=41)
     with pytest.raises(TooFewRowsError, match="Test looks for"):
-        resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, who="Test")
+        resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
     assert find_neighbors(X, 40, queries=X).k == 40
 
 

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from labelance.datasets import load_dataset
 from labelance.sampling import LPROS, LPRUS
-from labelance.sampling._labelset_random import labelset_bags, share_out
+from labelance.sampling._labelset_random import apportion, labelset_bags
 from labelance.testing import sampler_data
 
 
@@ -53,7 +53,7 @@ sizes = st.lists(st.one_of(st.integers(1, 4), st.integers(1, 60)), min_size=1, m
 @given(sizes, st.floats(0, 2), st.booleans())
 def test_quotas_equal_the_rule(many_rows, sizes, ratio, above_mean):
     total = int(ratio * sum(sizes))
-    quotas = share_out(np.array(sizes), total, above_mean=above_mean, many_rows=many_rows)
+    quotas = apportion(np.array(sizes), total, above_mean=above_mean, many_rows=many_rows)
     bags, counts = share_out_slowly(sizes, total, above_mean)
     assert quotas.bags.tolist() == bags
     assert quotas.counts.tolist() == counts
@@ -193,6 +193,6 @@ def test_quotas_of_real_labelsets_equal_the_rule(name, above_mean, data_dir):
     bags = labelset_bags(Y)
     by_hand = bags_slowly(Y.toarray())
     assert bags.sizes.tolist() == [len(rows) for rows in by_hand.values()]
-    quotas = share_out(bags.sizes, Y.shape[0] // 4, above_mean=above_mean)
+    quotas = apportion(bags.sizes, Y.shape[0] // 4, above_mean=above_mean)
     expected = share_out_slowly(bags.sizes.tolist(), Y.shape[0] // 4, above_mean)
     assert (quotas.bags.tolist(), quotas.counts.tolist()) == expected

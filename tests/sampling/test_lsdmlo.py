@@ -71,7 +71,7 @@ def test_seed_weights_by_hand():
 def test_labels_by_the_nearer_parent_in_their_own_distance():
     """Label 0 looks at the first feature alone, label 1 at the second; label 2 both have."""
     X, Y = np.array([[0.0, 0.0], [10.0, 10.0]]), np.array([[1, 0, 1], [0, 1, 1]])
-    data = validate_data(X, Y, who="a test")
+    data = validate_data(X, Y, caller="a test")
     plain = FeatureMetric.learn(X)
     metrics = [
         replace(plain, compiled=plain.compiled._replace(width=np.array(width)))

@@ -30,7 +30,7 @@ NAMES = list("pqrst")
 
 
 def resolve(strategy, labels=Y):
-    return resolve_strategy(strategy, validate_data(X, labels, who="the test"), every_label)
+    return resolve_strategy(strategy, validate_data(X, labels, caller="the test"), every_label)
 
 
 def test_words():
@@ -55,7 +55,7 @@ def test_names_of_a_frame():
 
 def test_a_ratio_is_minority_over_majority():
     strategy = resolve(0.5)
-    fewer = minority_counts(validate_data(X, Y, who="x").Y)
+    fewer = minority_counts(validate_data(X, Y, caller="x").Y)
     assert_array_equal(strategy.targets, np.maximum(np.floor(0.5 * (100 - fewer)), fewer))
 
 
@@ -150,7 +150,7 @@ def test_mlul_looks_at_the_chosen_labels_only(variant):
 
 
 def test_mlrknnos_gives_every_label_what_it_lacks():
-    present = minority_counts(validate_data(X, Y, who="x").Y)
+    present = minority_counts(validate_data(X, Y, caller="x").Y)
     sampler = MLRkNNOS(sampling_strategy={0: 40, 3: 0.9, 4: 30}, random_state=0)
     Y_new = sampler.fit_resample(X, Y)[1][100:]
     made = np.bincount(sampler.label_indices_, minlength=5)

@@ -188,7 +188,7 @@ def test_a_wide_column_of_noise_is_warned_of_once_per_call():
 @pytest.mark.parametrize("name", ["emotions", "yeast", "scene", "flags", "birds", "cal500"])
 def test_ordinary_data_as_published_are_not_warned_of(name):
     data = load_dataset(name)
-    features = validate_features(data.X, who="test", missing="distance")
+    features = validate_features(data.X, caller="test", missing="distance")
     assert not len(find_dominant_columns(features.X, features.categorical))
 
 

@@ -22,7 +22,7 @@ Y = np.array([[1, 0], [0, 1], [1, 1]])
 
 
 def open_both(X, Y, **options):
-    return validate_data(X, Y, who="The test", **options)
+    return validate_data(X, Y, caller="The test", **options)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, bool])
@@ -34,7 +34,7 @@ def test_dense_values_are_floats_inside_and_their_own_dtype_outside(kind):
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float64])
 def test_labels_are_sorted_ones_inside(dtype):
-    labels = validate_labels(Y.astype(dtype), who="The test")
+    labels = validate_labels(Y.astype(dtype), caller="The test")
     assert labels.Y.dtype == np.int8
     assert labels.Y.has_sorted_indices
     assert_array_equal(labels.Y.toarray(), Y)
@@ -44,7 +44,7 @@ def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_are_cleaned_on_a_copy(
     messy = sp.csr_matrix(
         (np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3, 3])), shape=(3, 2)
     )
-    features = validate_features(messy, who="The test")
+    features = validate_features(messy, caller="The test")
     assert_array_equal(features.X.toarray(), [[0, 3], [0, 0], [0, 0]])
     assert features.X.nnz == 1
     assert messy.nnz == 3
@@ -57,7 +57,7 @@ def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_are_cleaned_on_a_copy(
 )
 def test_nominal_numbers_become_codes_and_come_back(values, nominal, sparse):
     X = sp.csr_array(values.astype(float)) if sparse else values.astype(float)
-    features = validate_features(X, who="The test", categorical_features=nominal)
+    features = validate_features(X, caller="The test", categorical_features=nominal)
     back = features.restore(np.empty(0, dtype=int), features.X)
     assert_array_equal(back.toarray() if sparse else back, values)
     codes = features.X.toarray() if sparse else features.X
@@ -69,7 +69,7 @@ def test_nominal_numbers_become_codes_and_come_back(values, nominal, sparse):
 def test_the_zero_of_a_nominal_column_has_no_sign(first):
     """Which of the two zeros a sort leaves first differs from processor to processor."""
     values = np.array([[first], [2.0], [-first], [5.0], [first]])
-    features = validate_features(values, who="The test", categorical_features=[0])
+    features = validate_features(values, caller="The test", categorical_features=[0])
     back = features.restore(np.empty(0, dtype=int), features.X)
     assert_array_equal(back, values)
     assert not np.signbit(back).any()
@@ -101,7 +101,7 @@ def mixed_frame(library):
 @pytest.mark.parametrize("library", [pd, pl])
 def test_a_mixed_frame_survives_validation(library):
     frame = mixed_frame(library)
-    features = validate_features(frame, who="The test", missing="distance")
+    features = validate_features(frame, caller="The test", missing="distance")
     assert_array_equal(features.categorical, [False, False, True, False, False])
     assert_array_equal(features.X[:, 2], [2, 1, 0, 2])
     assert np.isnan(features.X[1, 3])
@@ -119,7 +119,7 @@ def test_a_mixed_frame_survives_validation(library):
 
 def test_kept_rows_keep_their_index_and_added_rows_renumber():
     frame = mixed_frame(pd)
-    features = validate_features(frame, who="The test", missing="distance")
+    features = validate_features(frame, caller="The test", missing="distance")
     assert list(features.restore(np.array([0, 2]), None).index) == ["A", "C"]
     assert list(features.restore(None, features.X[:1]).index) == [0, 1, 2, 3, 4]
     assert list(features.restore(np.array([0, 0]), None).index) == [0, 1]
@@ -127,7 +127,7 @@ def test_kept_rows_keep_their_index_and_added_rows_renumber():
 
 def test_where_no_row_is_added_frames_keep_their_index_and_are_copies():
     X_frame, Y_frame = pd.DataFrame(X, index=list("pqr")), pd.DataFrame(Y, index=list("pqr"))
-    data = validate_data(X_frame, Y_frame, who="x")
+    data = validate_data(X_frame, Y_frame, caller="x")
     for new in ((), (X[:0], data.Y[:0])):
         X_same, Y_same = data.restore(None, None, *new)
         pd.testing.assert_frame_equal(X_same, X_frame)
@@ -137,7 +137,7 @@ def test_where_no_row_is_added_frames_keep_their_index_and_are_copies():
 
 
 def test_whole_numbers_are_rounded_so_they_stay_between_their_parents():
-    features = validate_features(np.array([[1], [4]]), who="The test")
+    features = validate_features(np.array([[1], [4]]), caller="The test")
     assert_array_equal(features.restore(None, np.array([[2.6]]))[-1], [3])
 
 
@@ -170,7 +170,7 @@ def test_lists_come_back_as_lists():
 )
 def test_bad_labels_are_refused_with_the_cure(bad, words):
     with pytest.raises(exceptions.InputError, match=words) as caught:
-        validate_labels(bad, who="The test")
+        validate_labels(bad, caller="The test")
     assert caught.value.asked
     assert caught.value.came
     assert caught.value.fix
@@ -195,16 +195,16 @@ def test_bad_labels_are_refused_with_the_cure(bad, words):
 )
 def test_bad_features_are_refused_with_the_cure(bad, words):
     with pytest.raises(exceptions.InputError, match=words):
-        validate_features(bad, who="The test")
+        validate_features(bad, caller="The test")
 
 
 def test_missing_values_name_their_columns():
     frame = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "c": [np.nan, 1.0]})
     with pytest.raises(exceptions.MissingValuesError, match="'a', 'c'"):
-        validate_features(frame, who="The test")
+        validate_features(frame, caller="The test")
     sparse = sp.csr_matrix(np.array([[0, np.nan], [1, 0]]))
     with pytest.raises(exceptions.MissingValuesError, match="columns 1"):
-        validate_features(sparse, who="The test")
+        validate_features(sparse, caller="The test")
 
 
 def test_different_lengths_are_refused():
@@ -216,19 +216,19 @@ def test_different_lengths_are_refused():
 def test_kinds_that_come_later_say_how_to_convert(library):
     foreign = type("Tensor", (), {"__module__": f"{library}.core"})()
     with pytest.raises(exceptions.ContainerError, match="Convert it first"):
-        validate_features(foreign, who="The test")
+        validate_features(foreign, caller="The test")
 
 
 def test_a_cupy_array_becomes_a_tensor_where_it_lies():
     array = type("ndarray", (), {"__module__": "cupy"})()
     with pytest.raises(exceptions.ContainerError) as error:
-        validate_features(array, who="The test")
+        validate_features(array, caller="The test")
     assert "torch.from_dlpack(X)" in error.value.fix
 
 
 def test_lazy_frames_say_collect():
     with pytest.raises(exceptions.ContainerError, match="collect"):
-        validate_features(pl.DataFrame(X).lazy(), who="The test")
+        validate_features(pl.DataFrame(X).lazy(), caller="The test")
 
 
 @pytest.mark.parametrize(
@@ -237,12 +237,14 @@ def test_lazy_frames_say_collect():
 )
 def test_bad_categorical_features_are_refused(wanted, words):
     with pytest.raises(exceptions.InputError, match=words):
-        validate_features(X, who="The test", categorical_features=wanted)
+        validate_features(X, caller="The test", categorical_features=wanted)
 
 
 def test_unknown_column_names_are_named():
     with pytest.raises(exceptions.InputError, match="'zz'"):
-        validate_features(pd.DataFrame(X, columns=["a", "b"]), who="x", categorical_features=["zz"])
+        validate_features(
+            pd.DataFrame(X, columns=["a", "b"]), caller="x", categorical_features=["zz"]
+        )
 
 
 def test_errors_survive_pickling():
@@ -253,39 +255,39 @@ def test_errors_survive_pickling():
 def test_new_rows_are_coded_as_the_old_ones():
     old = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["b", "a"]), "n": [7, 9]})
     new = pd.DataFrame({"c": pd.Categorical(["a", "zz", None, "b"]), "n": [9, 8, 7, 7]})
-    schema = validate_features(old, who="x", categorical_features=["n"]).schema()
-    clean = validate_like(new, schema, who="x")
+    schema = validate_features(old, caller="x", categorical_features=["n"]).schema()
+    clean = validate_like(new, schema, caller="x")
     assert_array_equal(clean, [[1, 1], [np.nan, np.nan], [np.nan, 0], [0, 0]])
     with pytest.raises(exceptions.InputError, match="expecting 2 features"):
-        validate_like(new[["c"]], schema, who="x")
+        validate_like(new[["c"]], schema, caller="x")
 
 
 def test_new_sparse_rows_are_coded_as_the_old_ones():
     old, new = np.array([[0.0, 5], [3, 0]]), np.array([[3.0, 5], [4, 0]])
-    schema = validate_features(sp.csr_array(old), who="x", categorical_features=[0]).schema()
-    clean = validate_like(sp.csr_array(new), schema, who="x")
+    schema = validate_features(sp.csr_array(old), caller="x", categorical_features=[0]).schema()
+    clean = validate_like(sp.csr_array(new), schema, caller="x")
     assert_array_equal(clean.toarray(), [[1, 5], [np.nan, 0]])
 
 
 def test_a_nominal_column_without_a_known_value_stays_missing():
     X = np.array([[np.nan, 1.0], [np.nan, 2.0]])
-    features = validate_features(X, who="x", categorical_features=[0], missing="distance")
+    features = validate_features(X, caller="x", categorical_features=[0], missing="distance")
     assert_array_equal(features.X, X)
     assert_array_equal(features.restore(None, features.X[:1])[-1], X[0])
 
 
 def test_an_array_cannot_stand_in_for_a_frame_with_categories():
     old = pd.DataFrame({"c": pd.Categorical(["b", "a"]), "n": [7.0, 9.0]})
-    schema = validate_features(old, who="x").schema()
+    schema = validate_features(old, caller="x").schema()
     rows = np.array([[0.0, 7.0], [1.0, 9.0]])
     with pytest.raises(exceptions.InputError, match="'c' are categorical"):
-        validate_like(rows, schema, who="x")
+        validate_like(rows, schema, caller="x")
     assert_array_equal(rows, [[0, 7], [1, 9]])
 
 
 def test_categories_that_read_alike_stay_apart():
     frame = pd.DataFrame({"c": pd.Categorical([1, "1", 1, "1"])})
-    features = validate_features(frame, who="x")
+    features = validate_features(frame, caller="x")
     assert len(np.unique(features.X)) == 2
     assert [type(value) for value in features.restore(None, features.X)["c"][4:]] == [
         type(value) for value in frame["c"]
@@ -295,7 +297,7 @@ def test_categories_that_read_alike_stay_apart():
 @pytest.mark.parametrize("dtype", [pl.Int32, pl.UInt8, pl.Int64, pl.Boolean])
 def test_missing_whole_numbers_of_any_width_come_back(dtype):
     frame = pl.DataFrame({"a": pl.Series([1, None, 0]).cast(dtype), "b": [0.5, 1.5, 2.5]})
-    features = validate_features(frame, who="x", missing="distance")
+    features = validate_features(frame, caller="x", missing="distance")
     out = features.restore(None, features.X)
     assert out[3:].equals(frame)
 

@@ -597,7 +597,7 @@ def _columns_with(test: Callable[[Any], np.ndarray], values: Any, stored: np.nda
     return np.flatnonzero(found)
 
 
-def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def compact_rows(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Close the gaps between runs [start, end) of a buffer that was filled row by row.
 
     Returns the filled positions, and the CSR row pointer over them.
@@ -605,8 +605,8 @@ def squeeze_runs(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.n
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance._arrays import squeeze_runs
-    >>> squeeze_runs(np.array([0, 5]), np.array([2, 6]))
+    >>> from labelance._arrays import compact_rows
+    >>> compact_rows(np.array([0, 5]), np.array([2, 6]))
     (array([0, 1, 5]), array([0, 2, 3]))
     """
     lengths = ends - starts

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from labelance._progress import say, somebody_watches
+from labelance._progress import is_interactive, say
 from labelance._utils._compat import NO_C_ENTRY, NO_PYTHON_ENTRY, add_to_source_stamp
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
@@ -150,7 +150,7 @@ def _watch_compilation() -> Any:
             if self.depth == 1 and module.partition(".")[0] == "labelance":
                 self.began = perf_counter()
                 self.notice = Timer(_PATIENCE - self.spent, _say_that_it_compiles)
-                if self.spent < _PATIENCE and somebody_watches():
+                if self.spent < _PATIENCE and is_interactive():
                     self.notice.daemon = True
                     self.notice.start()
 

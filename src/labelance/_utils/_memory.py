@@ -11,7 +11,7 @@ from labelance.exceptions import TooManyRowsError
 
 
 def check_fits_memory(
-    n_rows: float, bytes_per_row: float, *, who: str, fix: str, noun: str = "rows"
+    n_rows: float, bytes_per_row: float, *, caller: str, fix: str, noun: str = "rows"
 ) -> None:
     """Raise if so many rows would take more memory than there is.
 
@@ -35,7 +35,7 @@ def check_fits_memory(
     free, place = (available_memory(), "into memory") if here is None else (here.free, "on disk")
     if size > free:
         raise TooManyRowsError(
-            f"{who} makes as many {noun} as fit {place}, now {_in_units(free)}",
+            f"{caller} makes as many {noun} as fit {place}, now {_in_units(free)}",
             f"{n_rows:,.4g} {noun} would take at least {_in_units(size)}",
             fix,
         )

@@ -17,9 +17,9 @@ def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
     return None if weight is None else weight[rows]
 
 
-def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
+def validate_groups(groups: Any, n: int, *, caller: str) -> NDArray[np.int64]:
     """Return the number of every row's group, from 0 without gaps, in sorted order."""
-    asked = f"{who} needs the group of every row"
+    asked = f"{caller} needs the group of every row"
     if groups is None:
         raise InputError(asked, "groups is None", "Pass them: split(X, y, groups)")
     values = np.asarray(groups)
@@ -42,7 +42,7 @@ def validate_groups(groups: Any, n: int, *, who: str) -> NDArray[np.int64]:
 
 
 def validate_weights(
-    sample_weight: Any, n: int, *, who: str
+    sample_weight: Any, n: int, *, caller: str
 ) -> tuple[NDArray[np.int64] | None, Weights]:
     """Return the rows with a weight (None: all), and their weights (None: all are 1).
 
@@ -51,8 +51,8 @@ def validate_weights(
     """
     if sample_weight is None:
         return None, None
-    asked = f"{who} needs one weight for every row, 0 or larger"
-    weight = read_weights(sample_weight, who=who)
+    asked = f"{caller} needs one weight for every row, 0 or larger"
+    weight = read_weights(sample_weight, caller=caller)
     if weight.shape != (n,):
         raise InputError(
             asked, f"sample_weight has shape {weight.shape} and X {n} rows", "Pass one per row"
@@ -68,36 +68,36 @@ def validate_weights(
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
 
 
-def read_weights(sample_weight: Any, *, who: str) -> NDArray[np.float64]:
+def read_weights(sample_weight: Any, *, caller: str) -> NDArray[np.float64]:
     """Return weights as numbers; raise where they are none."""
     try:
         return np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise InputError(
-            f"{who} needs one weight for every row, 0 or larger",
+            f"{caller} needs one weight for every row, 0 or larger",
             f"sample_weight holds no numbers ({problem})",
             "Pass one number per row",
         ) from problem
 
 
-def check_label_names(names: Any, n_labels: int, *, who: str) -> tuple[Any, ...]:
+def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, ...]:
     """Return the names if there is one for every label, and no two print alike."""
     names = tuple(names)
     n_different = len(set(map(str, names)))
     if len(names) != n_labels or n_different != n_labels:
         raise InputError(
-            f"{who} needs {n_labels} different label names",
+            f"{caller} needs {n_labels} different label names",
             f"{len(names)} came, {n_different} of them different",
             "Pass one name for each column of y, in its order",
         )
     return names
 
 
-def check_positive(name: str, value: Any, *, who: str) -> int:
+def check_positive(name: str, value: Any, *, caller: str) -> int:
     """Return the parameter ``name`` if it is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(
-            f"{who} needs {name} as a whole number of at least 1",
+            f"{caller} needs {name} as a whole number of at least 1",
             f"{name} is {value!r}",
             f"Choose for example {name}=5",
         )

@@ -92,7 +92,7 @@ def validate_data(
     X: Any,
     y: Any,
     *,
-    who: str,
+    caller: str,
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
@@ -108,27 +108,27 @@ def validate_data(
         The features.
     y : array, tensor, sparse matrix or data frame of shape (n, q)
         The labels, 0 or 1.
-    who : str
+    caller : str
         Who asks; begins the error messages.
     categorical_features, missing, only_rows, in_blocks
         As in :func:`validate_features`.
     vocabulary, missing_labels
         As in :func:`validate_labels`.
     """
-    check_no_other_places(X, y, "y", who=who)
+    check_no_other_places(X, y, "y", caller=caller)
     features = validate_features(
         X,
-        who=who,
+        caller=caller,
         categorical_features=categorical_features,
         missing=missing,
         only_rows=only_rows,
         in_blocks=in_blocks,
     )
-    labels = validate_labels(y, who=who, vocabulary=vocabulary, missing_labels=missing_labels)
+    labels = validate_labels(y, caller=caller, vocabulary=vocabulary, missing_labels=missing_labels)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(
-            f"{who} needs one row of labels for every row of X",
+            f"{caller} needs one row of labels for every row of X",
             f"X has {n} rows and y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )

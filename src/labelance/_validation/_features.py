@@ -102,7 +102,7 @@ class Schema:
 def validate_features(
     X: Any,
     *,
-    who: str,
+    caller: str,
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
@@ -114,7 +114,7 @@ def validate_features(
     ----------
     X : array, sparse matrix or data frame of shape (n, d)
         The features.
-    who : str
+    caller : str
         Who asks; begins the error messages.
     categorical_features : None, "auto", mask, column numbers or names
         Nominal columns. A frame's categorical columns are nominal whatever is said here.
@@ -124,27 +124,27 @@ def validate_features(
     only_rows : bool
         Whether rows are only copied, so that cells may hold anything: text, dates, objects.
     in_blocks : bool
-        Whether ``who`` also works on a Dask collection, block by block; else it is refused.
+        Whether ``caller`` also works on a Dask collection, block by block; else it is refused.
     """
     nominal = None
     if categorical_features is not None:
         nominal = partial(categorical_mask, categorical_features)
     open_table = open_rows if only_rows else open_container
     container = open_table(X, "X", nominal, in_blocks=in_blocks)
-    check_not_empty(container.shape, who, "X")
+    check_not_empty(container.shape, caller, "X")
     categorical = container.nominal
     if nominal is not None:
         categorical = categorical | nominal(container)
     values = container.values()
-    _check_finite(values, container.names, who)
+    _check_finite(values, container.names, caller)
     there = container.kind == "device"
     if there and categorical.any():
         raise ContainerError(
-            f"{who} takes nominal features (categorical_features) in the computer's own memory",
+            f"{caller} takes nominal features (categorical_features) in the computer's own memory",
             f"X is on {values.device}",
             "Copy it there, X.cpu(), or encode the categories as numbers",
         )
-    check_no_missing(values, container.names, who, missing)
+    check_no_missing(values, container.names, caller, missing)
     decoders: dict[int, np.ndarray] = {}
     if categorical_features is not None:  # a frame's own categories are codes already
         values, decoders = encode(values, categorical & ~container.nominal)
@@ -160,24 +160,24 @@ def open_features(X: Any) -> Features:
     return Features(container.values(), container.nominal, container.names, container, {})
 
 
-def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
+def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     """Return clean rows of X, coded as the rows that the schema comes from.
 
     A category that those rows did not have is missing (NaN).
     """
     container = open_container(X, "X", schema.find_words)
-    check_not_empty(container.shape, who, "X")
+    check_not_empty(container.shape, caller, "X")
     if container.shape[1] != schema.n_features:
         raise InputError(
             f"X has {container.shape[1]} features",
-            f"{who} is expecting {schema.n_features} features as input",
+            f"{caller} is expecting {schema.n_features} features as input",
             "Pass the same columns as in fit",
         )
     values = container.values()
-    _check_finite(values, container.names, who)
+    _check_finite(values, container.names, caller)
     here = container.categories()
-    _check_no_lost_categories(schema, here, who)
-    _check_no_new_categories(schema, container, who)
+    _check_no_lost_categories(schema, here, caller)
+    _check_no_new_categories(schema, container, caller)
     if schema.categories or schema.decoders:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
@@ -188,40 +188,42 @@ def validate_like(X: Any, schema: Schema, *, who: str) -> Any:
     return values
 
 
-def _check_no_lost_categories(schema: Schema, here: dict[int, tuple[str, ...]], who: str) -> None:
+def _check_no_lost_categories(
+    schema: Schema, here: dict[int, tuple[str, ...]], caller: str
+) -> None:
     lost = [j for j in schema.categories if j not in here]
     if lost:
         raise InputError(
-            f"{who} was fitted on a data frame in which columns "
+            f"{caller} was fitted on a data frame in which columns "
             f"{name_columns(lost, schema.names)} are categorical",
             "X has no categories there",
             "Pass a data frame with the same categorical columns",
         )
 
 
-def _check_no_new_categories(schema: Schema, container: Container, who: str) -> None:
+def _check_no_new_categories(schema: Schema, container: Container, caller: str) -> None:
     """Raise where numbers were learned: codes of strings would be taken for them."""
     new = [j for j in np.flatnonzero(container.nominal).tolist() if j not in schema.categories]
     if new:
         raise InputError(
-            f"{who} was fitted on numbers in columns {name_columns(new, schema.names)}",
+            f"{caller} was fitted on numbers in columns {name_columns(new, schema.names)}",
             "X has strings or categories there",
             "Pass numbers, as in fit",
         )
 
 
-def _check_finite(values: Any, names: tuple[Any, ...] | None, who: str) -> None:
+def _check_finite(values: Any, names: tuple[Any, ...] | None, caller: str) -> None:
     columns = columns_where(values, "isinf")
     if len(columns):
         raise InputError(
-            f"{who} needs finite numbers in X",
+            f"{caller} needs finite numbers in X",
             f"X has infinity (inf) in columns {name_columns(columns, names)}",
             "Replace it by the largest sensible value, or drop these rows",
         )
 
 
 def check_no_missing(
-    values: Any, names: tuple[Any, ...] | None, who: str, missing: MissingPolicy
+    values: Any, names: tuple[Any, ...] | None, caller: str, missing: MissingPolicy
 ) -> None:
     """Raise for NaN that is not let through; name ``missing="distance"`` where one can have it."""
     if missing == "keep" or (missing == "distance" and not on_device(values)):
@@ -231,7 +233,7 @@ def check_no_missing(
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(
-            f"{who} needs known values in X",
+            f"{caller} needs known values in X",
             f"X has missing values (NaN) in columns {name_columns(columns, names)}",
             f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
         )

@@ -64,7 +64,7 @@ class Labels:
 def validate_labels(
     y: Any,
     *,
-    who: str,
+    caller: str,
     role: str = "y",
     vocabulary: Iterable[Any] = (),
     missing_labels: MissingLabels = "error",
@@ -76,7 +76,7 @@ def validate_labels(
     y : array, sparse matrix or data frame of shape (n, q), or n label sets
         True/False, 1/0 or two words such as yes/no per row and label; or a list or Series with
         the names of the labels of every row.
-    who : str
+    caller : str
         Who asks; begins the error messages.
     role : str, default="y"
         What the caller calls these labels.
@@ -87,24 +87,24 @@ def validate_labels(
     """
     if missing_labels not in get_args(MissingLabels):
         raise InputError(
-            f'{who} takes missing_labels="error" or "ignore"',
+            f'{caller} takes missing_labels="error" or "ignore"',
             f"{missing_labels!r} came",
             "Choose one of the two",
         )
     check_no_delayed(y, role)
-    _check_no_flat_labels(y, who)
+    _check_no_flat_labels(y, caller)
     try:
         container = open_labels(y, vocabulary)
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
-    check_not_empty(container.shape, who, "y")
+    check_not_empty(container.shape, caller, "y")
     cells, unknown = container.cells(), None
     if missing_labels == "ignore":
         cells, unknown = part_unknown(cells)
     stored = stored_values(cells)
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
-            f"{who} needs labels that are 0 or 1 (absent or present)",
+            f"{caller} needs labels that are 0 or 1 (absent or present)",
             f"{role} also holds {_strange_values(stored)}",
             _label_advice(stored, role),
         )
@@ -148,12 +148,14 @@ def _strange_values(stored: np.ndarray) -> str:
     return shown + (", …" if len(odd) > 4 else "")
 
 
-def _check_no_flat_labels(Y: Any, who: str) -> None:
+def _check_no_flat_labels(Y: Any, caller: str) -> None:
     """Raise for a list of words, a one-dimensional y, or no y at all, with the cure."""
-    asked = f"{who} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
+    asked = (
+        f"{caller} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
+    )
     if Y is None:
         raise LabelFormatError(
-            f"{who} requires y to be passed", "the target y is None", "Pass the labels as well"
+            f"{caller} requires y to be passed", "the target y is None", "Pass the labels as well"
         )
     if find_label_sets(Y) is not None:
         return

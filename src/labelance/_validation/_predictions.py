@@ -35,19 +35,19 @@ class Scored(NamedTuple):
 
 
 def validate_predictions(
-    y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels = "error"
+    y_true: Any, y_pred: Any, *, caller: str, missing_labels: MissingLabels = "error"
 ) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
-    true, predicted = _open_both(y_true, y_pred, who=who, missing_labels=missing_labels)
-    _check_match(true, predicted.container, came="y_pred", who=who)
+    true, predicted = _open_both(y_true, y_pred, caller=caller, missing_labels=missing_labels)
+    _check_match(true, predicted.container, came="y_pred", caller=caller)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
 def _open_both(
-    y_true: Any, y_pred: Any, *, who: str, missing_labels: MissingLabels
+    y_true: Any, y_pred: Any, *, caller: str, missing_labels: MissingLabels
 ) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
-    _check_no_list_of_tables(y_pred, "y_pred", "labels", who=who)
+    _check_no_list_of_tables(y_pred, "y_pred", "labels", caller=caller)
     rows = [find_label_sets(y) for y in (y_true, y_pred)]
     common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
     if None in rows and (rows[0] or rows[1]):
@@ -55,9 +55,9 @@ def _open_both(
         common = set()
     return (
         validate_labels(
-            y_true, who=who, role="y_true", vocabulary=common, missing_labels=missing_labels
+            y_true, caller=caller, role="y_true", vocabulary=common, missing_labels=missing_labels
         ),
-        validate_labels(y_pred, who=f"{who} (for y_pred)", role="y_pred", vocabulary=common),
+        validate_labels(y_pred, caller=f"{caller} (for y_pred)", role="y_pred", vocabulary=common),
     )
 
 
@@ -65,126 +65,126 @@ def validate_scores(
     y_true: Any,
     scores: Any,
     *,
-    who: str,
+    caller: str,
     missing_labels: MissingLabels = "error",
     probabilities: bool = False,
     in_blocks: bool = False,
 ) -> Scored:
     """Check true labels and scores once; nothing behind this checks again.
 
-    Scores of a Dask collection come to the client, unless ``who`` takes them in blocks.
+    Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks.
     """
-    true = validate_labels(y_true, who=who, role="y_true", missing_labels=missing_labels)
-    container = _open_scores(scores, who=who, in_blocks=in_blocks)
-    _check_match(true, container, came="the scores", who=who)
+    true = validate_labels(y_true, caller=caller, role="y_true", missing_labels=missing_labels)
+    container = _open_scores(scores, caller=caller, in_blocks=in_blocks)
+    _check_match(true, container, came="the scores", caller=caller)
     values = container.values()
     if container.kind == "blocks":
-        _check_no_strange_blocks(values, who)
+        _check_no_strange_blocks(values, caller)
         return Scored(true.Y, values, true.unknown)
     if probabilities:
-        _check_probabilities(values, who)
-    _check_no_strange_scores(values, who)
+        _check_probabilities(values, caller)
+    _check_no_strange_scores(values, caller)
     return Scored(true.Y, values, true.unknown)
 
 
-def validate_score_table(scores: Any, n_labels: int, *, who: str) -> NDArray[np.floating]:
+def validate_score_table(scores: Any, n_labels: int, *, caller: str) -> NDArray[np.floating]:
     """Check scores of rows whose labels are unknown; nothing after this checks again."""
-    container = _open_scores(scores, who=who)
+    container = _open_scores(scores, caller=caller)
     if container.shape[1] != n_labels:
         raise InputError(
-            f"{who} takes a score for each of {n_labels} labels",
+            f"{caller} takes a score for each of {n_labels} labels",
             f"the scores have shape {container.shape}",
             "Pass rows x labels, labels as columns",
         )
     values = np.asarray(container.values())
-    _check_no_strange_scores(values, who)
+    _check_no_strange_scores(values, caller)
     return values
 
 
-def validate_probabilities(scores: Any, *, who: str) -> NDArray[np.float64]:
+def validate_probabilities(scores: Any, *, caller: str) -> NDArray[np.float64]:
     """Check a table of probabilities once; nothing behind this checks again."""
-    values = np.asarray(_open_scores(scores, who=who).values(), dtype=float)
-    _check_probabilities(values, who)
+    values = np.asarray(_open_scores(scores, caller=caller).values(), dtype=float)
+    _check_probabilities(values, caller)
     return values
 
 
-def _check_probabilities(values: NDArray[np.floating], who: str) -> None:
+def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:
     outside = np.count_nonzero(~((values >= 0) & (values <= 1)))
     if outside:
         raise InputError(
-            f"{who} takes probabilities, between 0 and 1",
+            f"{caller} takes probabilities, between 0 and 1",
             f"{outside} scores are outside, or nan",
             "Pass what predict_proba gives, or scipy.special.expit of margins",
         )
 
 
-def _check_no_strange_scores(values: NDArray[np.floating], who: str) -> None:
+def _check_no_strange_scores(values: NDArray[np.floating], caller: str) -> None:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{who} ranks by score",
+            f"{caller} ranks by score",
             f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
             "Replace them by finite numbers that say where those cells should stand",
         )
 
 
-def _check_no_strange_blocks(values: Any, who: str) -> None:
+def _check_no_strange_blocks(values: Any, caller: str) -> None:
     columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
     if len(columns):
         raise InputError(
-            f"{who} ranks by score",
+            f"{caller} ranks by score",
             f"scores of {len(columns)} labels are nan or infinite",
             "Replace them by finite numbers that say where those cells should stand",
         )
 
 
-def check_k(k: Any, *, n_labels: int, who: str) -> int:
+def check_k(k: Any, *, n_labels: int, caller: str) -> int:
     """Return a ``k`` between 1 and the number of labels."""
     if isinstance(k, (int, np.integer)) and 1 <= k <= n_labels:
         return int(k)
     raise InputError(
-        f"{who} looks at the top k of {n_labels} labels",
+        f"{caller} looks at the top k of {n_labels} labels",
         f"k={k!r}",
         f"Pass a whole number from 1 to {n_labels}",
     )
 
 
-def _open_scores(scores: Any, *, who: str, in_blocks: bool = False) -> Container:
-    _check_no_list_of_tables(scores, "the scores", "scores", who=who)
+def _open_scores(scores: Any, *, caller: str, in_blocks: bool = False) -> Container:
+    _check_no_list_of_tables(scores, "the scores", "scores", caller=caller)
     # Measures are numbers for people: they are made on the CPU.
     scores = to_memory(scores, keep_blocks=in_blocks)
     container = open_container(scores, "the scores", in_blocks=in_blocks)
     if container.kind == "sparse":
         raise ContainerError(
-            f"{who} needs a score for every cell",
+            f"{caller} needs a score for every cell",
             "the scores are a sparse matrix",
             "Pass a dense array, e.g. scores.toarray()",
         )
     return container
 
 
-def _check_no_list_of_tables(given: Any, role: str, what: str, *, who: str) -> None:
+def _check_no_list_of_tables(given: Any, role: str, what: str, *, caller: str) -> None:
     """Raise for what predict_proba of scikit-learn's forests gives: a table for every label."""
     if isinstance(given, (list, tuple)) and given and getattr(given[0], "ndim", 0) == 2:
         raise InputError(
-            f"{who} takes one (n, q) table of {what}",
+            f"{caller} takes one (n, q) table of {what}",
             f"{role} came as a list of two-dimensional arrays, one per label",
             "Use labelance.metrics.label_scores(estimator, X), or np.column_stack([p[:, 1] for p "
             f"in …]){', and compare with a threshold' if what == 'labels' else ''}",
         )
 
 
-def _check_match(true: Labels, container: Container, *, came: str, who: str) -> None:
+def _check_match(true: Labels, container: Container, *, came: str, caller: str) -> None:
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
     if container.shape != true.Y.shape:
         raise InputError(
-            f"{who} compares y_true with {came} cell by cell",
+            f"{caller} compares y_true with {came} cell by cell",
             f"y_true has shape {true.Y.shape} and {came} {container.shape}",
             "Pass the same rows and labels in both, labels as columns",
         )
     both_named = true.names is not None and container.names is not None
     if both_named and true.names != container.names:
         raise InputError(
-            f"{who} compares y_true with {came} column by column",
+            f"{caller} compares y_true with {came} column by column",
             "the two frames name or order their columns differently",
             f"Reorder or rename the columns of {came} as in y_true, or pass plain arrays",
         )

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from labelance._arrays import LabelSets, column_counts
-from labelance._progress import loop, somebody_watches, speaking
+from labelance._progress import is_interactive, loop, show_progress
 from labelance._utils import as_generator, set_random_states
 from labelance._validation import Data, validate_data
 from labelance.advice._compare import (
@@ -39,7 +39,7 @@ from labelance.advice._compare import (
     paired_interval,
     simplest,
 )
-from labelance.advice._facts import DataFacts, look_at
+from labelance.advice._facts import DataFacts, summarize_data
 from labelance.decisions._held_out import check_no_single_label_estimator
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
@@ -283,7 +283,7 @@ def advise(
     _check_known(measure, budget)
     if estimator is not None:
         _check_classifier(estimator)
-    data = validate_data(X, y, who="advise", missing="keep")
+    data = validate_data(X, y, caller="advise", missing="keep")
     rng = as_generator(random_state)
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     design = choose_design(n, d, q, sparse=data.kind == "sparse", budget=budget)
@@ -298,13 +298,13 @@ def advise(
             "Pass more rows, or only the labels that matter",
         )
     warn_of_dominant_columns("advise", data.features, cure="")
-    facts = look_at(data, seen, judged)
+    facts = summarize_data(data, seen, judged)
     learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
     folds: list[Any] = []
     interrupted = False
-    watched = bool(verbose) and somebody_watches(notebooks=True)
+    watched = bool(verbose) and is_interactive(notebooks=True)
     try:
-        with speaking(watched), loop("Comparing", design.n_folds, "folds") as progress:
+        with show_progress(watched), loop("Comparing", design.n_folds, "folds") as progress:
             for fold in compare_folds(seen, learner, design, judged, rng):
                 folds.append(fold)
                 progress.advance()
@@ -355,7 +355,7 @@ def _check_classifier(estimator: Any) -> None:
             "Pass a classifier, such as RandomForestClassifier() or "
             "labelance.learners.BinaryRelevance(LogisticRegression())",
         )
-    check_no_single_label_estimator(estimator, who="advise")
+    check_no_single_label_estimator(estimator, caller="advise")
 
 
 def _judgeable(seen: Data) -> NDArray[np.intp]:

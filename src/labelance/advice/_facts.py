@@ -76,7 +76,7 @@ class DataFacts:
         return " ".join(words)
 
 
-def look_at(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
+def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
     """Return the facts about data of which some rows are seen and some labels judged."""
     counts = column_counts(seen.Y)
     rows = seen.features.container.native

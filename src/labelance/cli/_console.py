@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
-from labelance._progress import Board, Loop, span, speaking
+from labelance._progress import Board, Loop, show_progress, span
 from labelance.cli._flags import reworded
 
 # A pipe has no width; wide enough that no name is cut.
@@ -121,7 +121,7 @@ def only_results_on_stdout() -> Iterator[None]:
 
 
 @contextmanager
-def telling_what_is_kept(*files: Path, goes_on: Path | None = None) -> Iterator[None]:
+def report_kept_files(*files: Path, goes_on: Path | None = None) -> Iterator[None]:
     """Say, if Ctrl-C ends the block, which of the files it has written.
 
     Parameters
@@ -206,7 +206,7 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
     minute is told; ``quiet`` is silent.
     """
     if quiet or not errors.is_terminal:
-        with speaking(not quiet, _Lines(draws=False)):
+        with show_progress(not quiet, _Lines(draws=False)):
             yield lambda description: None
         return
     bar = Progress(
@@ -219,7 +219,7 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
         transient=True,
     )
     heading = bar.add_task(description, total=None, left="")
-    with bar, speaking(1, _Bars(bar)):
+    with bar, show_progress(1, _Bars(bar)):
         yield lambda description: bar.update(heading, description=description)
 
 

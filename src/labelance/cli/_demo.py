@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from labelance.cli._console import print_json, print_table, progress, say, telling_what_is_kept
+from labelance.cli._console import print_json, print_table, progress, report_kept_files, say
 from labelance.cli._data import check_free
 
 N_REPEATS = 3  # times two folds
@@ -104,7 +104,7 @@ def demo(
     if not no_picture:
         check_free(picture, force=True)
     started = perf_counter()
-    with telling_what_is_kept(picture):
+    with report_kept_files(picture):
         X, Y = make_figure1("b", n_samples=400, random_state=seed)
         scores = compare(X, Y, seed, quiet=json)
         drawn = None if no_picture else _draw(X, Y, seed, picture, quiet=json)

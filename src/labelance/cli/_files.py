@@ -14,8 +14,8 @@ from labelance.cli._console import (
     long_work,
     print_json,
     print_table,
+    report_kept_files,
     say,
-    telling_what_is_kept,
 )
 from labelance.cli._data import (
     MOST_ROWS,
@@ -84,7 +84,7 @@ def convert(
     """
     check_free(out, force)
     format = choose_format(source, out, to)
-    with telling_what_is_kept(out), long_work("Reading") as tell:
+    with report_kept_files(out), long_work("Reading") as tell:
         dataset = source.load()
         tell("Writing")
         tell_losses((dataset, format))
@@ -137,7 +137,7 @@ def split(
         options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
         folder = job_folder(files[0])
         with (
-            telling_what_is_kept(*files, goes_on=folder),
+            report_kept_files(*files, goes_on=folder),
             long_work("Splitting", quiet=json),
             rewording(_sizes_as_typed),
         ):
@@ -146,7 +146,7 @@ def split(
         return
     for file in files:
         check_free(file, force)
-    with telling_what_is_kept(*files), long_work("Reading", quiet=json) as tell:
+    with report_kept_files(*files), long_work("Reading", quiet=json) as tell:
         dataset = source.load()
         tell(f"Splitting {dataset.n_samples} rows")
         rows = range(dataset.n_samples)

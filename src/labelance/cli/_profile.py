@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelance.cli._console import errors, say, telling_what_is_kept
+from labelance.cli._console import errors, report_kept_files, say
 from labelance.cli._data import (
     MOST_ROWS,
     ForceOption,
@@ -56,7 +56,7 @@ def profile(
     the imbalance: labelance advise DATA.
     """
     check_page(output, force)
-    with telling_what_is_kept(output), source.open(memory) as dataset:
+    with report_kept_files(output), source.open(memory) as dataset:
         found = _measure(dataset, k=k, scale=scale, subsample=subsample)
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
@@ -81,7 +81,7 @@ def compare(
     """Write a page that shows data before and after a sampler, side by side."""
     check_page(output, force)
     options: dict[str, Any] = {"k": k, "scale": scale, "subsample": subsample}
-    with telling_what_is_kept(output):
+    with report_kept_files(output):
         first = _measure(source.load(), **options)
         second = _measure(_load_after(source, after), **options)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)

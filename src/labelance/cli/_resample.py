@@ -21,8 +21,8 @@ from labelance.cli._console import (
     long_work,
     print_json,
     print_table,
+    report_kept_files,
     say,
-    telling_what_is_kept,
 )
 from labelance.cli._data import (
     STREAM,
@@ -97,7 +97,7 @@ def resample(
     if _keeps_dates(sampler, source, output, format):
         _resample_on_disk(sampler, source, output, to, "2GB", force=force, json=json)
         return
-    with telling_what_is_kept(output):
+    with report_kept_files(output):
         with long_work("Reading", quiet=json) as tell:
             dataset = source.load()
             whole = _whole_columns(dataset, source.find_format())
@@ -152,7 +152,7 @@ def _resample_on_disk(
     if folder.exists():
         say(f"going on in {folder}, where a run was ended before its end", to=errors)
     with (
-        telling_what_is_kept(output, goes_on=folder),
+        report_kept_files(output, goes_on=folder),
         long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),
         errors_in_flags(_sampler_flags(sampler)),
         rewording(_hint_at_settings),

@@ -107,7 +107,7 @@ class MultiLabelDataset:
         from labelance._arrays import open_container
         from labelance._validation import validate_labels
 
-        features, labels = open_container(X, "X"), validate_labels(y, who="A dataset")
+        features, labels = open_container(X, "X"), validate_labels(y, caller="A dataset")
         known = features.categories()
         return cls(
             values=features.values(),

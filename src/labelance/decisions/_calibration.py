@@ -20,7 +20,7 @@ from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
-    KnownScores,
+    HeldOutScores,
     check_no_single_label_estimator,
     check_rows_for_folds,
     choose_source,
@@ -133,7 +133,7 @@ class LabelCalibration(WeightedClassifier):
         self.random_state = random_state
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         source = choose_source(self.calibration_data, self.estimator, option="calibration_data")
         if source == "cv":
             check_rows_for_folds(
@@ -143,11 +143,11 @@ class LabelCalibration(WeightedClassifier):
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
         known = self._known_scores(source, data, inner)
         part = take_weights(weight, known.rows)
-        self.calibrated_by_, self._maps = fit_maps(
+        self.calibrated_by_, self._maps = fit_calibrators(
             data.Y[known.rows], known.scores, part, method=self.method, min_rows=self.min_rows
         )
 
-    def _known_scores(self, source: str, data: Data, weight: Weights) -> KnownScores:
+    def _known_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
         if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
         rng = as_generator(self.random_state)
@@ -167,7 +167,7 @@ class LabelMaps(NamedTuple):
     maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]]
 
 
-def fit_maps(
+def fit_calibrators(
     Y: sp.csr_array,
     scores: Floats,
     weight: Weights = None,

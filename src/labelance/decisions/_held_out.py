@@ -25,7 +25,7 @@ ScoreSource = Literal["auto", "train", "oob", "cv"]
 CV_FOLDS = 3
 
 
-class KnownScores(NamedTuple):
+class HeldOutScores(NamedTuple):
     """Rows with known labels, their scores, and the fold that each was scored in, if any."""
 
     rows: np.ndarray
@@ -91,7 +91,7 @@ def _needs_labels(part: BaseEstimator) -> bool:
     return bool(get_tags(part).target_tags.required)
 
 
-def out_of_bag_scores(model: Any, data: Data) -> KnownScores:
+def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     """Return the rows that some member of a fitted estimator left out, scored by those members."""
     if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
         return model._scores_left_out(data)
@@ -103,7 +103,7 @@ def out_of_bag_scores(model: Any, data: Data) -> KnownScores:
             "every member saw every row",
             "Use more members, or scores out of folds",
         )
-    return KnownScores(rows, scores[rows])
+    return HeldOutScores(rows, scores[rows])
 
 
 def _scores_left_out(model: Any, X: Any) -> np.ndarray:
@@ -160,10 +160,10 @@ def _member_scores(member: Any, classes: Any, X: Any) -> np.ndarray:
     )
 
 
-def training_scores(model: BaseMultiLabelClassifier, data: Data) -> KnownScores:
+def training_scores(model: BaseMultiLabelClassifier, data: Data) -> HeldOutScores:
     """Score the training rows by the model itself, which is optimistic."""
     scores = model._scores(data.X, data.features.container.native)
-    return KnownScores(np.arange(data.n_samples), scores)
+    return HeldOutScores(np.arange(data.n_samples), scores)
 
 
 def out_of_fold_scores(
@@ -172,7 +172,7 @@ def out_of_fold_scores(
     weight: Weights,
     rng: np.random.Generator,
     schema: Schema,
-) -> KnownScores:
+) -> HeldOutScores:
     """Score every row by a model, sampling included, that was fitted on the other folds."""
     n, X = data.n_samples, data.features.container.native
     scores = np.empty(data.Y.shape)
@@ -181,7 +181,7 @@ def out_of_fold_scores(
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         model = fit_inner(make(stream), data.take(train), take_weights(weight, train))
         scores[test] = inner_scores(model, data.X[test], take_rows(X, test), schema)
-    return KnownScores(np.arange(n), scores, folds)
+    return HeldOutScores(np.arange(n), scores, folds)
 
 
 def check_rows_for_folds(n: int, *, option: str, instead: str) -> None:
@@ -194,11 +194,11 @@ def check_rows_for_folds(n: int, *, option: str, instead: str) -> None:
         )
 
 
-def check_no_single_label_estimator(estimator: Any, *, who: str) -> None:
+def check_no_single_label_estimator(estimator: Any, *, caller: str) -> None:
     """Raise for a classifier that says that it learns one label."""
     if _says_single_label(estimator):
         raise InputError(
-            f"{who} needs a classifier that learns many labels at once",
+            f"{caller} needs a classifier that learns many labels at once",
             f"{type(estimator).__name__} learns one",
             f"Wrap it: labelance.learners.BinaryRelevance({type(estimator).__name__}())",
         )

@@ -178,9 +178,9 @@ def _as_numbers(values: Any) -> np.ndarray:
         return np.empty(0)
 
 
-def _check_share(who: str, value: Any) -> None:
+def _check_share(caller: str, value: Any) -> None:
     if not (isinstance(value, Real) and 0 <= float(value) <= 1):
-        raise InputError(f"{who} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
+        raise InputError(f"{caller} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
 
 
 def check_no_impossible_objective(objective: Objective, n_labels: int) -> None:

@@ -57,7 +57,7 @@ def correct_prior(scores: ArrayLike, share_train: ArrayLike, share_true: ArrayLi
     array([[0.1],
            [0.5]])
     """
-    p = validate_probabilities(scores, who="correct_prior")
+    p = validate_probabilities(scores, caller="correct_prior")
     train, true = (_shares(share, p.shape[1]) for share in (share_train, share_true))
     known = (train > 0) & (train < 1)
     safe = np.where(known, train, 0.5)

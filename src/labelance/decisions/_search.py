@@ -75,7 +75,7 @@ class Thresholds:
         y : ndarray of shape (n, n_labels)
             1 where a score reaches the threshold of its label.
         """
-        table = validate_score_table(scores, len(self.values), who="Thresholds.apply")
+        table = validate_score_table(scores, len(self.values), caller="Thresholds.apply")
         return (table >= self.values).astype(np.int64)
 
 
@@ -139,8 +139,8 @@ def find_thresholds(
     >>> found.apply([[0.35, 0.5]])
     array([[1, 0]])
     """
-    Y, scores, _ = validate_scores(y_true, y_score, who="find_thresholds")
-    rows, weight = validate_weights(sample_weight, Y.shape[0], who="find_thresholds")
+    Y, scores, _ = validate_scores(y_true, y_score, caller="find_thresholds")
+    rows, weight = validate_weights(sample_weight, Y.shape[0], caller="find_thresholds")
     if rows is not None:
         Y, scores = Y[rows], scores[rows]
     check_no_impossible_objective(objective, Y.shape[1])

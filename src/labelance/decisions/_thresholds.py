@@ -17,7 +17,7 @@ from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
-    KnownScores,
+    HeldOutScores,
     ScoreSource,
     check_no_single_label_estimator,
     check_rows_for_folds,
@@ -67,7 +67,7 @@ class ThresholdRule:
         check_no_impossible_objective(self.objective, data.Y.shape[1])
 
     def find(
-        self, data: Data, weight: Weights, score: Callable[[ScoreSource], KnownScores]
+        self, data: Data, weight: Weights, score: Callable[[ScoreSource], HeldOutScores]
     ) -> Thresholds:
         """Return the thresholds of a fitted model; ``score`` gives scores of training rows."""
         n_labels = data.Y.shape[1]
@@ -192,7 +192,7 @@ class LabelThresholds(WeightedClassifier):
         )
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         rule = self._rule()
         rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
@@ -203,7 +203,7 @@ class LabelThresholds(WeightedClassifier):
 
     def _known_scores(
         self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
-    ) -> KnownScores:
+    ) -> HeldOutScores:
         if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
         if source == "cv":

@@ -16,7 +16,7 @@ from labelance._utils._compat import Interval, fit_context
 from labelance._validation import Data
 from labelance._validation._arguments import Weights
 from labelance.decisions._held_out import (
-    KnownScores,
+    HeldOutScores,
     ScoreSource,
     check_no_single_label_estimator,
     out_of_fold_scores,
@@ -225,7 +225,7 @@ class EMLS(WeightedClassifier):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         rule = self._rule()
         rule.check_no_impossible(data)
         self._check_no_warm_start_out_of_bag()
@@ -292,14 +292,14 @@ class EMLS(WeightedClassifier):
 
     def _known_scores(
         self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
-    ) -> KnownScores:
+    ) -> HeldOutScores:
         if source == "oob":
             return self._scores_left_out(data)
         if source == "cv":
             return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
         return training_scores(self, data)
 
-    def _scores_left_out(self, data: Data) -> KnownScores:
+    def _scores_left_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
         check_no_no_rows_left_out(known, data)

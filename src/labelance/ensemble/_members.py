@@ -20,7 +20,7 @@ from labelance._progress import run_parallel, track
 from labelance._utils import is_repeatable
 from labelance._validation import Data, Schema
 from labelance._validation._arguments import Weights
-from labelance.decisions._held_out import KnownScores
+from labelance.decisions._held_out import HeldOutScores
 from labelance.ensemble._training_sets import (
     BootstrapKind,
     TrainingSet,
@@ -82,7 +82,7 @@ class Members:
         """Return the mean score of all members."""
         return deque(self.stages(clean, X), 1)[0].mean
 
-    def held_out(self, data: Data) -> KnownScores:
+    def held_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, and the mean of the members that did."""
         total = np.zeros(data.Y.shape)
         votes = np.zeros(data.n_samples, dtype=int)
@@ -93,7 +93,7 @@ class Members:
                 total[rows] += self._scores_of(member, data.X[rows], take_rows(X, rows))
                 votes[rows] += 1
         rows = np.flatnonzero(votes)
-        return KnownScores(rows, total[rows] / votes[rows, None])
+        return HeldOutScores(rows, total[rows] / votes[rows, None])
 
     def _scores_of(self, member: Member, clean: Any, X: Any) -> np.ndarray:
         """Return the scores of a member, by the columns that it sees."""
@@ -115,7 +115,7 @@ def score_members(ensemble: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
 
 
-def check_no_no_rows_left_out(known: KnownScores, data: Data) -> None:
+def check_no_no_rows_left_out(known: HeldOutScores, data: Data) -> None:
     """Raise where every member saw every row."""
     if not len(known.rows):
         raise InputError(

@@ -16,7 +16,7 @@ from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation import Data
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._held_out import (
-    KnownScores,
+    HeldOutScores,
     ScoreSource,
     check_no_single_label_estimator,
     training_scores,
@@ -234,7 +234,7 @@ class StackedBagging(WeightedClassifier):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        check_no_single_label_estimator(self.estimator, who=type(self).__name__)
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         rule = ThresholdRule(
             self.objective, self.threshold_search, self.variant, self.threshold_data, self.shrinkage
         )
@@ -255,7 +255,7 @@ class StackedBagging(WeightedClassifier):
         self._weight = weight  # for the scores of rows left out, which calibration asks for
         known = self._members.held_out(data)
         self._fit_second_level(data, known)
-        judged = KnownScores(known.rows[:0], known.scores[:0])
+        judged = HeldOutScores(known.rows[:0], known.scores[:0])
         if self.oob_score or (self.objective is not None and self.threshold_data == "oob"):
             judged = self._combine_left_out(data, known)
         if self.oob_score:
@@ -264,7 +264,7 @@ class StackedBagging(WeightedClassifier):
         found = rule.find(data, weight, partial(self._known_scores, data, judged))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
-    def _fit_second_level(self, data: Data, known: KnownScores) -> None:
+    def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         positives = column_counts(Y)
         enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
@@ -272,13 +272,15 @@ class StackedBagging(WeightedClassifier):
         self._level = SecondLevel.fit(Y, known.scores, self.stacked_labels_, self.C, weight)
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
 
-    def _combine_left_out(self, data: Data, known: KnownScores) -> KnownScores:
+    def _combine_left_out(self, data: Data, known: HeldOutScores) -> HeldOutScores:
         """Combine by second levels that each left a fold of the rows out, which it judges."""
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         scores = combine_by_folds(Y, known.scores, self.stacked_labels_, self.C, weight)
-        return KnownScores(known.rows, scores)
+        return HeldOutScores(known.rows, scores)
 
-    def _known_scores(self, data: Data, judged: KnownScores, source: ScoreSource) -> KnownScores:
+    def _known_scores(
+        self, data: Data, judged: HeldOutScores, source: ScoreSource
+    ) -> HeldOutScores:
         if source == "oob" and len(judged.rows):
             return judged
         return training_scores(self, data)
@@ -287,7 +289,7 @@ class StackedBagging(WeightedClassifier):
         """Say that there are rows that members know nothing of, and who left them out."""
         return True
 
-    def _scores_left_out(self, data: Data) -> KnownScores:
+    def _scores_left_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
         check_no_no_rows_left_out(known, data)

@@ -216,13 +216,13 @@ def _resample(
     weight = _inherit(weight, provenance, Y.shape[0], sampler)
     if _gives_clean_rows(sampler):
         return TrainingSet(open_data(X, Y), left_out, weight), provenance
-    checked = validate_data(X, Y, who="A training set", missing="keep")
+    checked = validate_data(X, Y, caller="A training set", missing="keep")
     return TrainingSet(checked, left_out, weight), provenance
 
 
 def _gives_clean_rows(sampler: Any) -> bool:
     """Return whether rows are copied, or made by code of ours, from clean ones."""
-    ours = isinstance(sampler, BaseMultiLabelSampler) and sampler._gives_rows
+    ours = isinstance(sampler, BaseMultiLabelSampler) and sampler._supports_blocks
     return ours and type(sampler).__module__.startswith("labelance.")
 
 
@@ -345,7 +345,7 @@ def draw_training_sets(
     >>> trees = EMLS(BinaryRelevance()).fit(X, y, training_sets=sets)
     >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
     """
-    data = validate_data(X, y, who="draw_training_sets", missing="keep")
+    data = validate_data(X, y, caller="draw_training_sets", missing="keep")
     draw = plan_draws(
         sampler,
         data,

@@ -68,7 +68,7 @@ def labelsets(y: Any) -> Labelsets:
     >>> found.sets.toarray().tolist()
     [[1, 0], [1, 1], [0, 0]]
     """
-    return find_labelsets(validate_labels(y, who="labelsets").Y)
+    return find_labelsets(validate_labels(y, caller="labelsets").Y)
 
 
 def find_labelsets(Y: csr_array) -> Labelsets:

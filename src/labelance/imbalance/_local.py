@@ -337,7 +337,7 @@ def local_distribution(
     """
     _check_choice("variant", variant, Variant)
     _check_choice("weighting", weighting, Weighting)
-    clean = validate_labels(y, who="local_distribution").Y
+    clean = validate_labels(y, caller="local_distribution").Y
     return find_local_distribution(
         clean, _open_neighbors(neighborhood, clean.shape[0]), variant, weighting
     )

@@ -24,18 +24,18 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def _open(y: Any, who: str) -> csr_array:
-    return validate_labels(y, who=who).Y
+def _open(y: Any, caller: str) -> csr_array:
+    return validate_labels(y, caller=caller).Y
 
 
-def _open_varying(y: Any, who: str) -> tuple[csr_array, Counts]:
-    labels = _open(y, who)
+def _open_varying(y: Any, caller: str) -> tuple[csr_array, Counts]:
+    labels = _open(y, caller)
     return drop_full(labels, column_counts(labels))
 
 
-def _count_known(y: Any, missing_labels: MissingLabels, who: str) -> tuple[Counts, Counts]:
+def _count_known(y: Any, missing_labels: MissingLabels, caller: str) -> tuple[Counts, Counts]:
     """Return how many ones every label has, and how many cells of it are known."""
-    labels = validate_labels(y, who=who, missing_labels=missing_labels)
+    labels = validate_labels(y, caller=caller, missing_labels=missing_labels)
     n, q = labels.Y.shape
     known = np.full(q, n)
     if labels.unknown is not None:
@@ -43,9 +43,9 @@ def _count_known(y: Any, missing_labels: MissingLabels, who: str) -> tuple[Count
     return column_counts(labels.Y), known
 
 
-def _count_varying(y: Any, missing_labels: MissingLabels, who: str) -> Counts:
+def _count_varying(y: Any, missing_labels: MissingLabels, caller: str) -> Counts:
     """Return how many ones every label has, and 0 for a label that all rows have."""
-    return leave_out_full(*_count_known(y, missing_labels, who))
+    return leave_out_full(*_count_known(y, missing_labels, caller))
 
 
 def leave_out_full(counts: Counts, n_rows: int | Counts) -> Counts:
@@ -313,18 +313,20 @@ def tcs(X: Any, y: Any) -> float:
     """
     labels = _open(y, "tcs")
     return find_tcs(
-        count_features(X, labels.shape[0], who="tcs"), labels.shape[1], len(find_labelsets(labels))
+        count_features(X, labels.shape[0], caller="tcs"),
+        labels.shape[1],
+        len(find_labelsets(labels)),
     )
 
 
-def count_features(X: Any, n_rows: int, *, who: str) -> int:
+def count_features(X: Any, n_rows: int, *, caller: str) -> int:
     """Return the number of columns of X, or X where it is that number already."""
     if isinstance(X, int | np.integer):
         return int(X)
     shape = count_rows_and_columns(X)
     if len(shape) != 2 or shape[0] != n_rows:
         raise InputError(
-            f"{who} takes the number of features, or X with the {n_rows} rows of y",
+            f"{caller} takes the number of features, or X with the {n_rows} rows of y",
             f"X has the shape {tuple(shape)}",
             "Pass the X that belongs to this y",
         )

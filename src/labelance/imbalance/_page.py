@@ -118,7 +118,7 @@ class Findings:
         try:
             found = validate_features(
                 data.X,
-                who="profile",
+                caller="profile",
                 categorical_features=data.categorical_features,
                 missing="keep",
             )

@@ -328,9 +328,9 @@ def profile(
     <BLANKLINE>
     1 constant label: 2
     """
-    labels = validate_labels(y, who="profile")
+    labels = validate_labels(y, caller="profile")
     n_samples = labels.Y.shape[0]
-    n_features = None if X is None else count_features(X, n_samples, who="profile")
+    n_features = None if X is None else count_features(X, n_samples, caller="profile")
     rows = None
     if neighborhood is None and X is not None and k is not None:
         rows = _draw_rows(n_samples, subsample)
@@ -368,7 +368,7 @@ def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None
     """Return the rows to search among, in order; None means all."""
     if subsample is None:
         return None
-    check_positive("subsample", subsample, who="profile")
+    check_positive("subsample", subsample, caller="profile")
     if subsample >= n_samples:
         return None
     return np.sort(np.random.default_rng(0).permutation(n_samples)[:subsample])
@@ -379,7 +379,7 @@ def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
     q = labels.Y.shape[1]
     if given is None:
         return labels.names or tuple(range(q))
-    return check_label_names(given, q, who="profile")
+    return check_label_names(given, q, caller="profile")
 
 
 def _check_feature_names(

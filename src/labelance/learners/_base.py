@@ -7,7 +7,7 @@ from inspect import isabstract
 from numbers import Integral
 from typing import Any, ClassVar
 
-from labelance._classifier import BaseMultiLabelClassifier, WeightedClassifier, with_inputs_of
+from labelance._classifier import BaseMultiLabelClassifier, WeightedClassifier, inherit_input_tags
 from labelance._utils._compat import HasMethods, StrOptions
 from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
@@ -40,7 +40,7 @@ class LearnerWithEstimator(WeightedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return with_inputs_of(C45Classifier(), tags) if self.estimator is None else tags
+        return inherit_input_tags(C45Classifier(), tags) if self.estimator is None else tags
 
     def _grows_c45(self) -> bool:
         return self.estimator is None or type(self.estimator) is C45Classifier

@@ -156,12 +156,12 @@ class MLkNN(BaseMultiLabelClassifier):
         if given is None:
             return search_neighbors(self._rows, k, metric, n_jobs=self.n_jobs)
         nearest = given.truncate(min(k, given.k))
-        check_neighborhood(nearest, self._rows, metric, k, who="MLkNN")
+        check_neighborhood(nearest, self._rows, metric, k, caller="MLkNN")
         return nearest
 
     def _fit(self, data: Data, X: Any, neighborhood: Neighborhood | None = None) -> None:
         self._check_no_missing(data.X, X)
-        check_n_neighbors(self.n_neighbors, data.n_samples, who="MLkNN", name="n_neighbors")
+        check_n_neighbors(self.n_neighbors, data.n_samples, caller="MLkNN", name="n_neighbors")
         self._feature_metric = FeatureMetric.learn(
             data.X,
             metric=self.metric,
@@ -207,7 +207,7 @@ class MLkNN(BaseMultiLabelClassifier):
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         self._check_no_missing(clean, X)
         rows, queries = self._rows, clean
-        check_no_other_places(rows, queries, "the new rows", who="MLkNN")
+        check_no_other_places(rows, queries, "the new rows", caller="MLkNN")
         if sp.issparse(rows) != sp.issparse(queries):
             rows, queries = sp.csr_array(rows), sp.csr_array(queries)
         around = search_neighbors(
@@ -225,11 +225,11 @@ class MLkNN(BaseMultiLabelClassifier):
         Categories that the training rows lack are NaN in clean rows only, and simply differ.
         """
         if on_device(clean):
-            validate_features(X, who="MLkNN", missing=self.missing)
+            validate_features(X, caller="MLkNN", missing=self.missing)
             return
         stored = clean.data if sp.issparse(clean) else clean
         if self.missing == "error" and np.isnan(stored).any():
-            validate_features(X, who="MLkNN", missing="error")  # says which columns have them
+            validate_features(X, caller="MLkNN", missing="error")  # says which columns have them
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from imblearn.over_sampling import RandomOverSampler
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance._classifier import BaseMultiLabelClassifier, with_inputs_of
+from labelance._classifier import BaseMultiLabelClassifier, inherit_input_tags
 from labelance._progress import run_parallel
 from labelance._utils import RandomStateLike, as_generator, set_random_states, warn_user
 from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptions
@@ -159,16 +159,16 @@ class PerLabel(BaseMultiLabelClassifier):
         refused = [j for j, label in enumerate(fitted) if label.refusal is not None]
         if not refused:
             return
-        who, first = type(sampler).__name__, fitted[refused[0]].refusal
+        caller, first = type(sampler).__name__, fitted[refused[0]].refusal
         if not any(label.sampled for label in fitted):
             raise NothingToSampleError(
-                f"PerLabel lets {who} resample the rows of every label",
+                f"PerLabel lets {caller} resample the rows of every label",
                 f'it refused all labels, the first with "{first}"',
                 "Change its parameters, such as the number of neighbors, or choose another sampler",
             )
         warn_user(
-            f"{who} refused {len(refused)} of {len(fitted)} labels, which learn from the rows as "
-            f"they are: {name_columns(refused, self.label_names_)}; the first with "
+            f"{caller} refused {len(refused)} of {len(fitted)} labels, which learn from the rows "
+            f"as they are: {name_columns(refused, self.label_names_)}; the first with "
             f'"{first}". See unsampled_labels_.',
             UnsampledLabelWarning,
         )
@@ -183,7 +183,7 @@ class PerLabel(BaseMultiLabelClassifier):
 
     def __sklearn_tags__(self) -> Any:
         estimator = C45Classifier() if self.estimator is None else self.estimator
-        return with_inputs_of(estimator, super().__sklearn_tags__())
+        return inherit_input_tags(estimator, super().__sklearn_tags__())
 
 
 class FittedLabel(NamedTuple):
@@ -219,7 +219,7 @@ class LabelByLabel:
         sampler = set_random_states(clone(self.sampler), rng)
         ours = isinstance(sampler, BaseMultiLabelSampler)
         X, y = sampler.fit_resample(self.rows.given, target if ours else target.ravel())
-        rows = Rows(validate_like(X, self.schema, who="PerLabel"), X)
+        rows = Rows(validate_like(X, self.schema, caller="PerLabel"), X)
         return LabelRows(rows, sp.csr_array(np.asarray(y).reshape(-1, 1)), True)
 
 
@@ -232,8 +232,8 @@ class MadeForLabels(LabelByLabel):
         super().__init__(sampler, rows, data.Y, schema)
         drawn = sampler.plan(rows.given, data.labels.container.native).draw(rng)
         self.made_for = drawn.provenance["label_indices_"]
-        self.rows_after = Rows(validate_like(drawn.X, schema, who="PerLabel"), drawn.X)
-        self.columns_after = sp.csc_array(validate_labels(drawn.y, who="PerLabel").Y)
+        self.rows_after = Rows(validate_like(drawn.X, schema, caller="PerLabel"), drawn.X)
+        self.columns_after = sp.csc_array(validate_labels(drawn.y, caller="PerLabel").Y)
 
     def resample(self, label: int, rng: np.random.Generator) -> LabelRows:
         """Return the original rows and those that were made for the label, if any."""

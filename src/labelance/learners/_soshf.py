@@ -435,7 +435,7 @@ def _grow(
 def _check_no_missing(clean: Any, X: Any) -> None:
     stored = clean.data if sp.issparse(clean) else clean
     if np.isnan(stored).any():
-        validate_features(X, who="SOSHF", missing="refuse")  # says which columns have them
+        validate_features(X, caller="SOSHF", missing="refuse")  # says which columns have them
 
 
 def _check_not_huge(X: Any) -> None:

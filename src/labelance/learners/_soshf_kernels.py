@@ -266,14 +266,16 @@ def oblique_direction(
         length = np.sqrt((start * start).sum())
         if length > 0:
             a = start / length
-            value = climb(Z, plus, weight, a, search.l1, search.steepness)
+            value = gradient_ascent(Z, plus, weight, a, search.l1, search.steepness)
             if value > best_value + TOLERANCE:
                 best, best_value = a, value
     return best
 
 
 @kernel
-def climb(Z: Floats, plus: Bools, weight: Floats, a: Floats, l1: float, steepness: float) -> float:
+def gradient_ascent(
+    Z: Floats, plus: Bools, weight: Floats, a: Floats, l1: float, steepness: float
+) -> float:
     """Move ``a`` uphill by proximal gradient steps with backtracking; return the objective."""
     along, soft = project(Z, a), np.empty(len(Z))
     b, trial, slope = 0.0, np.empty(len(a)), np.empty(len(a))

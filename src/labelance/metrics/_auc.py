@@ -61,7 +61,7 @@ def label_areas(
     >>> areas.auc_roc.round(6), areas.auc_pr.round(6)
     (array([0.611111]), array([0.722222]))
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, who="label_areas")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="label_areas")
     return LabelAreas(_auc_roc(counts), _auc_pr(counts))
 
 
@@ -135,8 +135,8 @@ def macro_auc_roc(
     >>> macro_auc_roc(y_true, y_score, undefined=0.5)
     0.6875
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_roc")
-    return _settle(_auc_roc(counts), counts, average, undefined, y_true, who="macro_auc_roc")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="macro_auc_roc")
+    return _settle(_auc_roc(counts), counts, average, undefined, y_true, caller="macro_auc_roc")
 
 
 @overload
@@ -212,17 +212,17 @@ def macro_auc_pr(
     >>> round(macro_auc_pr(y_true, y_score), 4)
     0.4167
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, who="macro_auc_pr")
-    return _settle(_auc_pr(counts), counts, average, undefined, y_true, who="macro_auc_pr")
+    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="macro_auc_pr")
+    return _settle(_auc_pr(counts), counts, average, undefined, y_true, caller="macro_auc_pr")
 
 
 def _count(
-    y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, who: str
+    y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, caller: str
 ) -> RankCounts:
     Y, scores, unknown = validate_scores(
         y_true,
         y_score,
-        who=who,
+        caller=caller,
         missing_labels=missing_labels,
         in_blocks=missing_labels == "error",
     )
@@ -258,7 +258,7 @@ def _settle(
     undefined: Undefined,
     y_true: Any,
     *,
-    who: str,
+    caller: str,
 ) -> float | Values:
     """Apply the caller's choice for undefined labels, and average."""
     check_average(average)
@@ -268,7 +268,7 @@ def _settle(
         of_labels = np.where(left_out, float(undefined), of_labels)
     elif undefined not in ("skip", "nan"):
         raise InputError(
-            f'{who} takes undefined="skip", "nan" or a number',
+            f'{caller} takes undefined="skip", "nan" or a number',
             f"undefined={undefined!r}",
             "Choose one of these",
         )
@@ -277,18 +277,18 @@ def _settle(
     if isinstance(undefined, str) and left_out.any():
         names = tuple(getattr(y_true, "columns", ()))
         shown = name_columns(np.flatnonzero(left_out), names)
-        _warn_undefined(shown, int(left_out.sum()), of_labels.size, undefined, who)
+        _warn_undefined(shown, int(left_out.sum()), of_labels.size, undefined, caller)
     of_labels = of_labels[known & ~left_out if undefined == "skip" else known]
     return float(of_labels.mean()) if of_labels.size else float("nan")
 
 
-def _warn_undefined(shown: str, count: int, n_labels: int, undefined: str, who: str) -> None:
+def _warn_undefined(shown: str, count: int, n_labels: int, undefined: str, caller: str) -> None:
     effect, other = {
         "skip": ("were left out of the mean", "'nan'"),
         "nan": ("make the mean nan", "'skip' to leave them out of the mean,"),
     }[undefined]
     warn_user(
-        f"{who} is undefined for {count} of {n_labels} labels ({shown}), which have only ones "
+        f"{caller} is undefined for {count} of {n_labels} labels ({shown}), which have only ones "
         f"or only zeros in y_true and {effect}. Pass undefined={other} or a number to decide "
         "otherwise.",
         UndefinedLabelWarning,

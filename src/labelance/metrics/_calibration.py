@@ -69,17 +69,17 @@ def calibration_bins(
     >>> bins.share.ravel(), bins.score.ravel().round(2)
     (array([0.5, 1. ]), array([0.15, 0.85]))
     """
-    who = "calibration_bins"
-    Y, scores, _ = validate_scores(y_true, y_score, who=who, probabilities=True)
-    _check_bins(n_bins, strategy, who=who)
+    caller = "calibration_bins"
+    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    _check_bins(n_bins, strategy, caller=caller)
     return bin_scores(Y, scores, n_bins, strategy)
 
 
-def _check_bins(n_bins: Any, strategy: Any, *, who: str) -> None:
-    check_positive("n_bins", n_bins, who=who)
+def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
+    check_positive("n_bins", n_bins, caller=caller)
     if strategy not in ("uniform", "quantile"):
         raise InputError(
-            f"{who} has bins of one width or of as many rows each",
+            f"{caller} has bins of one width or of as many rows each",
             f"strategy is {strategy!r}",
             'Choose "uniform" or "quantile"',
         )
@@ -136,7 +136,7 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
     >>> round(macro_brier_loss([[1, 0], [0, 0]], [[0.8, 0.1], [0.4, 0.1]]), 4)
     0.055
     """
-    Y, scores, _ = validate_scores(y_true, y_score, who="macro_brier_loss", probabilities=True)
+    Y, scores, _ = validate_scores(y_true, y_score, caller="macro_brier_loss", probabilities=True)
     return _average(brier_of_labels(Y, scores), average)
 
 
@@ -213,9 +213,9 @@ def macro_calibration_error(
     >>> round(macro_calibration_error(y_true, y_score, n_bins=2), 4)
     0.25
     """
-    who = "macro_calibration_error"
-    Y, scores, _ = validate_scores(y_true, y_score, who=who, probabilities=True)
-    _check_bins(n_bins, strategy, who=who)
+    caller = "macro_calibration_error"
+    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    _check_bins(n_bins, strategy, caller=caller)
     return _average(calibration_error_of_labels(Y, scores, n_bins, strategy), average)
 
 

@@ -171,7 +171,7 @@ def macro_f1(
     >>> macro_f1(y_true, y_pred, average=None, missing_labels="ignore").round(4)
     array([1.    , 0.6667, 0.    ])
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_f1")
+    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_f1")
     return _average(confusion.f1(zero_division=zero_division), average)
 
 
@@ -226,7 +226,7 @@ def macro_g_mean(
     >>> round(macro_g_mean([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.7071
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_g_mean")
+    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_g_mean")
     return _average(confusion.g_mean(zero_division=zero_division), average)
 
 
@@ -282,15 +282,15 @@ def macro_balanced_accuracy(
     >>> macro_balanced_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]])
     0.75
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, who="macro_balanced_accuracy")
+    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_balanced_accuracy")
     return _average(confusion.balanced_accuracy(zero_division=zero_division), average)
 
 
 def _label_confusion(
-    y_true: Any, y_pred: Any, missing_labels: MissingLabels, *, who: str
+    y_true: Any, y_pred: Any, missing_labels: MissingLabels, *, caller: str
 ) -> Confusion:
     Y, Y_pred, _, unknown = validate_predictions(
-        y_true, y_pred, who=who, missing_labels=missing_labels
+        y_true, y_pred, caller=caller, missing_labels=missing_labels
     )
     return count_confusion(Y, Y_pred, unknown=unknown)
 
@@ -332,7 +332,7 @@ def micro_f1(
     >>> round(micro_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.6667
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, who="micro_f1")
+    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="micro_f1")
     return float(confusion.total().f1(zero_division=zero_division)[0])
 
 
@@ -356,7 +356,7 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     >>> round(example_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.5556
     """
-    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, who="example_f1")
+    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="example_f1")
     return _mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
 
 
@@ -383,7 +383,7 @@ def hamming_loss(y_true: Any, y_pred: Any, *, missing_labels: MissingLabels = "e
     >>> round(hamming_loss([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    pooled = _label_confusion(y_true, y_pred, missing_labels, who="hamming_loss").total()
+    pooled = _label_confusion(y_true, y_pred, missing_labels, caller="hamming_loss").total()
     wrong, right = pooled.fp + pooled.fn, pooled.tp + pooled.tn
     return float(wrong[0] / (wrong + right)[0]) if (wrong + right)[0] else float("nan")
 
@@ -406,6 +406,6 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> round(subset_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, who="subset_accuracy")
+    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="subset_accuracy")
     wrong = Y != Y_pred
     return float(np.mean(wrong.sum(axis=1) == 0))

@@ -44,7 +44,7 @@ def ranking_loss(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> flo
     >>> ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
     0.75
     """
-    counts = _count(y_true, y_score, n_jobs, who="ranking_loss")
+    counts = _count(y_true, y_score, n_jobs, caller="ranking_loss")
     not_below = counts.at_least - counts.relevant_at_least
     wrong = counts.reduce(np.add, not_below, empty=0)
     pairs = counts.relevant * counts.irrelevant
@@ -77,7 +77,7 @@ def label_ranking_average_precision(
     >>> round(label_ranking_average_precision([[1, 0, 0], [0, 0, 1]], y_score), 4)
     0.4167
     """
-    counts = _count(y_true, y_score, n_jobs, who="label_ranking_average_precision")
+    counts = _count(y_true, y_score, n_jobs, caller="label_ranking_average_precision")
     precision = counts.relevant_at_least / counts.at_least
     return float(np.mean(counts.mean(precision, empty=1)))
 
@@ -106,7 +106,7 @@ def coverage_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> f
     >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
     2.5
     """
-    counts = _count(y_true, y_score, n_jobs, who="coverage_error")
+    counts = _count(y_true, y_score, n_jobs, caller="coverage_error")
     return float(np.mean(counts.reduce(np.maximum, counts.at_least, empty=0)))
 
 
@@ -133,12 +133,12 @@ def one_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[1, 0.5, 1], [1, 0.2, 0.1]])
     0.75
     """
-    counts = _count(y_true, y_score, n_jobs, who="one_error")
+    counts = _count(y_true, y_score, n_jobs, caller="one_error")
     return 1.0 - float(np.sum(counts.chance_in_top(1)) / counts.relevant.size)
 
 
-def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, who: str) -> RankCounts:
-    Y, scores, _ = validate_scores(y_true, y_score, who=who, in_blocks=True)
+def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, caller: str) -> RankCounts:
+    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
     return count_ranks(Y, scores, within="row", n_jobs=n_jobs)
 
 
@@ -167,8 +167,8 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = No
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2)
     0.5
     """
-    Y, scores, _ = validate_scores(y_true, y_score, who="precision_at_k", in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], who="precision_at_k")
+    Y, scores, _ = validate_scores(y_true, y_score, caller="precision_at_k", in_blocks=True)
+    k = check_k(k, n_labels=Y.shape[1], caller="precision_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     return float(counts.chance_in_top(k).sum() / (k * Y.shape[0]))
 
@@ -200,8 +200,8 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -
     >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2), 4)
     0.8066
     """
-    Y, scores, _ = validate_scores(y_true, y_score, who="ndcg_at_k", in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], who="ndcg_at_k")
+    Y, scores, _ = validate_scores(y_true, y_score, caller="ndcg_at_k", in_blocks=True)
+    k = check_k(k, n_labels=Y.shape[1], caller="ndcg_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     # Entry p is the gain of the first p places.
     gain_until = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))])
@@ -238,7 +238,7 @@ def label_propensity(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> Values
     >>> label_propensity([[1, 0], [1, 0], [1, 1], [0, 0]]).round(4)
     array([0.7815, 0.7213])
     """
-    Y = validate_labels(y_train, who="label_propensity").Y
+    Y = validate_labels(y_train, caller="label_propensity").Y
     # With fewer than e rows the model would give more than certainty.
     c = max(np.log(Y.shape[0]) - 1, 0.0) * (b + 1) ** a
     count = column_counts(Y)
@@ -289,10 +289,10 @@ def propensity_scored_precision_at_k(
     >>> round(propensity_scored_precision_at_k(y_true, y_score, k=2, propensity=rarity), 4)
     0.4375
     """
-    who = "propensity_scored_precision_at_k"
-    Y, scores, _ = validate_scores(y_true, y_score, who=who, in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], who=who)
-    chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, who)
+    caller = "propensity_scored_precision_at_k"
+    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
+    k = check_k(k, n_labels=Y.shape[1], caller=caller)
+    chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, caller)
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     worth = 1 / chances[counts.indices]
     won = float((counts.chance_in_top(k) * worth).sum())
@@ -310,12 +310,12 @@ def _best_worth(Y: csr_array, worth: Values, k: int) -> float:
     return float(worth[order][place < k].sum())
 
 
-def _open_propensity(propensity: ArrayLike, Y: csr_array, who: str) -> Values:
+def _open_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Values:
     chances = np.asarray(propensity, dtype=np.float64)
     if chances.shape == (Y.shape[1],) and (chances > 0).all() and (chances <= 1).all():
         return chances
     raise InputError(
-        f"{who} takes a propensity above 0 and at most 1 for each of {Y.shape[1]} labels",
+        f"{caller} takes a propensity above 0 and at most 1 for each of {Y.shape[1]} labels",
         f"propensity has shape {chances.shape} and values from {chances.min():g} to "
         f"{chances.max():g}"
         if chances.size

@@ -212,14 +212,14 @@ def imbalance_report(
        micro avg   0.67    0.50    0.75    0.61    0.57       -       4
     <BLANKLINE>
     """
-    who = "imbalance_report"
-    Y, Y_pred, names, _ = validate_predictions(y_true, y_pred, who=who)
-    seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], who)
-    losses = {} if y_score is None else _losses(y_true, y_score, who)
+    caller = "imbalance_report"
+    Y, Y_pred, names, _ = validate_predictions(y_true, y_pred, caller=caller)
+    seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], caller)
+    losses = {} if y_score is None else _losses(y_true, y_score, caller)
     confusion = count_confusion(Y, Y_pred)
     ratio = find_irlbl(leave_out_full(column_counts(seen), seen.shape[0]))
     report = ImbalanceReport(
-        label_names=_open_names(names if label_names is None else label_names, Y.shape[1], who),
+        label_names=_open_names(names if label_names is None else label_names, Y.shape[1], caller),
         **_rates(confusion, zero_division),
         irlbl=ratio,
         support=confusion.support,
@@ -233,8 +233,8 @@ def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
     return {rate: getattr(confusion, rate)(zero_division=zero_division) for rate in RATES}
 
 
-def _losses(y_true: Any, y_score: Any, who: str) -> dict[str, Values]:
-    Y, scores, _ = validate_scores(y_true, y_score, who=who, probabilities=True)
+def _losses(y_true: Any, y_score: Any, caller: str) -> dict[str, Values]:
+    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
     return {
         "brier": brier_of_labels(Y, scores),
         "calibration_error": calibration_error_of_labels(Y, scores),
@@ -267,12 +267,12 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
     return float(np.average(values[defined], weights=weights if weights.any() else None))
 
 
-def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who: str) -> Any:
+def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, caller: str) -> Any:
     """Return training labels in the order of y_true's, by name where both have names."""
-    seen = validate_labels(y_train, who=who, vocabulary=names or ())
+    seen = validate_labels(y_train, caller=caller, vocabulary=names or ())
     if seen.Y.shape[1] != n_labels:
         raise InputError(
-            f"{who} takes IRLbl from y_train, label by label",
+            f"{caller} takes IRLbl from y_train, label by label",
             f"y_true has {n_labels} labels and y_train {seen.Y.shape[1]}",
             "Pass the same labels in the same order",
         )
@@ -281,17 +281,17 @@ def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, who:
     strange = [name for name in seen.names if name not in names]
     if strange:
         raise InputError(
-            f"{who} takes IRLbl from y_train, label by label",
+            f"{caller} takes IRLbl from y_train, label by label",
             f"y_train has the label {strange[0]!r}, which y_true has not",
             "Pass the same labels, or arrays without names to pair them by position",
         )
     return seen.Y[:, [seen.names.index(name) for name in names]]
 
 
-def _open_names(names: Sequence[Any] | None, n_labels: int, who: str) -> tuple[str, ...]:
+def _open_names(names: Sequence[Any] | None, n_labels: int, caller: str) -> tuple[str, ...]:
     if names is None:
         return tuple(map(str, range(n_labels)))
-    return tuple(map(str, check_label_names(names, n_labels, who=who)))
+    return tuple(map(str, check_label_names(names, n_labels, caller=caller)))
 
 
 def _line(name: str, cells: Any, width: int) -> str:

@@ -16,17 +16,17 @@ FINEST = 10**9
 ROUNDING = Fraction(2, FINEST)
 
 
-def equal_weights(n_splits: Any, n: int, *, who: str, things: str = "rows") -> Integers:
+def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -> Integers:
     """Return the weights of ``n_splits`` equal folds, if ``n`` rows or groups are enough."""
     if not is_whole(n_splits) or n_splits < 2:
         raise InputError(
-            f"{who} makes n_splits folds, a whole number of at least 2",
+            f"{caller} makes n_splits folds, a whole number of at least 2",
             f"n_splits is {n_splits!r}",
             "Choose for example n_splits=5",
         )
     if n_splits > n:
         raise TooFewRowsError(
-            f"{who} gives every one of the n_splits={n_splits} folds at least one of the {things}",
+            f"{caller} gives each of the n_splits={n_splits} folds at least one of the {things}",
             f"there are only {n} {things}",
             f"Lower n_splits to at most {n}",
         )

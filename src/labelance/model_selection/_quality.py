@@ -52,7 +52,7 @@ def label_distribution(y: Any, folds: Any) -> float:
     >>> label_distribution(Y, [[0, 1, 2], [3]])
     inf
     """
-    opened = validate_labels(y, who="label_distribution").Y
+    opened = validate_labels(y, caller="label_distribution").Y
     return _mean_distance(opened, _membership(folds, opened.shape[0]))
 
 
@@ -88,7 +88,7 @@ def label_pair_distribution(y: Any, folds: Any) -> float:
     >>> label_pair_distribution(Y, [0, 0, 1, 1])
     0.0
     """
-    opened = validate_labels(y, who="label_pair_distribution").Y
+    opened = validate_labels(y, caller="label_pair_distribution").Y
     return _mean_distance(label_pairs(opened), _membership(folds, opened.shape[0]))
 
 

@@ -44,7 +44,7 @@ class _WithoutGroups:
                 LabelanceWarning,
                 stacklevel=2,
             )
-        X, y, _ = _count_dask_rows(X, y, None, who=type(self).__name__)
+        X, y, _ = _count_dask_rows(X, y, None, caller=type(self).__name__)
         rows: Iterator[tuple[Rows, Rows]] = super().split(X, y)  # type: ignore[misc]
         return rows
 
@@ -120,14 +120,14 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
         fold = assign_folds(
             Y,
             self.n_splits,
             self.random_state,
             order=self.order,
             shuffle=self.shuffle,
-            who=type(self).__name__,
+            caller=type(self).__name__,
         )
         yield from rows_of_folds(fold, self.n_splits)
 
@@ -139,10 +139,10 @@ def assign_folds(
     *,
     order: Order = 1,
     shuffle: bool = False,
-    who: str = "IterativeStratifiedKFold",
+    caller: str = "IterativeStratifiedKFold",
 ) -> Integers:
     """Return the fold of every row of clean labels, as `IterativeStratifiedKFold` has them."""
-    weights = equal_weights(n_splits, Y.shape[0], who=who)
+    weights = equal_weights(n_splits, Y.shape[0], caller=caller)
     rng = as_generator(random_state)
     return assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
 
@@ -202,14 +202,14 @@ class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
-        weights = equal_weights(self.n_splits, Y.shape[0], who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
+        weights = equal_weights(self.n_splits, Y.shape[0], caller=type(self).__name__)
         for rng in self._streams():
             fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
             yield from rows_of_folds(fold, self.n_splits)
 
     def _streams(self) -> list[np.random.Generator]:
-        repeats = check_positive("n_repeats", self.n_repeats, who=type(self).__name__)
+        repeats = check_positive("n_repeats", self.n_repeats, caller=type(self).__name__)
         if is_whole(self.random_state):
             seed = int(self.random_state)  # type: ignore[arg-type]
             return [as_generator(seed + t) for t in range(repeats)]
@@ -267,13 +267,13 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
     def _iter_indices(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[Rows, Rows]]:
-        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
         weights = train_test_weights(self.train_size, self.test_size, Y.shape[0], default=0.1)
-        n_splits = check_positive("n_splits", self.n_splits, who=type(self).__name__)
+        n_splits = check_positive("n_splits", self.n_splits, caller=type(self).__name__)
         for rng in as_generator(self.random_state).spawn(n_splits):
             fold = assign_rows(Y, weights, order=self.order, shuffle=True, rng=rng)
             train, test = rows_of_folds(fold, 2)
-            check_not_empty([train, test], who=type(self).__name__)
+            check_not_empty([train, test], caller=type(self).__name__)
             yield train, test
 
 
@@ -350,17 +350,17 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
         groups : array-like of shape (n,)
             The group of every row: numbers or words.
         """
-        X, y, groups = _count_dask_rows(X, y, groups, who=type(self).__name__)
+        X, y, groups = _count_dask_rows(X, y, groups, caller=type(self).__name__)
         return super().split(X, y, groups)
 
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, who=type(self).__name__)
-        group_of = validate_groups(groups, Y.shape[0], who=type(self).__name__)
+        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
+        group_of = validate_groups(groups, Y.shape[0], caller=type(self).__name__)
         n_groups = int(group_of.max()) + 1
-        who = type(self).__name__
-        n_folds = len(equal_weights(self.n_splits, n_groups, who=who, things="groups"))
+        caller = type(self).__name__
+        n_folds = len(equal_weights(self.n_splits, n_groups, caller=caller, things="groups"))
         rng = as_generator(self.random_state)
         fold = assign_groups(Y, group_of, n_folds, order=self.order, shuffle=self.shuffle, rng=rng)
         yield from rows_of_folds(fold, n_folds)
@@ -441,14 +441,14 @@ def multilabel_train_test_split(
             "none was given",
             "Call it as multilabel_train_test_split(X, y)",
         )
-    Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, who=_WHO)
+    Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, caller=_WHO)
     n = Y.shape[0]
     _check_no_other_lengths(arrays, n)
     weights, n_parts = _weights(train_size, test_size, sizes, n)
     rng = as_generator(random_state)
     part = assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
     rows = rows_of_folds(part, n_parts)
-    check_not_empty(rows, who=_WHO)
+    check_not_empty(rows, caller=_WHO)
     return [take_rows(array, taken) for array in arrays for taken in rows]
 
 
@@ -483,7 +483,7 @@ def _count_rows(array: Any) -> int:
     return len(array) if isinstance(array, (list, tuple)) else count_rows_and_columns(array)[0]
 
 
-def _count_dask_rows(X: Any, y: Any, groups: Any, *, who: str) -> tuple[Any, Any, Any]:
+def _count_dask_rows(X: Any, y: Any, groups: Any, *, caller: str) -> tuple[Any, Any, Any]:
     """Return tables that know how many rows they have, which scikit-learn asks them.
 
     Of a Dask collection of features only that number is kept; labels and groups come to memory.
@@ -491,27 +491,27 @@ def _count_dask_rows(X: Any, y: Any, groups: Any, *, who: str) -> tuple[Any, Any
     if is_dask(X):
         X = np.empty((_count_rows(X), 0))
     if is_dask(y):
-        y = validate_labels(y, who=who).Y
+        y = validate_labels(y, caller=caller).Y
     return X, y, to_memory(groups)
 
 
-def validate_stratified(Y: Any, *, order: Any, who: str) -> csr_array:
+def validate_stratified(Y: Any, *, order: Any, caller: str) -> csr_array:
     """Return the labels to stratify on, if the order is one we know."""
     if order not in (1, 2):
         raise InputError(
-            f"{who} balances labels (order=1) or pairs of labels (order=2)",
+            f"{caller} balances labels (order=1) or pairs of labels (order=2)",
             f"order is {order!r}",
             "Choose 1 or 2",
         )
-    return validate_labels(Y, who=who).Y
+    return validate_labels(Y, caller=caller).Y
 
 
-def check_not_empty(parts: list[Rows], *, who: str) -> None:
+def check_not_empty(parts: list[Rows], *, caller: str) -> None:
     """Raise if a part got no row, as happens to small shares when every label is rare."""
     for number, rows in enumerate(parts, start=1):
         if len(rows) == 0:
             raise TooFewRowsError(
-                f"{who} gives every one of {len(parts)} parts at least one row",
+                f"{caller} gives every one of {len(parts)} parts at least one row",
                 f"part {number} got none",
                 "Ask for a larger share, or take folds of IterativeStratifiedKFold, "
                 "which are never empty",

@@ -35,7 +35,7 @@ from labelance.neighbors._partition import (
     embed_points,
     place_centers,
 )
-from labelance.neighbors._search import Search, block_cells, for_each_block, tell_engine
+from labelance.neighbors._search import Search, block_cells, for_each_block, log_engine
 from labelance.neighbors._sparse import place_rows
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 
@@ -113,7 +113,7 @@ def search_approx(search: Search, sample: Sample) -> Approximation | None:
             recall = sample.recall(found)
     source = "an index of heavy features" if is_sparse else "the nearest cells"
     reason = f"{source} and {rounds} rounds of neighbors' neighbors, as asked for"
-    tell_engine(search, f"{reason}, with a recall of {recall:.3f}")
+    log_engine(search, f"{reason}, with a recall of {recall:.3f}")
     return Approximation(found, recall)
 
 

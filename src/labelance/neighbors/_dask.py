@@ -63,7 +63,7 @@ _MANY_ROWS = 10_000  # from which on rows are shuffled by cell
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER = 24  # sampled to place a center
 _SAFE = 1 - 2.0**-18  # keeps a bound below what rounding may make of it
-_NOBODY = np.iinfo(np.int64).max  # comes after every row that is as far
+_NO_ROW = np.iinfo(np.int64).max  # comes after every row that is as far
 _DOUBLE = np.dtype(np.float64)
 _LONGEST = 2.0**200  # squared length of a point whose bounds, of float32, do not overflow
 
@@ -91,7 +91,7 @@ class BlockSearch:
         own = np.arange(Q.shape[0]) if same else np.full(Q.shape[0], -1)
         k = min(self.k, X.shape[0] - same)
         found = self._pad(Search(Q, X, own, k, self.metric, threads=1), self.engine)
-        return TopK(np.where(found.rows == _NOBODY, _NOBODY, found.rows + first), found.values)
+        return TopK(np.where(found.rows == _NO_ROW, _NO_ROW, found.rows + first), found.values)
 
     def own(
         self, X: np.ndarray, cell_of: np.ndarray, bounds: CellBounds
@@ -144,10 +144,10 @@ class BlockSearch:
     def _pad(self, search: Search, engine: Engine) -> TopK:
         """Return what an engine finds, filled up with nobody to k neighbors."""
         shape = search.Q.shape[0], self.k
-        rows, values = np.full(shape, _NOBODY), np.full(shape, np.inf)
+        rows, values = np.full(shape, _NO_ROW), np.full(shape, np.inf)
         if search.k:
             rows[:, : search.k], values[:, : search.k] = engine(search)
-        rows[np.isinf(values)] = _NOBODY
+        rows[np.isinf(values)] = _NO_ROW
         return TopK(rows, values)
 
 
@@ -409,8 +409,8 @@ def _merge_all(
 
 def _renumber(found: TopK, numbers: np.ndarray) -> TopK:
     """Return the numbers of rows in place of their places; nobody stays nobody."""
-    nobody = found.rows == _NOBODY
-    return TopK(np.where(nobody, _NOBODY, numbers[np.where(nobody, 0, found.rows)]), found.values)
+    nobody = found.rows == _NO_ROW
+    return TopK(np.where(nobody, _NO_ROW, numbers[np.where(nobody, 0, found.rows)]), found.values)
 
 
 class _CellRuns(NamedTuple):

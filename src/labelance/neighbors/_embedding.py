@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labelance._arrays import gather_rows
-from labelance._scratch import new_zeros, relieve_memory
+from labelance._scratch import new_zeros, release_pages
 from labelance.neighbors._distance import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)
@@ -166,7 +166,7 @@ def _parts(X: np.ndarray) -> Iterator[slice]:
     step = max(1, _CELLS // max(1, X.shape[1]))
     for start in range(0, len(X), step):
         yield slice(start, start + step)
-        relieve_memory()
+        release_pages()
 
 
 def is_whole(lengths: np.ndarray) -> bool:

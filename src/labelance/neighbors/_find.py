@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labelance._arrays import is_blocks, is_dask, take_rows
-from labelance._progress import speaking
+from labelance._progress import show_progress
 from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils import warn_user
 from labelance._utils._threads import thread_count
@@ -150,7 +150,7 @@ def find_neighbors(
 
 
 def find_neighbors_for(
-    who: str,
+    caller: str,
     X: Any,
     k: int,
     *,
@@ -165,18 +165,18 @@ def find_neighbors_for(
     verbose: int = 0,
     judge_scales: bool = False,
 ) -> Neighborhood:
-    """Find neighbors for somebody who takes X and how to search from a user: errors name ``who``.
+    """Find neighbors for a function that takes X from a user: errors name ``caller``.
 
     ``judge_scales`` warns of columns that alone decide. All else is as in :func:`find_neighbors`.
     """
     _check_options(missing, method, among, queries)
-    check_no_other_places(X, queries, "queries", who=who)
+    check_no_other_places(X, queries, "queries", caller=caller)
     check_works_on_disk(X, metric=metric, method=method)
     features = validate_features(
-        X, who=who, categorical_features=categorical_features, missing=missing, in_blocks=True
+        X, caller=caller, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
     if judge_scales and scale is None and metric == "euclidean":
-        warn_of_dominant_columns(who, features)
+        warn_of_dominant_columns(caller, features)
     n = features.X.shape[0]
     bag = None if among is None else _validate_bag(among, n)
     learned = FeatureMetric.learn(
@@ -188,12 +188,12 @@ def find_neighbors_for(
         rows=bag,
     )
     if queries is None:
-        k, Q = check_n_neighbors(k, n if bag is None else len(bag), who=who), None
+        k, Q = check_n_neighbors(k, n if bag is None else len(bag), caller=caller), None
     else:
-        k = check_n_neighbors(k, n + 1, who=who)
-        Q = validate_like(queries, features.schema(), who=who)
+        k = check_n_neighbors(k, n + 1, caller=caller)
+        Q = validate_like(queries, features.schema(), caller=caller)
         _check_queries(Q, features, missing)
-    with speaking(verbose):
+    with show_progress(verbose):
         return search_neighbors(
             features.X, k, learned, among=bag, queries=Q, method=method, n_jobs=n_jobs
         )
@@ -269,15 +269,15 @@ def _finite_neighborhood(
 
 
 def warn_of_dominant_columns(
-    who: str, features: Features, cure: str = ", or pass scale='standard'"
+    caller: str, features: Features, cure: str = ", or pass scale='standard'"
 ) -> None:
     """Warn where distances are those of few columns, such as an income next to shares."""
     wide = find_dominant_columns(features.X, features.categorical)
     if len(wide):
         columns = "column" if len(wide) == 1 else "columns"
         warn_user(
-            f"{who} takes rows for neighbors by {columns} {name_columns(wide, features.names)} of "
-            "X alone, with over 99.9 % of the mean squared distance. Scale X first "
+            f"{caller} takes rows for neighbors by {columns} {name_columns(wide, features.names)} "
+            "of X alone, with over 99.9 % of the mean squared distance. Scale X first "
             f"(sklearn.preprocessing.StandardScaler){cure}.",
             FeatureScaleWarning,
         )
@@ -345,7 +345,7 @@ def resolve_neighbors(
     *,
     method: Method = "exact",
     n_jobs: int | None,
-    who: str,
+    caller: str,
 ) -> Neighborhood:
     """Find neighbors of clean rows as ``k_neighbors`` says, in imbalanced-learn's way.
 
@@ -363,22 +363,24 @@ def resolve_neighbors(
         As in :func:`find_neighbors`, where k_neighbors is a number.
     n_jobs : int or None
         The number of threads, where k_neighbors is a number.
-    who : str
+    caller : str
         Who asks; begins the error messages.
     """
     if not hasattr(k_neighbors, "kneighbors"):
-        k = check_n_neighbors(k_neighbors, X.shape[0], who=who, name="k_neighbors")
+        k = check_n_neighbors(k_neighbors, X.shape[0], caller=caller, name="k_neighbors")
         return search_neighbors(X, k, metric, method=method, n_jobs=n_jobs)
     finder = k_neighbors
     if hasattr(finder, "fit"):
         finder = clone(finder, safe=False)
         wanted = getattr(finder, "n_neighbors", None)
         if wanted is not None:
-            check_n_neighbors(wanted - 1, X.shape[0], who=who, name="k_neighbors.n_neighbors - 1")
+            check_n_neighbors(
+                wanted - 1, X.shape[0], caller=caller, name="k_neighbors.n_neighbors - 1"
+            )
         finder.fit(X)
     distances, indices = finder.kneighbors(X)
     found = _without_own_row(np.asarray(indices), np.asarray(distances))
-    _check_possible_rows(found, X.shape[0], who)
+    _check_possible_rows(found, X.shape[0], caller)
     return found
 
 
@@ -391,7 +393,7 @@ def _without_own_row(indices: np.ndarray, distances: np.ndarray) -> Neighborhood
 
 
 def check_neighborhood(
-    given: Neighborhood, X: Any, metric: FeatureMetric, k: int | None, *, who: str
+    given: Neighborhood, X: Any, metric: FeatureMetric, k: int | None, *, caller: str
 ) -> None:
     """Raise unless a neighborhood found before is one of these rows.
 
@@ -405,7 +407,7 @@ def check_neighborhood(
         How the distances of the neighborhood should have been measured.
     k : int or None
         How many neighbors each row should have; None takes any number.
-    who : str
+    caller : str
         Who asks; begins the error messages.
     """
     came = None
@@ -414,25 +416,25 @@ def check_neighborhood(
     elif k is not None and given.k != k:
         came = f"it has {given.k} neighbors a row and {k} are asked for"
     else:
-        _check_possible_rows(given, X.shape[0], who)
+        _check_possible_rows(given, X.shape[0], caller)
         if not all(_agrees(given, X, metric, place) for place in range(given.k)):
             came = "its distances are not those of these rows under this metric and scale"
     if came:
         raise InputError(
-            f"{who} takes a neighborhood of the rows of X",
+            f"{caller} takes a neighborhood of the rows of X",
             came,
             "Make it with find_neighbors(X, k, …) and the same metric, scale and "
-            f"categorical_features as those of {who}, or leave it out",
+            f"categorical_features as those of {caller}, or leave it out",
         )
 
 
-def _check_possible_rows(found: Neighborhood, n: int, who: str) -> None:
+def _check_possible_rows(found: Neighborhood, n: int, caller: str) -> None:
     """Raise for row numbers that are not there; compiled code would read past the data."""
     outside = (found.indices < 0) | (found.indices >= n)
     own = found.indices == np.arange(found.n_rows)[:, None]
     if outside.any() or own.any():
         raise InputError(
-            f"{who} needs neighbors that are other rows of X",
+            f"{caller} needs neighbors that are other rows of X",
             "a row is its own neighbor" if own.any() else f"some lie outside 0 … {n - 1}",
             "Make the neighborhood with find_neighbors(X, k), or mend what kneighbors returns",
         )
@@ -443,17 +445,17 @@ def _agrees(given: Neighborhood, X: Any, metric: FeatureMetric, place: int) -> b
     return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)
 
 
-def check_n_neighbors(k: Any, n: int, *, who: str, name: str = "k") -> int:
+def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "k") -> int:
     """Return k, or say why there cannot be that many neighbors among n rows."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(
-            f"{who} needs {name} as a whole number of at least 1",
+            f"{caller} needs {name} as a whole number of at least 1",
             f"{name} is {k!r}",
             f"Choose {name} from 1 to {n - 1}",
         )
     if k >= n:
         raise TooFewRowsError(
-            f"{who} looks for {name}={k} neighbors of every row (k must be < n_samples)",
+            f"{caller} looks for {name}={k} neighbors of every row (k must be < n_samples)",
             f"there are only {n} rows",
             f"Lower {name} to at most {n - 1}" if n > 1 else "Pass more rows",
         )

@@ -9,7 +9,7 @@ from sklearn.neighbors import KDTree
 
 from labelance.neighbors._brute import search_brute
 from labelance.neighbors._embedding import Points, embed_all
-from labelance.neighbors._search import Search, tell_engine
+from labelance.neighbors._search import Search, log_engine
 from labelance.neighbors._topk import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000
@@ -25,7 +25,7 @@ def suits_kdtree(search: Search) -> bool:
 
 def search_kdtree(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q."""
-    tell_engine(search, "a k-d tree, as there are few features")
+    log_engine(search, "a k-d tree, as there are few features")
     points = embed_all(search.Q, search.X, replace(search.embedding, dtype=np.dtype(np.float64)))
     if points is None:
         return search_brute(search)

@@ -25,7 +25,7 @@ from labelance._arrays import (
     on_device,
     to_device,
 )
-from labelance._scratch import current_scratch, relieve_memory, row_blocks, split_rows
+from labelance._scratch import current_scratch, release_pages, row_blocks, split_rows
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (
@@ -472,7 +472,7 @@ def _row_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
     step = max(1, _CELLS // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         yield X[start : start + step]
-        relieve_memory()
+        release_pages()
 
 
 def _learn_params(metric: Metric, X: np.ndarray) -> Params:

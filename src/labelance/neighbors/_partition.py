@@ -31,12 +31,12 @@ from typing import NamedTuple
 import numpy as np
 
 from labelance._arrays import gather_rows
-from labelance._scratch import current_scratch, relieve_memory
+from labelance._scratch import current_scratch, release_pages
 from labelance._utils import kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
 from labelance.neighbors._embedding import Embedding, Points, embed_all
-from labelance.neighbors._search import Search, for_each_block, tell_engine
+from labelance.neighbors._search import Search, for_each_block, log_engine
 from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
@@ -100,10 +100,10 @@ def search_partition(search: Search, most: float = np.inf) -> TopK | None:
         left, ranked = engine.probe()
         if left > min(most, WORTHWHILE):
             if most > WORTHWHILE:  # else an approximate search follows
-                tell_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
+                log_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
             return None
         n_cells = len(engine.cells.centers)
-        tell_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
+        log_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
         if ranked > _TOO_COARSE:
             del engine  # before there is another, twice as large
             engine = _make_engine(search, replace(search.embedding, dtype=np.dtype(np.float64)))
@@ -348,7 +348,7 @@ class CellEngine(ABC):
         own = self._own(start + lines)
         needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
-        relieve_memory()
+        release_pages()
         if scan.candidates.counts.max() > self._capacity:
             self._rank_early(scan, start)
 

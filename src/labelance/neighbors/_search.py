@@ -18,7 +18,7 @@ from sklearn import get_config
 
 from labelance._arrays import gather_rows, take_rows
 from labelance._progress import loop, note
-from labelance._scratch import current_scratch, keep_scratch, relieve_memory
+from labelance._scratch import current_scratch, keep_scratch, release_pages
 from labelance.neighbors._embedding import Embedding, choose_embedding
 from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
@@ -132,7 +132,7 @@ def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(rows[np.minimum(places, len(rows) - 1)] == wanted, places, -1)
 
 
-def tell_engine(search: Search, engine: str) -> None:
+def log_engine(search: Search, engine: str) -> None:
     """Tell whoever listens which engine searches many rows, and why."""
     m, n = search.Q.shape[0], search.X.shape[0]
     if min(m, n) >= _WORTH_TELLING:
@@ -158,7 +158,7 @@ def for_each_block(
 
         def count(start: int, stop: int) -> Any:
             result = work(start, stop)
-            relieve_memory()
+            release_pages()
             progress.advance(stop - start)
             return result
 

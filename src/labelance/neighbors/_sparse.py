@@ -20,7 +20,7 @@ from labelance.neighbors._brute import search_brute
 from labelance.neighbors._candidates import Bounds, CandidateEngine, Scan, bounds_of, scan_row
 from labelance.neighbors._distance import CompiledMetric
 from labelance.neighbors._embedding import is_ordinary, is_whole, safe_factor
-from labelance.neighbors._search import Search, block_cells, tell_engine
+from labelance.neighbors._search import Search, block_cells, log_engine
 from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 128, 4096
@@ -50,7 +50,7 @@ class InvertedIndexEngine(CandidateEngine):
 @np.errstate(over="ignore", invalid="ignore")
 def search_sparse(search: Search) -> TopK:
     """Return the k nearest rows of X for every row of Q."""
-    tell_engine(search, "an inverted index, as rows are sparse")
+    log_engine(search, "an inverted index, as rows are sparse")
     cells = block_cells(16, search.threads)
     most = int(np.clip(np.sqrt(cells) / 8, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))

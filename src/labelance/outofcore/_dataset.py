@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 
-from labelance._progress import loop, speaking
+from labelance._progress import loop, show_progress
 from labelance._scratch import Scratch, scratch
 from labelance._utils import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
@@ -88,7 +88,7 @@ def open_dataset(
         ) as place,
         working_on_disk(Path(place), limit) as here,
     ):
-        with speaking(verbose):
+        with show_progress(verbose):
             blocks = open_blocks(path, here, options)
             data = read_to_disk(blocks, blocks.read_header(), here)
         yield data

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from joblib import hash as joblib_hash
 from sklearn.base import clone
 
-from labelance._progress import speaking
+from labelance._progress import show_progress
 from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
 from labelance._utils import did_you_mean, show_names
 from labelance._validation import mask_of_columns, validate_labels
@@ -152,7 +152,7 @@ def resample_file(
         },
     }
     with (
-        speaking(verbose),
+        show_progress(verbose),
         open_job(output, asked, overwrite=overwrite) as job,
         working_on_disk(job.folder, limit, keeps=True) as here,
     ):
@@ -203,7 +203,7 @@ def _resample_array(
     if isinstance(source, (str, os.PathLike)):
         source = _load_features(Path(source), here)
     _check_array(source, sampler, here.memory)
-    X, Y = _open_features(source, here), validate_labels(y, who="resample_file").Y
+    X, Y = _open_features(source, here), validate_labels(y, caller="resample_file").Y
     recipe = sampler.plan(X, Y).recipe(sampler.random_state)
     step = _block_rows(X, Y.shape[1], job, here)
     write_npy_blocks(recipe.block, recipe.n_rows, step, X, output, job.folder)
@@ -271,7 +271,7 @@ def _hash_rows(source: Any, memory: int) -> str:
 
 def _fingerprint(y: Any) -> str:
     """Return a number of the labels that changes when they do."""
-    return str(joblib_hash(validate_labels(y, who="resample_file").Y))
+    return str(joblib_hash(validate_labels(y, caller="resample_file").Y))
 
 
 def _load_features(path: Path, here: Scratch) -> np.ndarray:

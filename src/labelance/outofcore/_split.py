@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._progress import speaking
+from labelance._progress import show_progress
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError
@@ -89,7 +89,7 @@ def split_file(
         "random_state": random_state,
     }
     with (
-        speaking(verbose),
+        show_progress(verbose),
         open_job(files[0], asked, overwrite=overwrite) as job,
         working_on_disk(job.folder, limit) as here,
     ):

@@ -64,7 +64,7 @@ def plot_before_after(
     """
     figures = optional_import("matplotlib.figure", extra="plots", purpose="Drawing")
     found, names = open_resampling(
-        X, y, X_resampled, y_resampled, label_names, who="plot_before_after"
+        X, y, X_resampled, y_resampled, label_names, caller="plot_before_after"
     )
     chosen = list(labels if labels is not None else range(min(3, len(names))))
     figure = figures.Figure(figsize=(3.4 * len(chosen) + 0.6, 7.0), layout="constrained")
@@ -117,22 +117,26 @@ def open_resampling(
     y_resampled: Any,
     label_names: Sequence[Any] | None,
     *,
-    who: str,
+    caller: str,
 ) -> tuple[Resampling, tuple[Any, ...]]:
     """Check and clean data before and after a sampler; return them with the label names."""
-    check_no_device(X, who=who)
-    before = validate_data(X, y, who=who, missing="refuse")
+    check_no_device(X, caller=caller)
+    before = validate_data(X, y, caller=caller, missing="refuse")
     n_labels = before.Y.shape[1]
     after = validate_data(
-        X_resampled, y_resampled, who=who, missing="refuse", vocabulary=before.labels.names or ()
+        X_resampled,
+        y_resampled,
+        caller=caller,
+        missing="refuse",
+        vocabulary=before.labels.names or (),
     )
     if after.Y.shape[1] != n_labels:
         raise InputError(
-            f"{who} compares the same labels before and after",
+            f"{caller} compares the same labels before and after",
             f"y has {n_labels} and y_resampled {after.Y.shape[1]}",
             "Pass what went into a sampler and what came out",
         )
-    names = name_labels(before.labels, label_names, who)
+    names = name_labels(before.labels, label_names, caller)
     return Resampling(*_flatten(before.X, after.X), before.Y, after.Y), names
 
 

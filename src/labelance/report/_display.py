@@ -37,21 +37,21 @@ def write_numbers(axis: Any) -> None:
     axis.set_minor_formatter(lambda *_: "")
 
 
-def name_labels(labels: Labels, given: Sequence[Any] | None, who: str) -> tuple[Any, ...]:
+def name_labels(labels: Labels, given: Sequence[Any] | None, caller: str) -> tuple[Any, ...]:
     """Return the names given, those of a frame, or the column numbers."""
     q = labels.Y.shape[1]
     names = given if given is not None else labels.names or range(q)
-    return check_label_names(names, q, who=who)
+    return check_label_names(names, q, caller=caller)
 
 
-def find_label(label: Any, names: Sequence[Any], who: str) -> int:
+def find_label(label: Any, names: Sequence[Any], caller: str) -> int:
     """Return the number of a label by its name, or by the number itself."""
     if label in names:
         return list(names).index(label)
     if isinstance(label, int | np.integer) and 0 <= label < len(names):
         return int(label)
     raise InputError(
-        f"{who} draws one label, by its name or column number",
+        f"{caller} draws one label, by its name or column number",
         f"there is no label {label!r}",
         f"{did_you_mean(label, names)}Correct the name",
     )

@@ -78,7 +78,7 @@ class LabelFrequencyDisplay(Display):
         **options
             As for :meth:`plot`.
         """
-        labels = validate_labels(y, who=cls.__name__)
+        labels = validate_labels(y, caller=cls.__name__)
         names = tuple(map(str, name_labels(labels, label_names, cls.__name__)))
         return cls(counts=column_counts(labels.Y), label_names=names).plot(ax, **options)
 
@@ -323,11 +323,11 @@ class ResamplingDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         """
-        who = cls.__name__
-        found, names = open_resampling(X, y, X_resampled, y_resampled, label_names, who=who)
+        caller = cls.__name__
+        found, names = open_resampling(X, y, X_resampled, y_resampled, label_names, caller=caller)
         counts = column_counts(found.Y), column_counts(found.Y_after)
         gained = (counts[1] - counts[0]) / np.maximum(counts[0], 1)
-        chosen = int(gained.argmax()) if label is None else find_label(label, names, who)
+        chosen = int(gained.argmax()) if label is None else find_label(label, names, caller)
         display = cls(resampling=found, label_names=tuple(map(str, names)), label=chosen)
         return display.plot(ax, kind=kind)
 

@@ -96,7 +96,7 @@ class ThresholdDisplay(Display):
         label, **options
             As for :meth:`from_predictions`.
         """
-        labels = validate_labels(y, who=cls.__name__)
+        labels = validate_labels(y, caller=cls.__name__)
         names = name_labels(labels, options.get("label_names"), cls.__name__)
         chosen = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
@@ -134,9 +134,9 @@ class ThresholdDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         """
-        labels = validate_labels(y_true, who=cls.__name__)
+        labels = validate_labels(y_true, caller=cls.__name__)
         names = name_labels(labels, label_names, cls.__name__)
-        scored = validate_scores(labels.Y, y_score, who=cls.__name__)
+        scored = validate_scores(labels.Y, y_score, caller=cls.__name__)
         j = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
         column, scores = labels.Y[:, [j]], np.asarray(scored.scores, dtype=float)[:, j]
         if not column.nnz:
@@ -286,7 +286,7 @@ class MetricByRarityDisplay(Display):
             As for :meth:`plot`.
         """
         check_choice("metric", metric, (*get_args(Rate), *get_args(Area)))
-        counted = validate_labels(y_true if y_train is None else y_train, who=cls.__name__)
+        counted = validate_labels(y_true if y_train is None else y_train, caller=cls.__name__)
         if metric in get_args(Area):
             areas = label_areas(y_true, y_pred)
             values = getattr(areas, metric)

@@ -31,7 +31,7 @@ from labelance.report._tables import (
     table2,
     tests,
 )
-from labelance.report._verdict import judge
+from labelance.report._verdict import summarize_ranking
 from labelance.study._presets import PAPER_DATASETS
 
 
@@ -108,7 +108,7 @@ def gather(
     return Report(
         title=plain(title),
         about={plain(key): plain(value) for key, value in {**said, **(about or {})}.items()},
-        verdict=judge(blocks),
+        verdict=summarize_ranking(blocks),
         notes=_notes(cells, blocks),
         overview=overview,
         details=[

@@ -11,7 +11,7 @@ from labelance.study.statistics._compare import TITLES
 BASELINE = "Default"
 
 
-def judge(blocks: Sequence[Block]) -> list[str]:
+def summarize_ranking(blocks: Sequence[Block]) -> list[str]:
     """Return the sentences, or one that says why there is nothing to judge.
 
     Methods are ordered by their average rank over all measures and learners that are ranked;

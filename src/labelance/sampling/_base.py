@@ -27,7 +27,7 @@ from labelance._arrays import (
     peek_columns,
     stack_rows,
 )
-from labelance._progress import speaking
+from labelance._progress import show_progress
 from labelance._scratch import return_freed_memory
 from labelance._utils import ListsParameters, RandomStateLike, as_generator, warn_user
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
@@ -260,7 +260,7 @@ class ResamplingPlan:
         resampled : Resampled
             ``X`` and ``y`` in the containers that came in, and where the rows come from.
         """
-        return _carry_out(self._draw(random_state), self.data, self.n_samples)
+        return _materialize(self._draw(random_state), self.data, self.n_samples)
 
     def recipe(self, random_state: RandomStateLike = None) -> Recipe:
         """Return one resampled data set as a recipe, whose rows are made block by block.
@@ -276,11 +276,11 @@ class ResamplingPlan:
         return Recipe(self.data, drawn)
 
     def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
-        with speaking(self.sampler.verbose):
+        with show_progress(self.sampler.verbose):
             return self.sampler._draw(self.data, self.details, as_generator(random_state))
 
 
-def _carry_out(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
+def _materialize(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
     """Return what was drawn from n clean rows, as rows in the containers that came in."""
     if isinstance(drawn, Resampled):
         return drawn
@@ -327,7 +327,7 @@ class BaseMultiLabelSampler(
     _estimator_type = "sampler"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     traits: ClassVar[SamplerTraits] = SamplerTraits()
-    _gives_rows: ClassVar[bool] = True  # `_draw` returns a Draw, not whole tables
+    _supports_blocks: ClassVar[bool] = True  # `_draw` returns a Draw, not whole tables
 
     # For samplers without these parameters: nothing depends on chance, and nothing is printed.
     random_state: Any = 0
@@ -372,12 +372,12 @@ class BaseMultiLabelSampler(
             Kept original rows first, in their order, then the new ones.
         """
         start = perf_counter()
-        with speaking(self.verbose):
+        with show_progress(self.verbose):
             plan = self._make_plan(X, y, neighborhood)
             drawn, data, n = plan._draw(self._generator()), plan.data, plan.n_samples
             del plan  # with the neighbors, before there are all rows of the result
             return_freed_memory(n)
-            resampled = _carry_out(drawn, data, n)
+            resampled = _materialize(drawn, data, n)
         for name, value in resampled.provenance.items():
             setattr(self, name, value)
         if self.verbose:
@@ -399,7 +399,7 @@ class BaseMultiLabelSampler(
             ``plan.draw(random_state)`` gives a value with ``X``, ``y`` and ``provenance``.
             It works on as it was made, whatever happens to this sampler's parameters.
         """
-        with speaking(self.verbose):
+        with show_progress(self.verbose):
             return clone(self)._make_plan(X, y, neighborhood)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -418,16 +418,16 @@ class BaseMultiLabelSampler(
         explanation : Explanation
             Prints as a table; ``through(label)`` names the seeds.
         """
-        before = validate_labels(y, who="explain")
+        before = validate_labels(y, caller="explain")
         if isinstance(before.container, LabelSets):
             y = before.Y  # label sets name no label that the last of its rows has lost
-        with speaking(self.verbose):
+        with show_progress(self.verbose):
             plan = self._make_plan(X, y, None)
             resampled = plan.draw(self._generator())
         only_rows = plan.data is not None and isinstance(
             plan.data.features.container, RowsContainer
         )
-        after = validate_labels(resampled.y, who="explain")
+        after = validate_labels(resampled.y, caller="explain")
         options = {
             "missing": "distance",
             "label_names": before.names,
@@ -467,11 +467,11 @@ class BaseMultiLabelSampler(
         """Do what `plan` does, on rows that are validated already; for samplers inside learners."""
         X, options = data.features.container.native, self._validation_options()
         own_codes = options.get("categorical_features") is not None
-        if own_codes or not self._gives_rows:  # then rows are read in a way of their own
+        if own_codes or not self._supports_blocks:  # then rows are read in a way of their own
             return self.plan(X, data.labels.table, neighborhood=neighborhood)
         self._validate_params()
         planner = clone(self)
-        with speaking(self.verbose):
+        with show_progress(self.verbose):
             planner._check_no_neighborhood(neighborhood)
             check_no_missing(data.X, data.features.names, type(self).__name__, options["missing"])
             return planner._plan_rows(planner._accept(X, data), data.n_samples, neighborhood)
@@ -493,7 +493,7 @@ class BaseMultiLabelSampler(
         data = validate_data(
             X,
             y,
-            who=type(self).__name__,
+            caller=type(self).__name__,
             in_blocks=self.traits.in_blocks,
             **self._validation_options(),
         )
@@ -617,7 +617,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         """Return the given neighborhood if it is of these rows, or search."""
         if given is not None:
             k = int(self.k_neighbors) if isinstance(self.k_neighbors, Integral) else None
-            check_neighborhood(given, data.X, metric, k, who=type(self).__name__)
+            check_neighborhood(given, data.X, metric, k, caller=type(self).__name__)
             return given
         return remember_neighbors(
             lambda: resolve_neighbors(
@@ -626,14 +626,14 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 metric,
                 method=self.neighbor_method,
                 n_jobs=self.n_jobs,
-                who=type(self).__name__,
+                caller=type(self).__name__,
             )
         )
 
 
 def check_recipe(sampler: BaseMultiLabelSampler) -> None:
     """Raise for a sampler that gives whole tables, which may be larger than memory."""
-    if not sampler._gives_rows:
+    if not sampler._supports_blocks:
         raise InputError(
             "A recipe says which rows a sampler keeps and which it makes",
             f"{type(sampler).__name__} gives whole tables and no recipe",

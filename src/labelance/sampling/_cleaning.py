@@ -244,7 +244,7 @@ class MLeNN(NeighborCleaner):
         self.verbose = verbose
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
-        kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLeNN")
+        kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLeNN")
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
@@ -413,7 +413,7 @@ class MLTL(NeighborCleaner):
     def _protected_labels(self, data: Data) -> np.ndarray:
         """Return the labels whose rows are never deleted."""
         if self.protect_minority:
-            return resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLTL")
+            return resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLTL")
         check_no_idle_strategy(self.sampling_strategy, "MLTL", "protect_minority=True")
         return np.zeros(data.Y.shape[1], dtype=bool)
 

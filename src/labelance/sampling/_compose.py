@@ -89,7 +89,7 @@ class FunctionSampler(BaseMultiLabelSampler):
         adds=True, deletes=True, edits=True, label_order_free=False
     )
 
-    _gives_rows: ClassVar[bool] = False
+    _supports_blocks: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
         "func": [callable],
@@ -138,7 +138,7 @@ def _checked(result: Any, data: Data) -> tuple[Any, Any]:
     if not (isinstance(result, tuple) and len(result) == 2):
         raise InputError(asked, f"it returned {type(result).__name__}", "Return X, y")
     try:
-        new = validate_data(*result, who="FunctionSampler", missing="keep")
+        new = validate_data(*result, caller="FunctionSampler", missing="keep")
     except InputError as error:
         raise InputError(asked, f"of what it returned, {error.came}", error.fix) from error
     for role, old, now in (("X", data.X, new.X), ("y", data.Y, new.Y)):
@@ -225,7 +225,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
     (array([0, 1, 2]), array([-1, -1, -1]))
     """
 
-    _gives_rows: ClassVar[bool] = False
+    _supports_blocks: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
         "steps": [list],

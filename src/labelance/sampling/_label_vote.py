@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from labelance._arrays import (
     DaskRows,
     SparseRows,
+    compact_rows,
     compute,
     cut_rows,
     even_edges,
@@ -25,7 +26,6 @@ from labelance._arrays import (
     is_blocks,
     map_blocks,
     sparse_rows,
-    squeeze_runs,
     stack_rows,
 )
 from labelance._utils import kernel
@@ -178,7 +178,7 @@ def vote_labels(
     votes = np.zeros(Y.shape[1], dtype=np.int64)
     ends = starts.copy()
     _gather_labels(Y.indptr, Y.indices, voters, needed, votes, ends, columns)
-    filled, indptr = squeeze_runs(starts, ends)
+    filled, indptr = compact_rows(starts, ends)
     ones = np.ones(len(filled), dtype=np.int8)
     out = sp.csr_array((ones, columns[filled], indptr), shape=(len(neighborhoods), Y.shape[1]))
     out.sort_indices()  # they came in the order in which the votes sufficed
@@ -219,7 +219,7 @@ def vote_values(
     columns = np.empty(capacity.sum(), dtype=X.indices.dtype)
     values = np.empty(capacity.sum(), dtype=X.dtype)
     ends = _fill_sparse(sparse_rows(X), nominal, voters, starts, columns, values)
-    filled, indptr = squeeze_runs(starts, ends)
+    filled, indptr = compact_rows(starts, ends)
     cells = values[filled], columns[filled], indptr
     voted = sp.csr_array(cells, shape=(len(neighborhoods), X.shape[1]))
     voted.sort_indices()

@@ -77,7 +77,7 @@ def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
     return LabelsetBags(rows, np.append(np.flatnonzero(opens), len(rows)))
 
 
-def share_out(
+def apportion(
     sizes: np.ndarray, total: int, *, above_mean: bool, many_rows: int = _MANY_ROWS
 ) -> Quotas:
     """Share ``total`` rows out among the bags above the mean size, or those below it.
@@ -277,12 +277,12 @@ class LPROS(RowSampler):
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)
         total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return LabelsetPlan(bags, share_out(bags.sizes, total, above_mean=False))
+        return LabelsetPlan(bags, apportion(bags.sizes, total, above_mean=False))
 
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
         bag = np.repeat(plan.quotas.bags, plan.quotas.counts)
         place = (rng.random(len(bag)) * plan.bags.sizes[bag]).astype(np.int64)
-        return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], who="LPROS")
+        return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], caller="LPROS")
 
 
 class LPRUS(RowSampler):
@@ -379,7 +379,7 @@ class LPRUS(RowSampler):
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)
         total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return LabelsetPlan(bags, share_out(bags.sizes, total, above_mean=True))
+        return LabelsetPlan(bags, apportion(bags.sizes, total, above_mean=True))
 
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(plan.quotas.counts.sum())

@@ -72,7 +72,7 @@ def distribution_balanced_weights(
     >>> distribution_balanced_weights(y)[0].round(3)
     array([0.6  , 1.098])
     """
-    Y = validate_labels(y, who="distribution_balanced_weights").Y
+    Y = validate_labels(y, caller="distribution_balanced_weights").Y
     rarity = 1 / np.maximum(_counts(Y, label_counts), 1)
     with np.errstate(divide="ignore"):  # a row without labels
         ratio = rarity / (Y @ rarity)[:, None]
@@ -121,7 +121,7 @@ def logit_adjustment(y: Any, *, tau: float = 1.0) -> Floats:
     >>> logit_adjustment([[1, 1], [1, 0], [1, 0], [1, 0]]).round(3)
     array([ 0.   , -1.099])
     """
-    zeros, ones = _class_counts(y, who="logit_adjustment")
+    zeros, ones = _class_counts(y, caller="logit_adjustment")
     varies = (zeros > 0) & (ones > 0)
     odds = np.divide(ones, zeros, out=np.ones(len(ones)), where=varies)
     return tau * np.log(odds)
@@ -195,7 +195,7 @@ def focal_parameters(
     >>> parameters.alpha.round(2), parameters.gamma_negative.round(2)
     (array([0.94, 0.53]), array([4.  , 0.17]))
     """
-    zeros, ones = _class_counts(y, who="focal_parameters")
+    zeros, ones = _class_counts(y, caller="focal_parameters")
     varies = (zeros > 0) & (ones > 0)
     ratio = np.divide(zeros, ones, out=np.ones(len(ones)), where=varies)
     gammas = np.full(len(ones), float(gamma_positive))
@@ -206,8 +206,8 @@ def focal_parameters(
     )
 
 
-def _class_counts(y: Any, *, who: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _class_counts(y: Any, *, caller: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return how many rows lack and have each label."""
-    Y = validate_labels(y, who=who).Y
+    Y = validate_labels(y, caller=caller).Y
     ones = column_counts(Y)
     return Y.shape[0] - ones, ones

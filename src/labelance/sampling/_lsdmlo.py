@@ -252,9 +252,9 @@ class LSDMLO(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> LSDMLOPlan:
-        check_no_device(data.X, who="LSDMLO")
-        check_row_limit(self._budget(data), data, who="LSDMLO")
-        k = check_n_neighbors(self.k_neighbors, data.n_samples, who="LSDMLO")
+        check_no_device(data.X, caller="LSDMLO")
+        check_row_limit(self._budget(data), data, caller="LSDMLO")
+        k = check_n_neighbors(self.k_neighbors, data.n_samples, caller="LSDMLO")
         self._check_coefficient_limit(data)
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
@@ -288,7 +288,7 @@ class LSDMLO(NeighborSampler):
         check_fits_memory(
             q,
             8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
-            who="LSDMLO",
+            caller="LSDMLO",
             fix="Choose fewer labels or features, or a sampler with one distance for all labels",
             noun="linear models",
         )

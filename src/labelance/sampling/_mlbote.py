@@ -351,7 +351,7 @@ class MLBOTE(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLBOTEPlan:
-        check_no_device(data.X, who="MLBOTE")
+        check_no_device(data.X, caller="MLBOTE")
         metric = self._feature_metric(data.X, data.categorical)
         space = Distances(data.X, metric, self.n_jobs)
         noise = find_noise(space, data.Y, self.k_neighbors)
@@ -362,7 +362,7 @@ class MLBOTE(NeighborSampler):
         thinness = np.where((n_references > 0) & (thinness > self.cross_threshold), thinness, 1)
         n_self = self._border_rows(Y, int(np.count_nonzero(self_weight)))
         n_cross = int(np.minimum(thinness - 1, _MOST_PER_ROW).sum())
-        check_row_limit(n_self + n_cross + data.n_samples, data, who="MLBOTE")
+        check_row_limit(n_self + n_cross + data.n_samples, data, caller="MLBOTE")
         return MLBOTEPlan(
             Y,
             noise,
@@ -428,8 +428,8 @@ class MLBOTE(NeighborSampler):
         return round(min(self.borderline_ratio * mean_ratio, _MOST_BORDER_ROWS) * n_seeds)
 
     def _draw(self, data: Data, plan: MLBOTEPlan, rng: np.random.Generator) -> Draw:
-        own = choose_seeds(plan.self_weight, plan.n_self, rng) if plan.n_self else _NOBODY
-        rest = choose_seeds(plan.thinness, plan.n_cross, rng) if plan.n_cross else _NOBODY
+        own = choose_seeds(plan.self_weight, plan.n_self, rng) if plan.n_self else _NO_ROWS
+        rest = choose_seeds(plan.thinness, plan.n_cross, rng) if plan.n_cross else _NO_ROWS
         inner = self._interior_seeds(plan, np.concatenate([own, rest]), rng)
         seeds = np.concatenate([own, rest, inner])
         types = np.repeat(
@@ -459,9 +459,9 @@ class MLBOTE(NeighborSampler):
         minority = above_mean_irlbl(Y) & (counts > 1)
         others = counts[(counts > 0) & ~above_mean_irlbl(Y)]
         if not minority.any():
-            return _NOBODY
+            return _NO_ROWS
         lacking = others.min() - counts - column_counts(Y[before])
-        seeds, left, columns = [_NOBODY], minority.copy(), Y.tocsc()
+        seeds, left, columns = [_NO_ROWS], minority.copy(), Y.tocsc()
         while (left & (lacking > 0)).any():
             j = int(np.argmin(np.where(left & (lacking > 0), lacking, np.iinfo(np.int64).max)))
             left[j] = False
@@ -475,7 +475,7 @@ class MLBOTE(NeighborSampler):
         return np.concatenate(seeds)
 
 
-_NOBODY = np.empty(0, dtype=np.int64)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 def labels_in_need(Y: sp.csr_array) -> np.ndarray:

@@ -414,15 +414,15 @@ class MLRkNNOS(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLRkNNOSPlan:
-        check_no_device(data.X, who="MLRkNNOS")
+        check_no_device(data.X, caller="MLRkNNOS")
         values = minority_values(data.Y)
         by_label = minority_matrix(data.Y, values).tocsc()
         sizes = np.diff(by_label.indptr)
         n_new = rows_to_balance(self.sampling_strategy, data)
         chosen = (sizes > 1) & (n_new > 0)
         labels = np.flatnonzero(chosen)
-        check_balanceable(n_new[labels], self.max_samples, who="MLRkNNOS")
-        check_row_limit(sum(n_new[labels].tolist()), data, who="MLRkNNOS")
+        check_balanceable(n_new[labels], self.max_samples, caller="MLRkNNOS")
+        check_row_limit(sum(n_new[labels].tolist()), data, caller="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(
             self._reverse_neighbors, [(data, bags[label]) for label in labels], "Searching bags"

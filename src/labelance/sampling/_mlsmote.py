@@ -361,14 +361,14 @@ class MLSMOTE(NeighborSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
         if self.variant == "mulan":
-            check_no_device(data.X, who='MLSMOTE(variant="mulan")')
+            check_no_device(data.X, caller='MLSMOTE(variant="mulan")')
         strategy = self._strategy(data)
         least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
         chosen = (strategy.lacking > 0) & (strategy.present >= least)
         n_new = strategy.present if strategy.targets is None else strategy.lacking
         labels = np.flatnonzero(chosen)
         total = sum(n_new[labels].tolist()) if self.n_samples is None else self.n_samples
-        check_row_limit(int(total), data, who="MLSMOTE")
+        check_row_limit(int(total), data, caller="MLSMOTE")
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
         candidates = None

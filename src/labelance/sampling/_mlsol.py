@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import gather_rows, interpolate_rows, places_in, squeeze_runs
+from labelance._arrays import compact_rows, gather_rows, interpolate_rows, places_in
 from labelance._scratch import split_rows
 from labelance._utils import kernel
 from labelance._utils._compat import Interval, StrOptions
@@ -80,7 +80,7 @@ def _merge_parents(
     columns = np.empty(capacity.sum(), dtype=M.indices.dtype)
     parents = seeds.astype(np.int64), references.astype(np.int64)
     _merge_cells(M.indptr, M.indices, local.types.data, THETA, *parents, cd, ends, columns)
-    filled, indptr = squeeze_runs(starts, ends)
+    filled, indptr = compact_rows(starts, ends)
     return columns[filled], indptr
 
 
@@ -291,7 +291,7 @@ class MLSOL(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
-        check_row_limit(self._budget(data), data, who="MLSOL")
+        check_row_limit(self._budget(data), data, caller="MLSOL")
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)

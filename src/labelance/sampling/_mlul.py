@@ -174,7 +174,7 @@ class MLUL(NeighborSampler):
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLULPlan:
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
-        chosen = resolve_labels(self.sampling_strategy, data, every_label, who="MLUL")
+        chosen = resolve_labels(self.sampling_strategy, data, every_label, caller="MLUL")
         local = None
         if chosen.any():
             rows = np.ascontiguousarray(around.indices, dtype=np.int64)

@@ -178,7 +178,7 @@ class MLROS(RowSampler):
         else:
             mean_ir, targets = NO_MEAN, strategy.targets[labels]
         plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, mean_ir, targets)
-        check_number_limit(self._budget(data, plan), who="MLROS")
+        check_number_limit(self._budget(data, plan), caller="MLROS")
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return plan
 
@@ -191,7 +191,7 @@ class MLROS(RowSampler):
             self.variant == "mulan",
             numbers,
         )
-        return draw_clones(data, clones, who="MLROS")
+        return draw_clones(data, clones, caller="MLROS")
 
     def _budget(self, data: Data, plan: MLROSPlan) -> int:
         """Return the most clones there may be: the share asked for, or what the targets lack."""
@@ -200,9 +200,9 @@ class MLROS(RowSampler):
         return rows_to_sample(data.n_samples, self.sampling_ratio)
 
 
-def draw_clones(data: Data, clones: np.ndarray, *, who: str) -> Draw:
+def draw_clones(data: Data, clones: np.ndarray, *, caller: str) -> Draw:
     """Return the draw that appends clones to all rows."""
-    check_row_limit(len(clones), data, who=who)
+    check_row_limit(len(clones), data, caller=caller)
     rows = np.concatenate([np.arange(data.n_samples), clones])
     return Draw(rows=rows, provenance={"seed_indices_": clones})
 
@@ -374,7 +374,7 @@ class MLRUS(RowSampler):
     def _plan(self, data: Data, neighborhood: None) -> np.ndarray | MajorityBags:
         """Return the candidates ("paper") or the bags of the majority labels."""
         if self.variant == "paper":
-            kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="MLRUS")
+            kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLRUS")
             self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
             return np.flatnonzero(~rows_with(data.Y, kept))
         check_no_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')

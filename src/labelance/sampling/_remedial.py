@@ -141,7 +141,7 @@ class REMEDIAL(RowSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
-        rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, who="REMEDIAL")
+        rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="REMEDIAL")
         draw = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
         moved = np.bincount(
             data.Y[draw.provenance["decoupled_indices_"]].indices, minlength=len(rare)
@@ -448,11 +448,11 @@ class RHwHUS(RemedialHwR):
         return MLeNN()
 
 
-def _check_no_containers(who: str, resampler: BaseMultiLabelSampler) -> None:
+def _check_no_containers(caller: str, resampler: BaseMultiLabelSampler) -> None:
     """Raise for samplers that need the rows as they came; they can be chained."""
     if isinstance(resampler, (FunctionSampler, SamplerSequence)):
         raise InputError(
-            f"{who} takes a single method as its resampler",
+            f"{caller} takes a single method as its resampler",
             f"a {type(resampler).__name__} came",
             "Chain it instead: SamplerSequence([REMEDIAL(), …])",
         )

@@ -119,14 +119,16 @@ def resolve_strategy(
     return Strategy(_by_list(np.asarray(strategy), Y.shape[1], names), None, present)
 
 
-def resolve_labels(strategy: SamplingStrategy, data: Data, auto: Rule, *, who: str) -> np.ndarray:
+def resolve_labels(
+    strategy: SamplingStrategy, data: Data, auto: Rule, *, caller: str
+) -> np.ndarray:
     """Turn ``sampling_strategy`` into a mask of labels, for samplers that need no targets."""
     resolved = resolve_strategy(strategy, data, auto)
     if resolved.targets is not None:
         raise InputError(
-            f"{who} takes labels as sampling_strategy",
+            f"{caller} takes labels as sampling_strategy",
             "it also says how many rows they should have in the end",
-            f"List the labels only, since {who} does not fill labels up",
+            f"List the labels only, since {caller} does not fill labels up",
         )
     return resolved.labels
 
@@ -139,29 +141,29 @@ def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
     return lacking.astype(np.int64)
 
 
-def check_balanceable(n_new: np.ndarray, max_samples: int | None, *, who: str) -> None:
+def check_balanceable(n_new: np.ndarray, max_samples: int | None, *, caller: str) -> None:
     """Raise if no label can be balanced alone, or if that would make too many rows."""
     if len(n_new) == 0:
         raise NothingToSampleError(
-            f"{who} needs a label that has two minority rows or more and lacks some",
+            f"{caller} needs a label that has two minority rows or more and lacks some",
             "no label of sampling_strategy is such",
             "Check y with labelance.profile(X, y), or leave sampling out",
         )
     if max_samples is not None and n_new.sum() > max_samples:
         raise TooManyRowsError(
-            f"{who} makes at most max_samples={max_samples} rows",
+            f"{caller} makes at most max_samples={max_samples} rows",
             f"balancing {len(n_new)} labels one by one would make {n_new.sum()}",
             "Raise max_samples if there is memory and time for them, or use a sampler that "
             "makes rows for all labels together, such as MLSOL",
         )
 
 
-def check_no_idle_strategy(strategy: SamplingStrategy, who: str, needs: str) -> None:
+def check_no_idle_strategy(strategy: SamplingStrategy, caller: str, needs: str) -> None:
     """Raise if labels were chosen but nothing asks which: a choice must not be lost silently."""
     if not (isinstance(strategy, str) and strategy == "auto"):
         raise InputError(
-            f"sampling_strategy of {who} says which labels {needs} protects",
-            f"{who} was made without that",
+            f"sampling_strategy of {caller} says which labels {needs} protects",
+            f"{caller} was made without that",
             f'Add {needs}, or leave sampling_strategy at "auto"',
         )
 
@@ -310,11 +312,11 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
     return math.floor(round(ratio * n, 9))
 
 
-def check_row_limit(n_new: int, data: Data, *, who: str) -> None:
+def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
-    _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, who)
+    _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, caller)
 
 
 def bytes_per_row(table: Any) -> float:
@@ -324,11 +326,11 @@ def bytes_per_row(table: Any) -> float:
     return float(table.shape[1] * table.dtype.itemsize)
 
 
-def check_number_limit(n: int, *, who: str) -> None:
+def check_number_limit(n: int, *, caller: str) -> None:
     """Raise if there is no memory for a random number and a row number for each of n rows."""
-    _refuse(n, 16, who)
+    _refuse(n, 16, caller)
 
 
-def _refuse(n: int, size: float, who: str) -> None:
+def _refuse(n: int, size: float, caller: str) -> None:
     fix = "Ask for fewer rows: sampling_ratio, n_samples or the targets of sampling_strategy"
-    check_fits_memory(n, size, who=who, fix=fix)
+    check_fits_memory(n, size, caller=caller, fix=fix)

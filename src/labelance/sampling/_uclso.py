@@ -309,7 +309,7 @@ class UCLSO(BaseMultiLabelSampler):
         return {"categorical_features": self.categorical_features, "scale": self.scale}
 
     def _plan(self, data: Data, neighborhood: None) -> UCLSOPlan:
-        check_no_device(data.X, who="UCLSO")
+        check_no_device(data.X, caller="UCLSO")
         metric = FeatureMetric.learn(
             data.X, scale=self.scale, categorical=data.categorical, missing="distance"
         )
@@ -325,8 +325,8 @@ class UCLSO(BaseMultiLabelSampler):
                 f"no label has them in {clusters.max() + 1} clusters",
                 "Lower n_clusters, or leave sampling out",
             )
-        check_balanceable(n_new[balanced], self.max_samples, who="UCLSO")
-        check_row_limit(sum(n_new[balanced].tolist()), data, who="UCLSO")
+        check_balanceable(n_new[balanced], self.max_samples, caller="UCLSO")
+        check_row_limit(sum(n_new[balanced].tolist()), data, caller="UCLSO")
         self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         return UCLSOPlan(clusters, members, np.flatnonzero(balanced), n_new[balanced], metric)
 

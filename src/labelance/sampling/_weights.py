@@ -73,7 +73,7 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999)
         )
     if not 0 <= beta < 1:
         raise InputError("beta is at least 0 and below 1", f"{beta!r} came", "Choose such a number")
-    clean = validate_labels(y, who="label_weights").Y
+    clean = validate_labels(y, caller="label_weights").Y
     n, ones = clean.shape[0], column_counts(clean)
     counts = np.column_stack([n - ones, ones])
     weights = np.ones(counts.shape)

@@ -94,7 +94,7 @@ def _plan(family: Family, fold: FoldData) -> Drawing:
 
 
 def _validate(fold: FoldData, sampler: Any) -> Data:
-    return validate_data(fold.X, labels_for(sampler, fold.Y), who="A study", missing="keep")
+    return validate_data(fold.X, labels_for(sampler, fold.Y), caller="A study", missing="keep")
 
 
 def _shared_neighborhood(user: Any, fold: FoldData) -> Any:

@@ -40,14 +40,14 @@ _THREADS = (
 class WorkerDied(Exception):
     """A worker process ended in the midst of its work; its last words say where it was."""
 
-    def __init__(self, last_words: str, code: int) -> None:
-        super().__init__(last_words, code)
-        self.last_words, self.code = last_words.strip(), code
+    def __init__(self, stderr_tail: str, code: int) -> None:
+        super().__init__(stderr_tail, code)
+        self.stderr_tail, self.code = stderr_tail.strip(), code
 
     @property
     def timed_out(self) -> bool:
         """Say whether it ended itself, since a cell took too long."""
-        return self.last_words.startswith("Timeout (")
+        return self.stderr_tail.startswith("Timeout (")
 
     def __str__(self) -> str:
         if self.timed_out:
@@ -58,7 +58,7 @@ class WorkerDied(Exception):
             reason += ", which is how a system ends one that is out of memory" * (name == "SIGKILL")
         else:
             reason = f"WorkerDied: the process ended itself with exit code {self.code}"
-        return f"{self.last_words}\n{reason}".strip()
+        return f"{self.stderr_tail}\n{reason}".strip()
 
 
 class Worker:
@@ -96,7 +96,7 @@ class Worker:
             pickle.dump((study, cells, data, timeout), process.stdin)
             process.stdin.flush()
         except OSError:
-            raise self._bury(process, "") from None
+            raise self._reap(process, "") from None
         finished = False
         try:
             while (rows := self._receive(process)) is not None:
@@ -105,7 +105,7 @@ class Worker:
         finally:
             # What nobody waited for must not be read as the rows of the next task.
             if not finished and self._process is process:
-                self._bury(process, "")
+                self._reap(process, "")
 
     def _running(self) -> Any:
         """Return the process, started anew if it is not there any more."""
@@ -116,7 +116,7 @@ class Worker:
             _end(process)
         self._process = process = _start(self.n_threads)
         if self.closed:  # by another thread, in the meantime
-            raise self._bury(process, "")
+            raise self._reap(process, "")
         try:
             self._receive(process)
         except WorkerDied as died:
@@ -139,9 +139,9 @@ class Worker:
             words = line + process.stdout.read()
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):
             words = b""
-        raise self._bury(process, words.decode(errors="replace"))
+        raise self._reap(process, words.decode(errors="replace"))
 
-    def _bury(self, process: Any, words: str) -> WorkerDied:
+    def _reap(self, process: Any, words: str) -> WorkerDied:
         self._process = None
         return WorkerDied(words, _end(process))
 

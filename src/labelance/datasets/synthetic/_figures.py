@@ -107,7 +107,7 @@ def make_figure1(
             f"n_samples is {n_samples}",
             "Ask for more",
         )
-    check_fits_memory(n_samples, 16, who="make_figure1", fix="Ask for fewer points")
+    check_fits_memory(n_samples, 16, caller="make_figure1", fix="Ask for fewer points")
     rng = as_generator(random_state)
     clouds = np.array(_CLOUDS[variant])
     owner = clouds[:, 0].astype(np.intp)

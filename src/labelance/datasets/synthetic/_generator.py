@@ -246,7 +246,7 @@ def make_multilabel_imbalanced(
     check_fits_memory(
         n_samples,
         16 * density * n_features if sparse else 8 * n_features,
-        who="make_multilabel_imbalanced",
+        caller="make_multilabel_imbalanced",
         fix="Ask for fewer rows or columns",
     )
     rng = as_generator(random_state)

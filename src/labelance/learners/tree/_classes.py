@@ -199,7 +199,7 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         )
         categories = categories_of_features(X, nominal, self.n_categories, self._schema)
         if sample_weight is not None:
-            sample_weight = read_weights(sample_weight, who="C45Classifier")
+            sample_weight = read_weights(sample_weight, caller="C45Classifier")
         weight = self._weights(X, y, sample_weight)
         if weight is not None and not np.all(weight > 0):
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
@@ -215,7 +215,7 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         if not has_categories(X):
             return validate_data(self, X, y, **_NUMBERS)
         y = validate_data(self, y=y)
-        features = validate_features(X, who="C45Classifier", missing="keep")
+        features = validate_features(X, caller="C45Classifier", missing="keep")
         validate_data(self, X, skip_check_array=True)
         check_consistent_length(features.X, y)
         self._schema = features.schema()
@@ -246,7 +246,7 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
         if schema is None or not (schema.categories or schema.decoders):
             return validate_data(self, X, reset=False, **_NUMBERS)
         validate_data(self, X, skip_check_array=True, reset=False)
-        clean = validate_like(X, schema, who="C45Classifier")
+        clean = validate_like(X, schema, caller="C45Classifier")
         return clean.astype(np.float64, copy=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -97,7 +97,7 @@ def label_problems(y: Any) -> Problems:
     y : array, sparse matrix or data frame of shape (n, q)
         The labels, zeros and ones.
     """
-    return problem_per_label(validate_labels(y, who="label_problems").Y)
+    return problem_per_label(validate_labels(y, caller="label_problems").Y)
 
 
 def problem_per_label(Y: csr_array) -> Problems:
@@ -167,7 +167,7 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
     first, second : array-like of int of shape (n_pairs,)
         Column numbers of the labels of each pair.
     """
-    Y = validate_labels(y, who="pair_problems").Y
+    Y = validate_labels(y, caller="pair_problems").Y
     pairs = [np.asarray(part) for part in (first, second)]
     are_lists = pairs[0].ndim == 1 and pairs[0].shape == pairs[1].shape
     if not are_lists or not all(_are_codes(part, Y.shape[1]) for part in pairs):
