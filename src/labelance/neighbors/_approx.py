@@ -10,6 +10,11 @@ Then every row looks at the neighbors of its neighbors, who are likely to be nea
 sample of rows with exact neighbors says that enough are found. What is found is measured exactly
 and its ties are broken as ever: only its being the nearest is not proved. Nothing depends on
 chance, threads or blocks.
+
+Why not pynndescent, which finds more of rows without clusters (``benchmarks/approximate.py``): it
+compiles in every process, so that the first call takes 36 CPU seconds or more; its neighbors depend
+on ``n_jobs``; texts take six times as long; and rows in files, whose neighbors are those of rows in
+memory, would need this engine still.
 """
 
 from __future__ import annotations
