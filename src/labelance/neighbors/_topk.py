@@ -1,7 +1,8 @@
 """The nearest rows of every query, and the tie rule: of rows that are as near, the lower one wins.
 
 Every engine puts rows in with :func:`insert`, in ascending order of their numbers, and joins what
-was found in several parts of the rows with :func:`merge`. Ties are broken nowhere else.
+was found in several parts of the rows with :func:`merge`. Only the engines of a GPU (``_torch``,
+``_cuda``) have their own form of the rule.
 """
 
 from __future__ import annotations
