@@ -273,8 +273,8 @@ def show_progress(verbose: int | bool, board: Board | None = None) -> AbstractCo
 
     Examples
     --------
-    >>> from labelance._progress import loop, speaking
-    >>> with speaking(1), loop("Counting", 3, "sheep") as progress:  # too short to be shown
+    >>> from labelance._progress import loop, show_progress
+    >>> with show_progress(1), loop("Counting", 3, "sheep") as progress:  # too short to be shown
     ...     for _ in range(3):
     ...         progress.advance()
     """

@@ -12,7 +12,6 @@ from sklearn.neighbors import NearestNeighbors
 from labelance._validation import validate_features
 from labelance.advice import advise
 from labelance.datasets import load_dataset
-from labelance.ensemble import EMLSOL
 from labelance.exceptions import FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.imbalance._measures import rarity_bands
@@ -72,11 +71,6 @@ def test_names_are_one_for_each_label(what, names):
     data = {profile: (None, y), imbalance_report: (y, y), plot_before_after: (X, y, X, y)}[what]
     with pytest.raises(InputError, match="needs 3 different label names"):
         what(*data, label_names=names)
-
-
-def test_an_ensemble_without_an_estimator_is_called_by_its_name():
-    with pytest.raises(TypeError, match=r"^EMLSOL.__init__\(\) missing"):
-        EMLSOL()
 
 
 def test_explain_says_which_rare_labels_gained_nothing():

@@ -21,7 +21,7 @@ def check_fits_memory(
         How many rows would be made.
     bytes_per_row : float
         The least that one of them takes.
-    who, fix : str
+    caller, fix : str
         Who would make them, and what to do about it.
     noun : str
         What is made, if not rows.
@@ -29,7 +29,7 @@ def check_fits_memory(
     Examples
     --------
     >>> from labelance._utils import check_fits_memory
-    >>> check_fits_memory(1000, 80, who="MLSOL", fix="Lower sampling_ratio")
+    >>> check_fits_memory(1000, 80, caller="MLSOL", fix="Lower sampling_ratio")
     """
     here, size = current_scratch(), n_rows * bytes_per_row
     free, place = (available_memory(), "into memory") if here is None else (here.free, "on disk")

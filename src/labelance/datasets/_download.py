@@ -68,7 +68,7 @@ def git_blob_id(content: bytes) -> str:
 
     Examples
     --------
-    >>> from labelance.datasets import git_blob_id
+    >>> from labelance.datasets._download import git_blob_id
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
     """

@@ -344,7 +344,7 @@ def rarity_bands(counts: NDArray[np.int64]) -> dict[str, NDArray[np.intp]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance.imbalance import rarity_bands
+    >>> from labelance.imbalance._measures import rarity_bands
     >>> rarity_bands(np.array([0, 3, 250, 9]))
     {'1-9 rows': array([1, 3]), '100-999 rows': array([2])}
     """

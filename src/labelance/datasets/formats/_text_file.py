@@ -54,7 +54,7 @@ def parse_amount(amount: int | str, name: str = "max_size") -> int:
 
     Examples
     --------
-    >>> from labelance.datasets.formats import parse_amount
+    >>> from labelance.datasets.formats._text_file import parse_amount
     >>> parse_amount("4GB"), parse_amount("1.5 GiB"), parse_amount(1024)
     (4000000000, 1610612736, 1024)
     """
