@@ -155,7 +155,7 @@ def test_columns_are_dropped_in_the_words_of_the_library():
 def test_a_tensor_of_images_is_to_be_flattened():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(LabelanceError, match=r"4 dimension\(s\)\. Flatten each row: X\.reshape"):
-        labelance.MLSOL().fit_resample(torch.zeros((40, 2, 2, 3)), Y)
+        labelance.MLSOL().fit_resample(torch.zeros((40, 2, 2, 3)), torch.as_tensor(Y))
 
 
 def test_asking_for_an_attribute_imports_nothing():
