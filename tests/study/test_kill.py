@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow  # runners are killed and started again
 # Importing takes seconds: one process does it, and a child of it is the runner of each turn.
 RUNNERS = """
 import json, os, signal, sys
-from labelance.study import run_study, study_of
+from labelance.study import run_study
+from labelance.study._config import study_of
 
 if __name__ == "__main__":
     study = study_of(json.loads(sys.argv[1]))

@@ -56,6 +56,7 @@ _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 _CELLS = 1 << 20  # cells of a dense block looked at together
 _MORE = 1000  # times the squared distance of all other columns together: these decide nothing
 _ROWS_TO_LOOK_AT = 1_000
+_CELLS_TO_LOOK_AT = 50_000  # of wide tables, whose squares and places take memory, too
 _BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
 
 
@@ -381,12 +382,13 @@ def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     """Return the numeric columns that alone decide Euclidean distances, if there are some.
 
     Such as an income next to shares: at most half of the columns that vary, each of which takes
-    1,000 times as much of the mean squared distance between two rows as all others together. About
-    a thousand rows are looked at.
+    1,000 times as much of the mean squared distance between two rows as all others together. A
+    sample of rows is looked at: about a thousand, fewer of wide tables.
     """
     if on_device(X):
         return np.empty(0, dtype=np.int64)
-    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT))
+    few = max(50, min(_ROWS_TO_LOOK_AT, _CELLS_TO_LOOK_AT // X.shape[1]))
+    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // few))
     shares = _distance_shares(X.gather(rows) if is_blocks(X) else gather_rows(X, rows), categorical)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     ordered = shares[order]

@@ -264,6 +264,7 @@ def serve(orders: BinaryIO) -> None:
     """Evaluate cells that come in, until the one who sends them is gone."""
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a learner prints must not be taken for a result
+    sys.stdout = sys.stderr  # which is written line by line: a killed worker loses none of it
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     faulthandler.enable(results)
