@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import labelance
+from design_numbers import unlisted_names
 
 ROOT = Path(labelance.__file__).parent
 
@@ -57,20 +58,6 @@ def test_packages_show_public_names_only():
         if path.name == "__init__.py"
     }
     assert not any(shown.values()), {name: names for name, names in shown.items() if names}
-
-
-def unlisted_names(tree: ast.Module) -> set[str]:
-    """Return the names that a package imports from the library and does not list."""
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    found = {
-        alias.asname or alias.name
-        for node in imports
-        if (node.module or "").startswith("labelance")
-        for alias in node.names
-    }
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    listed = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    return found - used - listed
 
 
 def find_circle(package: str) -> list[str]:
