@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 from labelance import _arrays, exceptions
 from labelance._validation import validate_data, validate_features, validate_labels, validate_like
+from labelance._validation._predictions import validate_scores
 from labelance.sampling import all_samplers
 from labelance.testing import sampler_data
 
@@ -325,3 +326,16 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
     watch("open_labels", "y", "_labels")
     sampler().fit_resample(*sampler_data())
     assert opened == ["X", "y"]
+
+
+def test_scores_come_with_the_names_of_labels_and_sparse_where_taken():
+    y = pd.DataFrame([[1, 0], [0, 1]], columns=["a", "b"])
+    scores = sp.csr_array([[0.5, 0.0], [0.0, 0.25]])
+    scored = validate_scores(y, scores, caller="f", sparse=True)
+    assert scored.names == ("a", "b")
+    assert_array_equal(scored.scores.toarray(), scores.toarray())
+    with pytest.raises(exceptions.ContainerError, match="sparse"):
+        validate_scores(y, scores, caller="f")
+    scores.data[0] = np.nan
+    with pytest.raises(exceptions.InputError, match="1 scores are nan"):
+        validate_scores(y, scores, caller="f", sparse=True)

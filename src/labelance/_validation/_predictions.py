@@ -11,6 +11,7 @@ from labelance._arrays import (
     Container,
     find_label_sets,
     open_container,
+    stored_values,
     to_memory,
 )
 from labelance._validation._labels import Labels, MissingLabels, validate_labels
@@ -27,11 +28,12 @@ class Predicted(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """True labels and a finite score for every cell, and the cells that y_true does not know."""
+    """True labels and finite scores, the cells that y_true does not know, names of the labels."""
 
     Y: csr_array
-    scores: Any  # an array, or rows in blocks where somebody asked for these
+    scores: Any  # an array; rows in blocks or a csr_array where the caller takes these
     unknown: csr_array | None = None
+    names: tuple[Any, ...] | None = None
 
 
 def validate_predictions(
@@ -69,42 +71,44 @@ def validate_scores(
     missing_labels: MissingLabels = "error",
     probabilities: bool = False,
     in_blocks: bool = False,
+    sparse: bool = False,
 ) -> Scored:
     """Check true labels and scores once; nothing behind this checks again.
 
-    Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks.
+    Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks. A
+    ``caller`` that takes ``sparse`` scores gets a csr_array, in which absent scores are 0.
     """
     true = validate_labels(y_true, caller=caller, role="y_true", missing_labels=missing_labels)
-    container = _open_scores(scores, caller=caller, in_blocks=in_blocks)
+    container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, came="the scores", caller=caller)
     values = container.values()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)
-        return Scored(true.Y, values, true.unknown)
+        return Scored(true.Y, values, true.unknown, true.names)
     if probabilities:
-        _check_probabilities(values, caller)
-    _check_no_strange_scores(values, caller)
-    return Scored(true.Y, values, true.unknown)
+        _check_probabilities(stored_values(values), caller)
+    _check_no_strange_scores(stored_values(values), caller)
+    return Scored(true.Y, values, true.unknown, true.names)
 
 
-def validate_score_table(scores: Any, n_labels: int, *, caller: str) -> NDArray[np.floating]:
+def validate_score_table(scores: Any, n_labels: int, *, caller: str, sparse: bool = False) -> Any:
     """Check scores of rows whose labels are unknown; nothing after this checks again."""
-    container = _open_scores(scores, caller=caller)
+    container = _open_scores(scores, caller=caller, sparse=sparse)
     if container.shape[1] != n_labels:
         raise InputError(
             f"{caller} takes a score for each of {n_labels} labels",
             f"the scores have shape {container.shape}",
             "Pass rows x labels, labels as columns",
         )
-    values = np.asarray(container.values())
-    _check_no_strange_scores(values, caller)
+    values = container.values()
+    _check_no_strange_scores(stored_values(values), caller)
     return values
 
 
-def validate_probabilities(scores: Any, *, caller: str) -> NDArray[np.float64]:
+def validate_probabilities(scores: Any, *, caller: str, sparse: bool = False) -> Any:
     """Check a table of probabilities once; nothing behind this checks again."""
-    values = np.asarray(_open_scores(scores, caller=caller).values(), dtype=float)
-    _check_probabilities(values, caller)
+    values = _open_scores(scores, caller=caller, sparse=sparse).values().astype(float, copy=False)
+    _check_probabilities(stored_values(values), caller)
     return values
 
 
@@ -148,12 +152,14 @@ def check_k(k: Any, *, n_labels: int, caller: str) -> int:
     )
 
 
-def _open_scores(scores: Any, *, caller: str, in_blocks: bool = False) -> Container:
+def _open_scores(
+    scores: Any, *, caller: str, in_blocks: bool = False, sparse: bool = False
+) -> Container:
     _check_no_list_of_tables(scores, "the scores", "scores", caller=caller)
     # Measures are numbers for people: they are made on the CPU.
     scores = to_memory(scores, keep_blocks=in_blocks)
     container = open_container(scores, "the scores", in_blocks=in_blocks)
-    if container.kind == "sparse":
+    if container.kind == "sparse" and not sparse:
         raise ContainerError(
             f"{caller} needs a score for every cell",
             "the scores are a sparse matrix",

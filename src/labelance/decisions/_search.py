@@ -139,7 +139,7 @@ def find_thresholds(
     >>> found.apply([[0.35, 0.5]])
     array([[1, 0]])
     """
-    Y, scores, _ = validate_scores(y_true, y_score, caller="find_thresholds")
+    Y, scores, *_ = validate_scores(y_true, y_score, caller="find_thresholds")
     rows, weight = validate_weights(sample_weight, Y.shape[0], caller="find_thresholds")
     if rows is not None:
         Y, scores = Y[rows], scores[rows]

@@ -219,7 +219,7 @@ def macro_auc_pr(
 def _count(
     y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, caller: str
 ) -> RankCounts:
-    Y, scores, unknown = validate_scores(
+    Y, scores, unknown, _ = validate_scores(
         y_true,
         y_score,
         caller=caller,

@@ -70,7 +70,7 @@ def calibration_bins(
     (array([0.5, 1. ]), array([0.15, 0.85]))
     """
     caller = "calibration_bins"
-    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
     _check_bins(n_bins, strategy, caller=caller)
     return bin_scores(Y, scores, n_bins, strategy)
 
@@ -136,7 +136,7 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
     >>> round(macro_brier_loss([[1, 0], [0, 0]], [[0.8, 0.1], [0.4, 0.1]]), 4)
     0.055
     """
-    Y, scores, _ = validate_scores(y_true, y_score, caller="macro_brier_loss", probabilities=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller="macro_brier_loss", probabilities=True)
     return _average(brier_of_labels(Y, scores), average)
 
 
@@ -214,7 +214,7 @@ def macro_calibration_error(
     0.25
     """
     caller = "macro_calibration_error"
-    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
     _check_bins(n_bins, strategy, caller=caller)
     return _average(calibration_error_of_labels(Y, scores, n_bins, strategy), average)
 

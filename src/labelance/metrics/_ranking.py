@@ -138,7 +138,7 @@ def one_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
 
 
 def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, caller: str) -> RankCounts:
-    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
     return count_ranks(Y, scores, within="row", n_jobs=n_jobs)
 
 
@@ -167,7 +167,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = No
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2)
     0.5
     """
-    Y, scores, _ = validate_scores(y_true, y_score, caller="precision_at_k", in_blocks=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller="precision_at_k", in_blocks=True)
     k = check_k(k, n_labels=Y.shape[1], caller="precision_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     return float(counts.chance_in_top(k).sum() / (k * Y.shape[0]))
@@ -200,7 +200,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -
     >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2), 4)
     0.8066
     """
-    Y, scores, _ = validate_scores(y_true, y_score, caller="ndcg_at_k", in_blocks=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller="ndcg_at_k", in_blocks=True)
     k = check_k(k, n_labels=Y.shape[1], caller="ndcg_at_k")
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     # Entry p is the gain of the first p places.
@@ -290,7 +290,7 @@ def propensity_scored_precision_at_k(
     0.4375
     """
     caller = "propensity_scored_precision_at_k"
-    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
     k = check_k(k, n_labels=Y.shape[1], caller=caller)
     chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, caller)
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)

@@ -234,7 +234,7 @@ def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
 
 
 def _losses(y_true: Any, y_score: Any, caller: str) -> dict[str, Values]:
-    Y, scores, _ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
     return {
         "brier": brier_of_labels(Y, scores),
         "calibration_error": calibration_error_of_labels(Y, scores),
