@@ -64,7 +64,7 @@ METHODS = ("sigmoid", "isotonic")
 
 def calibrated(Y: sp.csr_array, known: np.ndarray, scores: np.ndarray, method: str) -> np.ndarray:
     changed = scores.copy()
-    for labels, found in fit_calibrators(Y, known, method=method, min_rows=10).maps:
+    for labels, found in fit_calibrators(Y, known, method=method, min_class_count=10).maps:
         changed[:, labels] = found(scores[:, labels])
     return changed
 

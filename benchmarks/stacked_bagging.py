@@ -193,7 +193,7 @@ def candidates(name: str, train: Rows, test: Rows) -> Iterator[tuple[str, Any, d
             yield f"r{ratio:g} f{share:g}{kind}", unseen, {k: unseen >= t for k, t in cuts.items()}
     mask = train.nominal if train.nominal.any() else None
     sampler = MLSOL(scale="range", categorical_features=mask)
-    rule: dict[str, Any] = {"threshold_search": "grid", "threshold_data": "train"}
+    rule: dict[str, Any] = {"threshold_search": "grid", "tune_on": "train"}
     model = EMLS(learner(name, train.nominal), sampler, **rule, random_state=SEED)
     unseen = model.fit(train.X, train.Y).predict_proba(test.X)
     yield "EMLSOL", unseen, {"train": unseen >= model.thresholds_}

@@ -84,7 +84,7 @@ def by_share(Y: Any, out: np.ndarray, own: np.ndarray, n_positive: np.ndarray) -
 def calibrated(Y: sp.csr_array, out: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Return the scores whose calibrated probability is half of the best F."""
     cuts, half = otherwise.copy(), half_of_best_f1(Y, out)
-    for labels, found in fit_calibrators(Y, out, method="sigmoid", min_rows=6).maps:
+    for labels, found in fit_calibrators(Y, out, method="sigmoid", min_class_count=6).maps:
         odds = (logit(half[labels]) - found.intercept) / found.slope
         there = (1.05 * np.exp(odds) - 0.05) / (1 + np.exp(odds))
         cuts[labels] = np.where(found.slope > 0, there, otherwise[labels])
@@ -102,7 +102,7 @@ def figures(of: str, name: str, rows: Rows, repeats: int) -> Iterator[dict[str, 
         sampler = MLSOL(sampling_ratio=1.0, **space)
         model = StackedBagging(base, sampler, objective=None, oob_score=True, random_state=SEED)
         predicted = decisions(model.fit(train.X, train.Y), train, test)
-        rule: dict[str, Any] = {"threshold_search": "grid", "threshold_data": "train"}
+        rule: dict[str, Any] = {"threshold_search": "grid", "tune_on": "train"}
         rival = EMLS(base, MLSOL(**space), **rule, random_state=SEED).fit(train.X, train.Y)
         predicted["EMLSOL"] = np.asarray(sp.csr_array(rival.predict(test.X)).toarray())
         found = {k: macro_f1(test.Y, p, zero_division=1) for k, p in predicted.items()}

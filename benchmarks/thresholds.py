@@ -1,4 +1,4 @@
-"""On which scores to find thresholds: macro F on unseen rows, by ``threshold_data``.
+"""On which scores to find thresholds: macro F on unseen rows, by ``tune_on``.
 
     LABELANCE_DATA=... python benchmarks/thresholds.py [--data flags yeast] [--repeats 3]
 
@@ -70,7 +70,7 @@ def figures(
     """Yield macro F at 0.5, and with thresholds found in each way; the scores are the same."""
     scores = None
     for way in ways:
-        model.set_params(threshold_data=way).fit(train.X, train.Y)
+        model.set_params(tune_on=way).fit(train.X, train.Y)
         if scores is None:
             scores = model.predict_proba(test.X)
             yield macro_f1(test.Y, scores >= 0.5, zero_division=1)

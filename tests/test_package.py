@@ -1,11 +1,13 @@
 """The front page: what ``import labelance`` costs, touches and offers."""
 
+import inspect
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import tomllib
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,43 @@ def test_every_error_and_warning_is_public():
         name for name, value in vars(labelance.exceptions).items() if isinstance(value, type)
     }
     assert classes == set(labelance.exceptions.__all__)
+
+
+# Words with a second meaning, or a second word for one meaning, and what is said instead.
+OLD_WORDS = {
+    "threshold_data": "tune_on",
+    "calibration_data": "tune_on",
+    "min_rows": "min_class_count",
+    "min_positives": "min_class_count",
+    "share_train": "train_prior",
+    "share_true": "target_prior",
+}
+
+
+def public_callables():
+    for module in pkgutil.iter_modules(labelance.__path__, "labelance."):
+        if not module.name.startswith(("labelance._", "labelance.exceptions")):
+            package = import_module(module.name)
+            for name in getattr(package, "__all__", ()):
+                found = getattr(package, name)
+                if callable(found):
+                    yield f"{module.name}.{name}", found
+
+
+def parameters_of(found):
+    try:
+        return set(inspect.signature(found).parameters)
+    except ValueError:  # a class that is compiled
+        return set()
+
+
+def test_a_parameter_has_one_word():
+    public = {name: parameters_of(found) for name, found in public_callables()}
+    assert "tune_on" in public["labelance.ensemble.EMLS"]
+    found = {
+        f"{name}({word}=)": f"call it {new}"
+        for name, parameters in public.items()
+        for word, new in OLD_WORDS.items()
+        if word in parameters
+    }
+    assert not found

@@ -109,7 +109,7 @@ def test_rare_labels_share_a_map_and_constant_ones_have_none(data):
     rare[:, 1] = 1
     rare[[8, 150, 200], 1] = 0  # 3 rows lack it
     y = np.column_stack([y, rare])
-    model = LabelCalibration(KNeighborsClassifier(5), min_rows=5, random_state=0)
+    model = LabelCalibration(KNeighborsClassifier(5), min_class_count=5, random_state=0)
     model.fit(X, y)
     by = model.calibrated_by_
     assert list(by) == ["sigmoid"] * 4 + ["pooled", "pooled", "nothing"]
@@ -138,7 +138,7 @@ def test_any_container_gives_the_same(data, kind):
 
 
 def test_fewer_rows_than_folds_are_refused(data):
-    with pytest.raises(TooFewRowsError, match='calibration_data="cv"'):
+    with pytest.raises(TooFewRowsError, match='tune_on="cv"'):
         LabelCalibration(KNeighborsClassifier(1)).fit(data[0][:2], data[1][:2])
 
 
@@ -196,5 +196,5 @@ def test_what_is_no_probability_or_share_is_refused():
     with pytest.raises(InputError, match="between 0 and 1"):
         correct_prior([[1.2]], 0.5, 0.1)
     for wrong in ([0.1, 0.2], -0.1, np.nan):
-        with pytest.raises(InputError, match="a share in"):
+        with pytest.raises(InputError, match="a prior in"):
             correct_prior([[0.5]], 0.5, wrong)

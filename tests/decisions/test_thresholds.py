@@ -63,7 +63,7 @@ def test_a_forest_is_tuned_on_its_own_out_of_bag_scores(data):
 @pytest.mark.parametrize("inner", [FOREST, BAGS], ids=["forest", "bagging"])
 def test_every_label_may_have_a_forest_or_bags_of_its_own(data, wrap, inner):
     X, y = data
-    model = LabelThresholds(wrap(inner), threshold_data="oob", shrinkage=0).fit(X, y)
+    model = LabelThresholds(wrap(inner), tune_on="oob", shrinkage=0).fit(X, y)
     for j in range(y.shape[1]):
         one = clone(inner).set_params(oob_score=True).fit(X, y[:, j])
         known = one.oob_decision_function_[:, [1]]
@@ -87,16 +87,16 @@ def test_a_forest_may_stand_at_the_end_of_a_pipeline(data):
 def test_every_label_may_have_a_pipeline_with_a_forest(data, wrap):
     X, y = data
     behind = wrap(make_pipeline(StandardScaler(), FOREST))
-    model = LabelThresholds(behind, threshold_data="oob", shrinkage=0).fit(X, y)
+    model = LabelThresholds(behind, tune_on="oob", shrinkage=0).fit(X, y)
     scaled = StandardScaler().fit_transform(X)
-    alone = LabelThresholds(wrap(FOREST), threshold_data="oob", shrinkage=0).fit(scaled, y)
+    alone = LabelThresholds(wrap(FOREST), tune_on="oob", shrinkage=0).fit(scaled, y)
     assert_array_equal(model.thresholds_, alone.thresholds_)
 
 
 def test_members_without_probabilities_vote(data):
     X, y = data
     bags = BaggingClassifier(LinearSVC(random_state=0), 40, oob_score=True, random_state=0)
-    model = LabelThresholds(BinaryRelevance(bags), threshold_data="oob", shrinkage=0).fit(X, y)
+    model = LabelThresholds(BinaryRelevance(bags), tune_on="oob", shrinkage=0).fit(X, y)
     known = np.column_stack(
         [one.oob_decision_function_[:, 1] for one in model.estimator_.estimators_]
     )
@@ -128,7 +128,7 @@ def test_labels_that_all_rows_agree_on_are_no_obstacle(data, learner):
     """scikit-learn's own out-of-bag scores fail on them."""
     X, y = data
     y = np.column_stack([np.zeros(150, int), y, np.ones(150, int)])
-    model = LabelThresholds(learner, threshold_data="oob", shrinkage=0).fit(X, y)
+    model = LabelThresholds(learner, tune_on="oob", shrinkage=0).fit(X, y)
     assert_array_equal(model.predict(X)[:, [0, -1]], y[:, [0, -1]])
     assert_array_equal(model.thresholds_[[0, -1]], [np.inf, 1])
 
@@ -169,17 +169,17 @@ def test_out_of_bag_scores_without_bags_are_refused_before_anything_is_fitted(da
             raise AssertionError
 
     for model in (
-        LabelThresholds(Unfittable(), threshold_data="oob"),
-        LabelCalibration(Unfittable(), calibration_data="oob"),
+        LabelThresholds(Unfittable(), tune_on="oob"),
+        LabelCalibration(Unfittable(), tune_on="oob"),
     ):
-        with pytest.raises(InputError, match='_data="oob" needs an estimator whose members'):
+        with pytest.raises(InputError, match='tune_on="oob" needs an estimator whose members'):
             model.fit(*data)
 
 
 def test_without_bags_the_scores_come_from_folds(data):
     X, y = data
     found = [
-        LabelThresholds(KNeighborsClassifier(5), threshold_data=source, random_state=0).fit(X, y)
+        LabelThresholds(KNeighborsClassifier(5), tune_on=source, random_state=0).fit(X, y)
         for source in ("auto", "cv")
     ]
     assert_array_equal(*(model.thresholds_ for model in found))
@@ -188,7 +188,7 @@ def test_without_bags_the_scores_come_from_folds(data):
 def test_calibrating_an_ensemble_of_bags_needs_no_folds(data):
     X, y = data
     model = LabelCalibration(EMLS(TREE, bootstrap=True, random_state=0)).fit(X, y)
-    same = LabelCalibration(EMLS(TREE, bootstrap=True, random_state=0), calibration_data="oob")
+    same = LabelCalibration(EMLS(TREE, bootstrap=True, random_state=0), tune_on="oob")
     assert_array_equal(model.predict_proba(X), same.fit(X, y).predict_proba(X))
 
 
@@ -349,7 +349,7 @@ def test_the_spread_is_that_of_the_thresholds_of_the_folds(data):
 
 
 def test_training_rows_say_nothing_about_the_spread(data):
-    model = LabelThresholds(FOREST, threshold_data="train").fit(*data)
+    model = LabelThresholds(FOREST, tune_on="train").fit(*data)
     assert np.isnan(model.threshold_spread_).all()
     assert not LabelThresholds(FOREST, objective=None).fit(*data).threshold_spread_.any()
 

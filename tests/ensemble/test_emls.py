@@ -56,7 +56,7 @@ def test_five_members_share_one_search(monkeypatch, data):
     searches = count(monkeypatch, NearestNeighbors, "kneighbors")
     fits = count(monkeypatch, DecisionTreeClassifier, "fit")
     sampler = MLSOL(k_neighbors=NearestNeighbors(n_neighbors=6))
-    EMLS(TREE, sampler, n_estimators=5, threshold_data="train", random_state=0).fit(*data)
+    EMLS(TREE, sampler, n_estimators=5, tune_on="train", random_state=0).fit(*data)
     assert (len(searches), len(fits)) == (1, 5)
 
 
@@ -77,7 +77,7 @@ def test_a_foreign_sampler_is_called_for_every_member(data):
         def _fit_resample(self, X, y):
             raise AssertionError
 
-    EMLS(TREE, Doubling(), n_estimators=5, threshold_data="train", random_state=0).fit(*data)
+    EMLS(TREE, Doubling(), n_estimators=5, tune_on="train", random_state=0).fit(*data)
     assert len(set(seeds)) == 5
 
 
@@ -100,7 +100,7 @@ def test_the_score_is_the_mean_of_the_members(data):
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_jobs_do_not_matter(data, bootstrap):
     X, Y = data
-    options = {"bootstrap": bootstrap, "random_state": 0, "threshold_data": "cv"}
+    options = {"bootstrap": bootstrap, "random_state": 0, "tune_on": "cv"}
     one = EMLS(TREE, MLSOL(), n_jobs=1, **options).fit(X, Y)
     two = EMLS(TREE, MLSOL(), n_jobs=2, **options).fit(X, Y)
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -109,7 +109,7 @@ def test_jobs_do_not_matter(data, bootstrap):
 
 def test_bagging_is_no_sampler_with_a_bootstrap(data):
     X, Y = data
-    model = EMLS(TREE, None, bootstrap=True, threshold_data="oob", random_state=0).fit(X, Y)
+    model = EMLS(TREE, None, bootstrap=True, tune_on="oob", random_state=0).fit(X, Y)
     assert len({tuple(label_scores(m, X).ravel()) for m in model.estimators_}) == 5
 
 
@@ -117,8 +117,8 @@ def test_out_of_bag_scores_come_from_members_that_left_the_row_out(data):
     X, Y = data
     knn = KNeighborsClassifier(1)  # knows its own rows by heart
     options = {"bootstrap": True, "n_estimators": 3, "random_state": 0}
-    seen = EMLS(knn, None, threshold_data="train", **options).fit(X, Y)
-    unseen = clone(seen).set_params(threshold_data="oob").fit(X, Y)
+    seen = EMLS(knn, None, tune_on="train", **options).fit(X, Y)
+    unseen = clone(seen).set_params(tune_on="oob").fit(X, Y)
     assert_array_equal(unseen.thresholds_, EMLS(knn, None, **options).fit(X, Y).thresholds_)
     assert macro_f1(Y, seen.predict(X)) >= macro_f1(Y, unseen.predict(X))
     assert not np.array_equal(seen.thresholds_, unseen.thresholds_)
@@ -126,20 +126,20 @@ def test_out_of_bag_scores_come_from_members_that_left_the_row_out(data):
 
 def test_rows_that_a_sampler_deletes_are_out_of_bag(data):
     X, Y = data
-    model = EMLS(TREE, MLUL(sampling_ratio=0.3), threshold_data="oob", random_state=0).fit(X, Y)
+    model = EMLS(TREE, MLUL(sampling_ratio=0.3), tune_on="oob", random_state=0).fit(X, Y)
     assert np.isfinite(model.thresholds_).all()
 
 
 def test_oob_without_rows_left_out_is_refused(data):
     with pytest.raises(InputError, match="bootstrap=True"):
-        EMLS(TREE, MLSOL(), threshold_data="oob").fit(*data)
+        EMLS(TREE, MLSOL(), tune_on="oob").fit(*data)
 
 
 @pytest.mark.parametrize("threshold", ["f1", "gmean", "balanced_accuracy", None])
-@pytest.mark.parametrize("threshold_data", ["train", "cv"])
-def test_every_way_to_find_thresholds(data, threshold, threshold_data):
+@pytest.mark.parametrize("tune_on", ["train", "cv"])
+def test_every_way_to_find_thresholds(data, threshold, tune_on):
     X, Y = data
-    model = EMLSOL(TREE, objective=threshold, threshold_data=threshold_data, random_state=0)
+    model = EMLSOL(TREE, objective=threshold, tune_on=tune_on, random_state=0)
     model.fit(X, Y)
     if threshold is None:
         assert (model.thresholds_ == 0.5).all()
@@ -207,7 +207,7 @@ def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
 def test_a_hopeless_label_is_named(data):
     never = DummyClassifier(strategy="constant", constant=[0, 0])
     y = pd.DataFrame(data[1][:, :2], columns=["jazz", "rock"])
-    model = LabelThresholds(never, threshold_search="grid", threshold_data="train")
+    model = LabelThresholds(never, threshold_search="grid", tune_on="train")
     with pytest.warns(UndefinedLabelWarning, match="2 of 2 labels: 'jazz', 'rock'"):
         model.fit(data[0], y)
 
@@ -247,21 +247,21 @@ def test_a_foreign_under_sampler_gives_rows_out_of_bag(data):
             self.sample_indices_ = np.sort(rows[: len(X) // 2])
             return X[self.sample_indices_], Y[self.sample_indices_]
 
-    model = EMLS(TREE, Half(), threshold_data="oob", random_state=0).fit(*data)
+    model = EMLS(TREE, Half(), tune_on="oob", random_state=0).fit(*data)
     assert np.isfinite(model.thresholds_).all()
 
 
 def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
     searches = count(monkeypatch, MLSMOTE, "_search")
-    model = EMLS(TREE, MLSMOTE(), n_estimators=5, threshold_data="train", random_state=0).fit(*data)
+    model = EMLS(TREE, MLSMOTE(), n_estimators=5, tune_on="train", random_state=0).fit(*data)
     bags = len(set(MLSMOTE().plan(*data).details.labels))
     assert (len(searches), len(model.estimators_)) == (2 * bags, 5)  # ours and the ensemble's
 
 
-@pytest.mark.parametrize("learner", [LabelThresholds(TREE), EMLS(TREE, threshold_data="cv")])
+@pytest.mark.parametrize("learner", [LabelThresholds(TREE), EMLS(TREE, tune_on="cv")])
 def test_fewer_rows_than_folds_are_refused(data, learner):
     X, Y = data
-    with pytest.raises(TooFewRowsError, match=r'n_samples=2.*threshold_data="train"'):
+    with pytest.raises(TooFewRowsError, match=r'n_samples=2.*tune_on="train"'):
         learner.fit(X[:2], Y[:2])
 
 
@@ -279,7 +279,7 @@ def test_bags_beside_the_rows_that_a_sampler_adds():
             seen.append(np.asarray(X))
             return super().fit(X, Y)
 
-    options = {"n_estimators": 3, "threshold_data": "train", "random_state": 0}
+    options = {"n_estimators": 3, "tune_on": "train", "random_state": 0}
     model = EMLS(Spy(), MLSOL(), bootstrap="beside", **options).fit(X, Y)
     assert len(model.estimators_) == 3
     originals = {tuple(row) for row in X}
@@ -296,7 +296,7 @@ def test_bags_beside_the_rows_that_a_sampler_adds():
     [
         ({"sampler": None}, "only adds rows"),
         ({"sampler": MLRUS()}, "only adds rows"),
-        ({"sampler": MLSOL(), "threshold_data": "oob"}, "outside its bag"),
+        ({"sampler": MLSOL(), "tune_on": "oob"}, "outside its bag"),
     ],
 )
 def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
@@ -307,10 +307,10 @@ def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
 
 
 @pytest.mark.parametrize("bootstrap", [False, True, "beside"])
-@pytest.mark.parametrize("threshold_data", ["train", "cv"])
-def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, threshold_data):
+@pytest.mark.parametrize("tune_on", ["train", "cv"])
+def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, tune_on):
     X, Y = data
-    options = {"bootstrap": bootstrap, "threshold_data": threshold_data, "random_state": 3}
+    options = {"bootstrap": bootstrap, "tune_on": tune_on, "random_state": 3}
     expected = EMLS(TREE, MLSOL(), **options).fit(X, Y)
     sets = draw_training_sets(MLSOL(), X, Y, 7, bootstrap=bootstrap, random_state=3)
     model = EMLS(TREE, MLSOL(), **options).fit(X, Y, training_sets=sets)
@@ -327,7 +327,7 @@ def test_training_sets_with_rows_made_from_those_left_out_judge_nobody(data, kin
     kind(TREE, MLSOL()).fit(*data, training_sets=within)
     with pytest.raises(InputError, match='drawn with bootstrap="beside"'):
         kind(TREE, MLSOL()).fit(*data, training_sets=beside)
-    EMLS(TREE, bootstrap=True, threshold_data="train").fit(*data, training_sets=beside)
+    EMLS(TREE, bootstrap=True, tune_on="train").fit(*data, training_sets=beside)
 
 
 def test_every_member_needs_a_training_set(data):
@@ -337,13 +337,13 @@ def test_every_member_needs_a_training_set(data):
 
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
-@pytest.mark.parametrize("threshold_data", ["train", "cv"])
-def test_label_sets_are_learned_as_their_table(data, threshold_data):
+@pytest.mark.parametrize("tune_on", ["train", "cv"])
+def test_label_sets_are_learned_as_their_table(data, tune_on):
     """Also where a draw or a fold has lost a label altogether."""
     X, y = data[0][:40], data[1][:40]
     y = y[:, y.any(axis=0)]
     sets = [[f"label {j}" for j in np.flatnonzero(row)] for row in y]
-    options = {"n_estimators": 2, "threshold_data": threshold_data, "random_state": 0}
+    options = {"n_estimators": 2, "tune_on": tune_on, "random_state": 0}
     model, expected = (
         EMLS(MLkNN(3), MLRUS(sampling_ratio=0.5), **options).fit(X, labels) for labels in (sets, y)
     )
@@ -413,7 +413,7 @@ def test_clean_rows_are_those_that_a_learner_would_have_made(wrapper):
     for columns in (None, [4]):
         learner = BinaryRelevance(categorical_features=columns)
         careful = Careful(categorical_features=columns)
-        for options in [{"threshold_data": "cv"}, {"threshold_data": "train"}]:
+        for options in [{"tune_on": "cv"}, {"tune_on": "train"}]:
             models = [wrapper(one, random_state=0, **options) for one in (learner, careful)]
             if wrapper is EMLS:
                 models = [model.set_params(sampler=MLSOL(), bootstrap=True) for model in models]
@@ -433,12 +433,12 @@ def test_stages_are_smaller_ensembles(data):
 
 def test_a_warm_start_adds_members(monkeypatch, data):
     X, Y = data
-    options = {"warm_start": True, "threshold_data": "train", "random_state": 1}
+    options = {"warm_start": True, "tune_on": "train", "random_state": 1}
     model = EMLS(TREE, MLSOL(), n_estimators=2, **options).fit(X, Y)
     fits = count(monkeypatch, DecisionTreeClassifier, "fit")
     model.set_params(n_estimators=5).fit(X, Y)
     assert len(fits) == 3
-    expected = EMLS(TREE, MLSOL(), threshold_data="train", random_state=1).fit(X, Y)
+    expected = EMLS(TREE, MLSOL(), tune_on="train", random_state=1).fit(X, Y)
     assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     assert_array_equal(model.thresholds_, expected.thresholds_)
 
@@ -526,7 +526,7 @@ def test_members_that_draw_without_a_seed_are_learned_each(data):
 
 
 def test_a_warm_start_has_no_rows_out_of_bag(data):
-    model = EMLS(TREE, bootstrap=True, threshold_data="oob", warm_start=True)
+    model = EMLS(TREE, bootstrap=True, tune_on="oob", warm_start=True)
     with pytest.raises(InputError, match="warm_start=False"):
         model.fit(*data)
 
@@ -564,7 +564,7 @@ def test_a_warm_start_refuses_other_columns(data):
 def test_ready_training_sets_refuse_rows_without_weight(data):
     X, y = data
     sets = draw_training_sets(None, X, y, bootstrap=True, random_state=0)
-    model = EMLS(TREE, bootstrap=True, threshold_data="oob", random_state=0)
+    model = EMLS(TREE, bootstrap=True, tune_on="oob", random_state=0)
     weight = np.ones(len(X))
     weight[0] = 0
     with pytest.raises(InputError, match="weight 0"):

@@ -102,7 +102,7 @@ def test_bags_within_are_refused_where_rows_have_other_parents(data, sampler):
 
 
 def test_rows_outside_bags_within_are_out_of_bag(data):
-    model = EMLS(TREE, MLSOL(), bootstrap="within", threshold_data="oob", random_state=0).fit(*data)
+    model = EMLS(TREE, MLSOL(), bootstrap="within", tune_on="oob", random_state=0).fit(*data)
     assert np.isfinite(model.thresholds_).all()
 
 
@@ -217,7 +217,7 @@ def by_hand(model, X, Y, X_new):
     final = [list(row) for row in new]
     for j in range(q):
         truth = [Y[i, j] for i in judged]
-        if min(sum(truth), len(truth) - sum(truth)) >= model.min_positives:
+        if min(sum(truth), len(truth) - sum(truth)) >= model.min_class_count:
             second = LogisticRegression(C=model.C, tol=1e-9, max_iter=1000).fit(level, truth)
             for row, scores in zip(new, final, strict=True):
                 z = sum(
@@ -229,11 +229,11 @@ def by_hand(model, X, Y, X_new):
     return np.array(final)
 
 
-@pytest.mark.parametrize("min_positives", [6, 20])
-def test_the_scores_are_those_computed_by_hand(min_positives):
+@pytest.mark.parametrize("min_class_count", [6, 20])
+def test_the_scores_are_those_computed_by_hand(min_class_count):
     X, Y = make_multilabel_imbalanced(90, 5, 4, random_state=1)
     model = StackedBagging(
-        TREE, MLSOL(), max_features=0.7, min_positives=min_positives, random_state=3
+        TREE, MLSOL(), max_features=0.7, min_class_count=min_class_count, random_state=3
     )
     expected = by_hand(model, X, Y, X[:20] + 0.01)
     model.fit(X, Y)
@@ -276,7 +276,7 @@ def test_labels_of_two_rows_may_have_a_second_level(data):
     """Folds without such a label's rows, or rows that all have it, leave its scores alone."""
     X, Y = data
     Y = np.column_stack([Y, np.arange(len(Y)) < 2, np.arange(len(Y)) > 0]).astype(int)
-    options = {"min_positives": 1, "n_estimators": 9, "oob_score": True, "random_state": 0}
+    options = {"min_class_count": 1, "n_estimators": 9, "oob_score": True, "random_state": 0}
     model = StackedBagging(KNeighborsClassifier(3), **options).fit(X, Y)
     assert set(model.stacked_labels_) > {0, 1, 2, 3}
     judged = model.oob_decision_function_[~np.isnan(model.oob_decision_function_[:, 0])]
@@ -355,7 +355,7 @@ def test_thresholds_come_from_out_of_bag_scores(data):
     )
     exact = clone(model).set_params(shrinkage=0, objective="gmean").fit(X, Y)
     assert_array_equal(exact.thresholds_, best_thresholds(known, scores, objective="gmean"))
-    paper = {"threshold_search": "grid", "threshold_data": "train", "shrinkage": 0}
+    paper = {"threshold_search": "grid", "tune_on": "train", "shrinkage": 0}
     train = clone(model).set_params(**paper).fit(X, Y)
     assert_array_equal(
         train.thresholds_, best_thresholds(sp.csr_array(Y), model.predict_proba(X), search="grid")

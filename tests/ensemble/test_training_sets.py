@@ -67,12 +67,12 @@ def count_validations(call):
 @pytest.mark.parametrize(
     "model",
     [
-        EMLS(MLkNN(3), MLSOL(), threshold_data="cv"),
+        EMLS(MLkNN(3), MLSOL(), tune_on="cv"),
         EMLS(MLkNN(3), MLSOL(), bootstrap=True),
         EMLS(DecisionTreeClassifier(), MLROS(), bootstrap="beside", max_features=0.5),
-        EMLSMOTE(BinaryRelevance(), n_estimators=2, threshold_data="train"),
+        EMLSMOTE(BinaryRelevance(), n_estimators=2, tune_on="train"),
         MLSOLBagging(MLkNN(3)),
-        LabelThresholds(LabelCalibration(MLkNN(3)), threshold_data="cv"),
+        LabelThresholds(LabelCalibration(MLkNN(3)), tune_on="cv"),
     ],
     ids=str,
 )

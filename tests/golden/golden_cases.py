@@ -133,10 +133,10 @@ OPTIONS = {
     "FunctionSampler": lambda new: new(first_rows_without_labels),
     "SamplerSequence": lambda new: new([REMEDIAL(), MLSOL(), MLUL()]),
     "SOSHF": lambda new: new(4),
-    "EMLS": lambda new: new(BinaryRelevance(), MLROS(), threshold_data="train"),
-    "EMLSOL": lambda new: new(MLkNN(), MLSOL(), threshold_data="train"),  # told of the data so
-    "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE(), threshold_data="train"),
-    "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT(), threshold_data="train"),
+    "EMLS": lambda new: new(BinaryRelevance(), MLROS(), tune_on="train"),
+    "EMLSOL": lambda new: new(MLkNN(), MLSOL(), tune_on="train"),  # told of the data so
+    "EMLSMOTE": lambda new: new(BinaryRelevance(), MLSMOTE(), tune_on="train"),
+    "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT(), tune_on="train"),
     "LabelThresholds": lambda new: new(BinaryRelevance(), shrinkage=0),
     "LabelCalibration": lambda new: new(MLkNN()),
     "StackedBagging": lambda new: new(BinaryRelevance(), MLROS()),
@@ -180,26 +180,24 @@ VARIANTS = {
     "MLkNN scaled": lambda new: new(5, 0.5, scale="standard"),
     "RAkEL of pairs": lambda new: new(labelset_size=2, n_estimators=4),
     "EMLS with bags within": lambda new: new(
-        BinaryRelevance(), MLSOL(), bootstrap="within", max_features=0.6, threshold_data="oob"
+        BinaryRelevance(), MLSOL(), bootstrap="within", max_features=0.6, tune_on="oob"
     ),
     "EMLS on bags": lambda new: new(
-        LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean", threshold_data="train"
+        LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean", tune_on="train"
     ),
     "EMLS with bags beside": lambda new: new(
-        BinaryRelevance(), MLSOL(), bootstrap="beside", threshold_data="train"
+        BinaryRelevance(), MLSOL(), bootstrap="beside", tune_on="train"
     ),
     "EMLS as the authors' program": lambda new: new(
         BinaryRelevance(),
         MLSOL(),
         threshold_search="grid",
         variant="mulan",
-        threshold_data="train",
+        tune_on="train",
     ),
-    "LabelThresholds on the training rows": lambda new: new(
-        MLkNN(), threshold_data="train", shrinkage=0
-    ),
-    "LabelThresholds shrunk": lambda new: new(MLkNN(), threshold_data="train", shrinkage=5),
-    "LabelCalibration by steps": lambda new: new(MLkNN(), method="isotonic", min_rows=5),
+    "LabelThresholds on the training rows": lambda new: new(MLkNN(), tune_on="train", shrinkage=0),
+    "LabelThresholds shrunk": lambda new: new(MLkNN(), tune_on="train", shrinkage=5),
+    "LabelCalibration by steps": lambda new: new(MLkNN(), method="isotonic", min_class_count=5),
 }
 
 

@@ -34,10 +34,10 @@ LEARNERS = [
 VARIANTS = [
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
     PerLabel(SMOTE(k_neighbors=1)),
-    EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, threshold_data="oob"),
+    EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, tune_on="oob"),
     MLSOLBagging(BinaryRelevance()),
-    LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", threshold_data="train"),
-    LabelCalibration(BinaryRelevance(), method="isotonic", min_rows=2),
+    LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", tune_on="train"),
+    LabelCalibration(BinaryRelevance(), method="isotonic", min_class_count=2),
 ]
 
 
@@ -62,7 +62,7 @@ def test_a_variant_obeys_the_law(check):
 
 
 # MLSOL would refuse some of the data, in which no class lies next to another.
-CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, threshold_data="train", random_state=0)
+CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, tune_on="train", random_state=0)
 BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
 STACKED = StackedBagging(BinaryRelevance(), n_estimators=2, random_state=0)
 TUNED = LabelThresholds(BinaryRelevance(), random_state=0)

@@ -133,7 +133,7 @@ def test_thresholds_count_weights_as_rows(objective, search):
 
 def test_thresholds_on_training_rows_count_weights_as_rows():
     X, Y = DATA
-    learner = LabelThresholds(BinaryRelevance(), threshold_data="train")
+    learner = LabelThresholds(BinaryRelevance(), tune_on="train")
     again = np.repeat(np.arange(120), COUNTS)
     expected = learner.fit(X[again], Y[again]).predict(X)
     assert_array_equal(learner.fit(X, Y, sample_weight=COUNTS).predict(X), expected)
@@ -213,7 +213,7 @@ WRAPPERS = [
     BinaryRelevance,
     ECC,
     lambda inner: COCOA(inner, random_state=0),
-    lambda inner: LabelThresholds(BinaryRelevance(inner), threshold_data="train"),
+    lambda inner: LabelThresholds(BinaryRelevance(inner), tune_on="train"),
     lambda inner: EMLS(BinaryRelevance(inner), n_estimators=2),
 ]
 

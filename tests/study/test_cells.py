@@ -63,7 +63,7 @@ def by_hand(study, place, fold, learner, method):
             n_estimators=method.n_estimators,
             objective=method.objective,
             threshold_search=method.threshold_search,
-            threshold_data=method.threshold_data,
+            tune_on=method.tune_on,
             bootstrap=method.bootstrap,
             random_state=stream,
         ).fit(fold.X, fold.Y)
@@ -108,15 +108,15 @@ def test_cells_equal_the_public_classes(tiny):
 
 def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
     methods = (
-        Method("CV", objective="f1", threshold_data="cv"),
-        Method("OOB", n_estimators=4, bootstrap=True, objective="f1", threshold_data="oob"),
+        Method("CV", objective="f1", tune_on="cv"),
+        Method("OOB", n_estimators=4, bootstrap=True, objective="f1", tune_on="oob"),
     )
     study = replace(tiny, methods=methods).only(learners=["MLkNN"])
     place, fold, rows = rows_of(study, "one")
     built = build_learner(study.learner("MLkNN").component, fold.nominal)
     for method, model in zip(methods, (LabelThresholds(built), EMLS(built, n_estimators=4))):
         stream = family_stream(study.seed, place, method.family)
-        model.set_params(threshold_data=method.threshold_data, random_state=stream)
+        model.set_params(tune_on=method.tune_on, random_state=stream)
         if method.bootstrap:
             model.set_params(bootstrap=True)
         with warnings.catch_warnings():

@@ -197,7 +197,7 @@ def test_what_is_neither_preset_nor_file():
             {"methods": (Method("A", Component("MLRUS"), bootstrap="beside"),)},
             "deletes or edits",
         ),
-        ({"methods": (Method("A", threshold_data="oob", objective="f1"),)}, "without bootstrap"),
+        ({"methods": (Method("A", tune_on="oob", objective="f1"),)}, "without bootstrap"),
         ({"methods": (Method("A", learners=("Nobody",)),)}, "Nobody"),
         ({"methods": (Method("A", learner=Component("IRUS")),)}, "compared beside"),
         ({"methods": (Method("A", learner=Component("MLSOL"), learners=("BR",)),)}, "fit and pre"),

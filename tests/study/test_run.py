@@ -264,7 +264,7 @@ def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
 
 def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
-    methods = (Method("CV", objective="f1", threshold_data="cv"),)
+    methods = (Method("CV", objective="f1", tune_on="cv"),)
     study = replace(tiny, learners=(Learner("Trees", forest),), methods=methods)
     assert run_study(study.only(datasets=["two"]), tmp_path / "t.db", executor="serial").failed == 0
 

@@ -66,7 +66,7 @@ def fit_methods(learner: Any, X: np.ndarray, Y: np.ndarray, seed: int) -> Iterat
     from labelance.ensemble import EMLSMOTE, EMLSOL
 
     yield "no sampling", clone(learner).fit(X, Y)
-    options: dict[str, Any] = {"threshold_data": "train", "random_state": seed}  # as in the paper
+    options: dict[str, Any] = {"tune_on": "train", "random_state": seed}  # as in the paper
     ensembles = [make(learner, **options).fit(X, Y) for make in (EMLSMOTE, EMLSOL)]
     for name, ensemble in zip(("MLSMOTE", "MLSOL"), ensembles):
         yield name, ensemble.estimators_[0]

@@ -56,11 +56,11 @@ class LabelCalibration(WeightedClassifier):
         smoothed targets; or any increasing steps, which need more rows, hundreds with the label
         at best. The log-odds are softened, ``log((s + 0.05) / (1.05 - s))``, since scores of 0
         and 1 are frequent and less certain than they look.
-    calibration_data : {"auto", "oob", "cv"}, default="auto"
+    tune_on : {"auto", "oob", "cv"}, default="auto"
         Whose scores the maps are found on: rows that members of the estimator left out, or
-        out-of-fold scores of 3 stratified folds; as ``threshold_data`` of
+        out-of-fold scores of 3 stratified folds; as ``tune_on`` of
         :class:`LabelThresholds`. The estimator itself learns from all rows.
-    min_rows : int, default=10
+    min_class_count : int, default=10
         A label that fewer rows have (or lack) has too little for a map of its own: all such
         labels share one sigmoid, fitted to their cells together. A label that all rows agree on
         keeps its score.
@@ -112,8 +112,8 @@ class LabelCalibration(WeightedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "method": [StrOptions({"sigmoid", "isotonic"})],
-        "calibration_data": [StrOptions({"auto", "oob", "cv"})],
-        "min_rows": [Interval(Integral, 1, None, closed="left")],
+        "tune_on": [StrOptions({"auto", "oob", "cv"})],
+        "min_class_count": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -122,29 +122,31 @@ class LabelCalibration(WeightedClassifier):
         estimator: Any,
         *,
         method: CalibrationMethod = "sigmoid",
-        calibration_data: Literal["auto", "oob", "cv"] = "auto",
-        min_rows: int = 10,
+        tune_on: Literal["auto", "oob", "cv"] = "auto",
+        min_class_count: int = 10,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
-        self.calibration_data = calibration_data
-        self.min_rows = min_rows
+        self.tune_on = tune_on
+        self.min_class_count = min_class_count
         self.random_state = random_state
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
-        source = choose_source(self.calibration_data, self.estimator, option="calibration_data")
+        source = choose_source(self.tune_on, self.estimator)
         if source == "cv":
-            check_rows_for_folds(
-                data.n_samples, option="calibration_data", instead="the estimator as it is"
-            )
+            check_rows_for_folds(data.n_samples, instead="the estimator as it is")
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
         known = self._known_scores(source, data, inner)
         part = take_weights(weight, known.rows)
         self.calibrated_by_, self._maps = fit_calibrators(
-            data.Y[known.rows], known.scores, part, method=self.method, min_rows=self.min_rows
+            data.Y[known.rows],
+            known.scores,
+            part,
+            method=self.method,
+            min_class_count=self.min_class_count,
         )
 
     def _known_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
@@ -173,13 +175,13 @@ def fit_calibrators(
     weight: Weights = None,
     *,
     method: CalibrationMethod,
-    min_rows: int,
+    min_class_count: int,
 ) -> LabelMaps:
     """Fit a map for every label that has enough rows, and one for the others."""
     counts = column_counts(Y)
     rarer = np.minimum(counts, Y.shape[0] - counts)
     calibrated_by = np.full(Y.shape[1], method, dtype="<U8")
-    calibrated_by[rarer < min_rows] = "pooled"
+    calibrated_by[rarer < min_class_count] = "pooled"
     calibrated_by[rarer == 0] = "nothing"
     own, pooled = (np.flatnonzero(calibrated_by == way) for way in (method, "pooled"))
     present = Y.toarray().astype(float)  # as dense as the scores are

@@ -33,17 +33,17 @@ class HeldOutScores(NamedTuple):
     folds: np.ndarray | None = None
 
 
-def choose_source(asked: ScoreSource, estimator: Any, *, option: str) -> ScoreSource:
+def choose_source(asked: ScoreSource, estimator: Any) -> ScoreSource:
     """Return where scores come from: out of bag for "auto" where there are bags, else by folds."""
     bags = has_bags(estimator)
     if asked == "auto":
         return "oob" if bags else "cv"
     if asked == "oob" and not bags:
         raise InputError(
-            f'{option}="oob" needs an estimator whose members learn from bags of the rows',
+            'tune_on="oob" needs an estimator whose members learn from bags of the rows',
             f"{estimator!r} has none, does not tell which rows they left out, or learns from the "
             "labels of all rows before",
-            f'Set its bootstrap=True, if it is a forest or bagging, or use {option}="cv"',
+            'Set its bootstrap=True, if it is a forest or bagging, or use tune_on="cv"',
         )
     return asked
 
@@ -184,11 +184,11 @@ def out_of_fold_scores(
     return HeldOutScores(np.arange(n), scores, folds)
 
 
-def check_rows_for_folds(n: int, *, option: str, instead: str) -> None:
+def check_rows_for_folds(n: int, *, instead: str) -> None:
     """Raise unless every fold has a row."""
     if n < CV_FOLDS:
         raise TooFewRowsError(
-            f'{option}="cv" needs a row for each of {CV_FOLDS} folds',
+            f'tune_on="cv" needs a row for each of {CV_FOLDS} folds',
             f"n_samples={n}",
             f"Pass more rows, or use {instead}",
         )

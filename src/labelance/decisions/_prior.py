@@ -11,7 +11,7 @@ from labelance.exceptions import InputError
 Floats = NDArray[np.float64]
 
 
-def correct_prior(scores: ArrayLike, share_train: ArrayLike, share_true: ArrayLike) -> Floats:
+def correct_prior(scores: ArrayLike, train_prior: ArrayLike, target_prior: ArrayLike) -> Floats:
     """Return probabilities for the share of rows that labels have where a model is used.
 
     A model that learned from resampled rows speaks of a world in which a label is as frequent as
@@ -23,15 +23,15 @@ def correct_prior(scores: ArrayLike, share_train: ArrayLike, share_true: ArrayLi
     ----------
     scores : array-like of shape (n, q)
         Probabilities that the model gives.
-    share_train : float or array-like of shape (q,)
+    train_prior : float or array-like of shape (q,)
         The share of rows with each label among the rows that it learned from.
-    share_true : float or array-like of shape (q,)
+    target_prior : float or array-like of shape (q,)
         The share of rows with each label where it is used, such as in the rows before sampling.
 
     Returns
     -------
     ndarray of shape (n, q)
-        Corrected probabilities; labels whose ``share_train`` is 0 or 1 keep their scores.
+        Corrected probabilities; labels whose ``train_prior`` is 0 or 1 keep their scores.
 
     See Also
     --------
@@ -53,27 +53,27 @@ def correct_prior(scores: ArrayLike, share_train: ArrayLike, share_true: ArrayLi
     A coin that shows heads once in ten, seen by a model for which heads were half of all throws:
 
     >>> from labelance.decisions import correct_prior
-    >>> correct_prior([[0.5], [0.9]], share_train=0.5, share_true=0.1)
+    >>> correct_prior([[0.5], [0.9]], train_prior=0.5, target_prior=0.1)
     array([[0.1],
            [0.5]])
     """
     p = validate_probabilities(scores, caller="correct_prior")
-    train, true = (_shares(share, p.shape[1]) for share in (share_train, share_true))
+    train, target = (_priors(prior, p.shape[1]) for prior in (train_prior, target_prior))
     known = (train > 0) & (train < 1)
     safe = np.where(known, train, 0.5)
-    present, absent = p * (true / safe), (1 - p) * ((1 - true) / (1 - safe))
+    present, absent = p * (target / safe), (1 - p) * ((1 - target) / (1 - safe))
     total = present + absent
     corrected = np.divide(present, total, out=p.copy(), where=total > 0)
     return np.where(known, corrected, p)
 
 
-def _shares(share: ArrayLike, n_labels: int) -> Floats:
-    values = np.asarray(share, dtype=float)
+def _priors(prior: ArrayLike, n_labels: int) -> Floats:
+    values = np.asarray(prior, dtype=float)
     fits = values.shape in ((), (n_labels,)) and ((values >= 0) & (values <= 1)).all()
     if not fits:
         raise InputError(
-            f"correct_prior takes a share in [0, 1], or one for each of {n_labels} labels",
-            f"{share!r} came",
+            f"correct_prior takes a prior in [0, 1], or one for each of {n_labels} labels",
+            f"{prior!r} came",
             "Pass e.g. y.mean(axis=0) of the rows before and after sampling",
         )
     return values

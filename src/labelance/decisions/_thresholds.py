@@ -42,7 +42,7 @@ TUNING: dict[str, list[Any]] = {
     **SEARCHING,
     "estimator": [HasMethods(["fit", "predict"])],
     "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable, None],
-    "threshold_data": [StrOptions({"auto", "train", "oob", "cv"})],
+    "tune_on": [StrOptions({"auto", "train", "oob", "cv"})],
 }
 
 
@@ -61,9 +61,7 @@ class ThresholdRule:
         if self.objective is None:
             return
         if self.source == "cv":
-            check_rows_for_folds(
-                data.n_samples, option="threshold_data", instead='threshold_data="train"'
-            )
+            check_rows_for_folds(data.n_samples, instead='tune_on="train"')
         check_no_impossible_objective(self.objective, data.Y.shape[1])
 
     def find(
@@ -105,7 +103,7 @@ class LabelThresholds(WeightedClassifier):
         ``(tp, fp, fn, tn) -> value`` of arrays whose last axis is that of the labels.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95.
-    threshold_data : {"auto", "oob", "cv", "train"}, default="auto"
+    tune_on : {"auto", "oob", "cv", "train"}, default="auto"
         Whose scores the thresholds are found on: "oob", rows that members of the estimator left
         out (forests and bagging of scikit-learn, alone, for every label or at the end of a
         pipeline, and :class:`~labelance.ensemble.EMLS`, each with ``bootstrap=True``); "cv",
@@ -133,7 +131,7 @@ class LabelThresholds(WeightedClassifier):
     threshold_spread_ : ndarray of shape (n_labels,)
         How much a label's threshold depends on the rows: the standard deviation of the
         thresholds found on each of 3 stratified folds alone, without shrinkage. nan where fewer
-        than two folds have the label, and with ``threshold_data="train"``.
+        than two folds have the label, and with ``tune_on="train"``.
 
     See Also
     --------
@@ -170,7 +168,7 @@ class LabelThresholds(WeightedClassifier):
         *,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
-        threshold_data: ScoreSource = "auto",
+        tune_on: ScoreSource = "auto",
         shrinkage: Shrinkage = "auto",
         variant: Variant = "paper",
         random_state: Any = None,
@@ -178,15 +176,15 @@ class LabelThresholds(WeightedClassifier):
         self.estimator = estimator
         self.objective = objective
         self.threshold_search = threshold_search
-        self.threshold_data = threshold_data
+        self.tune_on = tune_on
         self.shrinkage = shrinkage
         self.variant = variant
         self.random_state = random_state
 
     def _rule(self) -> ThresholdRule:
-        source = self.threshold_data
+        source = self.tune_on
         if self.objective is not None:
-            source = choose_source(source, self.estimator, option="threshold_data")
+            source = choose_source(source, self.estimator)
         return ThresholdRule(
             self.objective, self.threshold_search, self.variant, source, self.shrinkage
         )

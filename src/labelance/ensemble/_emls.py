@@ -63,7 +63,7 @@ class EMLS(WeightedClassifier):
         :class:`~labelance.decisions.LabelThresholds`.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
-    threshold_data : {"auto", "oob", "cv", "train"}, default="auto"
+    tune_on : {"auto", "oob", "cv", "train"}, default="auto"
         Whose scores the thresholds are found on: "train", the training rows, as in the paper;
         "oob", rows that members left out (with ``bootstrap=True``, ``"within"``, or samplers that
         delete rows); "cv", out-of-fold scores of 3 stratified folds, sampling inside each, which
@@ -143,7 +143,7 @@ class EMLS(WeightedClassifier):
         n_estimators: int = 5,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
-        threshold_data: ScoreSource = "auto",
+        tune_on: ScoreSource = "auto",
         bootstrap: BootstrapKind = False,
         max_features: float = 1.0,
         variant: Variant = "paper",
@@ -157,7 +157,7 @@ class EMLS(WeightedClassifier):
         self.n_estimators = n_estimators
         self.objective = objective
         self.threshold_search = threshold_search
-        self.threshold_data = threshold_data
+        self.tune_on = tune_on
         self.bootstrap = bootstrap
         self.max_features = max_features
         self.variant = variant
@@ -279,8 +279,8 @@ class EMLS(WeightedClassifier):
         return ThresholdRule(self.objective, self.threshold_search, self.variant, self._source())
 
     def _source(self) -> ScoreSource:
-        if self.threshold_data != "auto":
-            return self.threshold_data
+        if self.tune_on != "auto":
+            return self.tune_on
         return "oob" if self._has_bags() else "cv"
 
     def _has_bags(self) -> bool:
@@ -307,7 +307,7 @@ class EMLS(WeightedClassifier):
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
         return clone(self).set_params(
-            objective=None, threshold_data="train", random_state=random_state, warm_start=False
+            objective=None, tune_on="train", random_state=random_state, warm_start=False
         )
 
     def _check_member_count(self) -> None:
@@ -333,17 +333,17 @@ class EMLS(WeightedClassifier):
     def _check_no_warm_start_out_of_bag(self) -> None:
         if self.warm_start and self._tunes_out_of_bag():
             raise InputError(
-                'threshold_data="oob" needs to know which rows every member left out',
+                'tune_on="oob" needs to know which rows every member left out',
                 "with warm_start=True those of earlier members are forgotten",
-                'Set warm_start=False, or use threshold_data="cv"',
+                'Set warm_start=False, or use tune_on="cv"',
             )
 
     def _check_no_bags_beside_out_of_bag(self) -> None:
         if self.bootstrap == "beside" and self._tunes_out_of_bag():
             raise InputError(
-                'threshold_data="oob" needs rows that a member knows nothing of',
+                'tune_on="oob" needs rows that a member knows nothing of',
                 'with bootstrap="beside" new rows are made from rows outside its bag, too',
-                'Use bootstrap=True, or threshold_data="cv"',
+                'Use bootstrap=True, or tune_on="cv"',
             )
 
     def _check_no_oob_without_rows_left_out(self) -> None:
@@ -351,9 +351,9 @@ class EMLS(WeightedClassifier):
         traits = getattr(sampler, "traits", None)
         # What a foreign sampler leaves out shows only after its draws.
         deletes = traits.deletes if traits else sampler is not None
-        if self.threshold_data == "oob" and not (self.bootstrap or deletes):
+        if self.tune_on == "oob" and not (self.bootstrap or deletes):
             raise InputError(
-                'threshold_data="oob" needs members that leave rows out',
+                'tune_on="oob" needs members that leave rows out',
                 f"bootstrap is False and {sampler} keeps all rows",
-                'Set bootstrap=True, or use threshold_data="cv"',
+                'Set bootstrap=True, or use tune_on="cv"',
             )

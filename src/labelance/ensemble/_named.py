@@ -16,7 +16,7 @@ class EMLSOL(EMLS):
         Any multi-label classifier that gives scores.
     sampler : MLSOL, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
         As in :class:`EMLS`.
     variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
@@ -54,7 +54,7 @@ class EMLSMOTE(EMLS):
         Any multi-label classifier that gives scores.
     sampler : MLSMOTE, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
         As in :class:`EMLS`.
     variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
@@ -92,7 +92,7 @@ class ERHwRSMT(EMLS):
         Any multi-label classifier that gives scores.
     sampler : RHwRSMT, optional
         One with other parameters than the defaults.
-    n_estimators, objective, threshold_search, threshold_data, bootstrap, max_features
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
         As in :class:`EMLS`.
     variant, random_state, warm_start, n_jobs, verbose
         As in :class:`EMLS`.
@@ -130,9 +130,9 @@ class MLSOLBagging(StackedBagging):
         Any multi-label classifier that gives scores.
     sampler : MLSOL, optional
         One with other parameters than the ratio 1, of which about two fifths are left in a bag.
-    n_estimators, max_features, C, min_positives, objective
+    n_estimators, max_features, C, min_class_count, objective
         As in :class:`StackedBagging`.
-    threshold_search, threshold_data, shrinkage, oob_score, variant, random_state, n_jobs, verbose
+    threshold_search, tune_on, shrinkage, oob_score, variant, random_state, n_jobs, verbose
         As in :class:`StackedBagging`.
 
     Attributes

@@ -50,7 +50,7 @@ class StackedBagging(WeightedClassifier):
 
     It helps where members disagree, as trees do, and where labels depend on each other. It has
     little to add to a learner that models the labels together, and labels with fewer than
-    ``min_positives`` rows are left as bagging has them.
+    ``min_class_count`` rows are left as bagging has them.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class StackedBagging(WeightedClassifier):
     C : float or None, default=0.1
         Inverse strength of the second level's regularisation, as in
         :class:`sklearn.linear_model.LogisticRegression`; None leaves the second level out.
-    min_positives : int, default=6
+    min_class_count : int, default=6
         Rows of the rarer class, out of bag, that a label needs for a second level.
     objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
         What the thresholds maximise; None keeps 0.5. As in
         :class:`~labelance.decisions.LabelThresholds`.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95.
-    threshold_data : {"oob", "train"}, default="oob"
+    tune_on : {"oob", "train"}, default="oob"
         Whose scores the thresholds are found on: rows that members left out, judged by a second
         level that did not learn from them either, or the training rows, as in the paper.
     shrinkage : float or "auto", default="auto"
@@ -145,8 +145,8 @@ class StackedBagging(WeightedClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "C": [Interval(Real, 0, None, closed="neither"), None],
-        "min_positives": [Interval(Integral, 1, None, closed="left")],
-        "threshold_data": [StrOptions({"oob", "train"})],
+        "min_class_count": [Interval(Integral, 1, None, closed="left")],
+        "tune_on": [StrOptions({"oob", "train"})],
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "oob_score": ["boolean"],
     }
@@ -159,10 +159,10 @@ class StackedBagging(WeightedClassifier):
         n_estimators: int = 5,
         max_features: float = 0.7,
         C: float | None = 0.1,
-        min_positives: int = 6,
+        min_class_count: int = 6,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
-        threshold_data: ScoreSource = "oob",
+        tune_on: ScoreSource = "oob",
         shrinkage: Shrinkage = "auto",
         oob_score: bool = False,
         variant: Variant = "paper",
@@ -175,10 +175,10 @@ class StackedBagging(WeightedClassifier):
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.C = C
-        self.min_positives = min_positives
+        self.min_class_count = min_class_count
         self.objective = objective
         self.threshold_search = threshold_search
-        self.threshold_data = threshold_data
+        self.tune_on = tune_on
         self.shrinkage = shrinkage
         self.oob_score = oob_score
         self.variant = variant
@@ -236,7 +236,7 @@ class StackedBagging(WeightedClassifier):
     ) -> None:
         check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         rule = ThresholdRule(
-            self.objective, self.threshold_search, self.variant, self.threshold_data, self.shrinkage
+            self.objective, self.threshold_search, self.variant, self.tune_on, self.shrinkage
         )
         rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
@@ -256,7 +256,7 @@ class StackedBagging(WeightedClassifier):
         known = self._members.held_out(data)
         self._fit_second_level(data, known)
         judged = HeldOutScores(known.rows[:0], known.scores[:0])
-        if self.oob_score or (self.objective is not None and self.threshold_data == "oob"):
+        if self.oob_score or (self.objective is not None and self.tune_on == "oob"):
             judged = self._combine_left_out(data, known)
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
@@ -267,7 +267,7 @@ class StackedBagging(WeightedClassifier):
     def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         positives = column_counts(Y)
-        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_positives
+        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_class_count
         self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
         self._level = SecondLevel.fit(Y, known.scores, self.stacked_labels_, self.C, weight)
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept

@@ -413,7 +413,7 @@ def _check_no_related_sets(training_sets: Sequence[TrainingSet]) -> None:
         raise InputError(
             "Rows that a member leaves out are to be unseen, for thresholds or a second level",
             'training sets that were drawn with bootstrap="beside" have rows made from them',
-            'Draw them with bootstrap="within" or True, or use threshold_data="cv"',
+            'Draw them with bootstrap="within" or True, or use tune_on="cv"',
         )
 
 

@@ -290,7 +290,7 @@ class Method:
     objective : {"f1", "gmean", "balanced_accuracy"} or None, default=None
         What the thresholds maximise. None keeps the learner's own rule, or 0.5 for the mean of
         several members.
-    threshold_search, threshold_data, variant
+    threshold_search, tune_on, variant
         As in :class:`labelance.ensemble.EMLS`.
     balanced : bool, default=False
         Weigh the classes of every label, where the base classifier of the learner can.
@@ -315,7 +315,7 @@ class Method:
     bootstrap: Bootstrap = False
     objective: Objective | None = None
     threshold_search: Literal["exact", "grid"] = "exact"
-    threshold_data: Literal["train", "oob", "cv"] = "train"
+    tune_on: Literal["train", "oob", "cv"] = "train"
     variant: Literal["paper", "mulan"] = "paper"
     balanced: bool = False
     learners: tuple[str, ...] = ()
@@ -354,7 +354,7 @@ class Method:
             "objective": ("f1", "gmean", "balanced_accuracy", None),
             "threshold_search": ("exact", "grid"),
             "variant": ("paper", "mulan"),
-            "threshold_data": ("train", "oob", "cv"),
+            "tune_on": ("train", "oob", "cv"),
             "bootstrap": (False, True, "beside", "within"),
             "balanced": (False, True),
         }
@@ -387,7 +387,7 @@ class Method:
         """Say whether its scores, and those for its thresholds, are what the family has anyway."""
         if self.ensemble is not None:
             return False
-        return self.objective is None or self.threshold_data == "train"
+        return self.objective is None or self.tune_on == "train"
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,7 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
         "objective": method.objective,
         "threshold_search": method.threshold_search,
         "variant": method.variant,
-        "threshold_data": method.threshold_data,
+        "tune_on": method.tune_on,
         "random_state": stream,
     }
     if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:

@@ -131,7 +131,7 @@ def _n_models(study: Study, cell: Cell) -> float:
     if method.ensemble is not None:
         members = getattr(method.ensemble.build(estimator=None), "n_estimators", 1)
         return float(members)
-    crossed = method.objective is not None and method.threshold_data == "cv"
+    crossed = method.objective is not None and method.tune_on == "cv"
     return method.n_estimators * (_CV_MODELS if crossed else 1.0)
 
 

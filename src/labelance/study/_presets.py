@@ -142,12 +142,12 @@ def _fair() -> Arguments:
         (
             *paper,
             Method("Tuned", **tuned),
-            Method("TunedCV", threshold_data="cv", **tuned),
+            Method("TunedCV", tune_on="cv", **tuned),
             # One weight for a label's presence means little where problems mix labels.
             Method("Weights", balanced=True, learners=("BR",)),
             Method("Bagging", bootstrap=True, **_FIVE),
             Method("BaggingMLSOL", mlsol, bootstrap="beside", stream=4282023677, **_FIVE),
-            Method("EMLSOL-CV", mlsol, threshold_data="cv", stream=_STREAMS["MLSOL"], **_FIVE),
+            Method("EMLSOL-CV", mlsol, tune_on="cv", stream=_STREAMS["MLSOL"], **_FIVE),
         ),
     )
 
@@ -194,7 +194,7 @@ def _beyond() -> Arguments:
     thresholds are found as those of all ensembles of the paper are.
     """
     sampler = {"class": "MLSOL", "sampling_ratio": 1.0, "k_neighbors": 5, "scale": "range"}
-    thresholds = {"threshold_data": "train", "threshold_search": "grid", "shrinkage": 0}
+    thresholds = {"tune_on": "train", "threshold_search": "grid", "shrinkage": 0}
     stacked = Component("StackedBagging", {"sampler": sampler, **thresholds})
     return _arguments(
         _sources(_SMALLEST_FIRST),

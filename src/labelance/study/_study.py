@@ -464,8 +464,8 @@ def _wrong_pair(method: Method) -> tuple[str, str] | None:
         return 'bootstrap = "within" came without a sampler whose new rows have two parents', (
             "Take MLSOL, or bootstrap = true"
         )
-    if method.threshold_data == "oob" and method.bootstrap not in (True, "within"):
-        return 'threshold_data = "oob" came without bootstrap', "Set bootstrap = true"
+    if method.tune_on == "oob" and method.bootstrap not in (True, "within"):
+        return 'tune_on = "oob" came without bootstrap', "Set bootstrap = true"
     if method.learner is not None and len(method.learners) != 1:
         return "a learner of its own came without the one that it is compared beside", (
             'Name one learner of the study: learners = ["BR"]'
