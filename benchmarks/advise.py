@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 
 from labelance import advise
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.advice._compare import CANDIDATES, make_estimator, make_learner
 from labelance.datasets import load_dataset, make_multilabel_imbalanced
 from labelance.exceptions import LabelanceError

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier
 
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.decisions._calibration import fit_calibrators
 from labelance.decisions._held_out import out_of_bag_scores

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from _measure import best_seconds, interleaved_seconds, peak_extra_bytes
 from _reference import authors_seconds
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.datasets import load_dataset
 from labelance.neighbors import find_neighbors
 from labelance.sampling import (

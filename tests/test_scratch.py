@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance._arrays import gather_rows
+from labelance._arrays._gather import gather_rows
 from labelance._scratch import (
     Scratch,
     copy_rows,

@@ -14,7 +14,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance._utils import draw_seeds, inner_kernel, kernel, set_random_states, warn_user
+from labelance._utils._kernel import inner_kernel, kernel
+from labelance._utils._messages import warn_user
+from labelance._utils._random import draw_seeds, set_random_states
 
 
 def test_all_random_states_get_one_seed():
@@ -114,13 +116,13 @@ def test_a_kernel_on_disk_does_not_outlive_what_it_calls(tmp_path):
 
 COMPILE_TWICE = """
 import numpy as np
-from labelance import _utils
-_utils._kernel._PATIENCE = 0.01
+from labelance._utils import _kernel
+_kernel._PATIENCE = 0.01
 def up(x): return x[0] + 1
 def down(x): return x[0] - 1
 for function in (up, down):
     function.__module__ = "labelance.example"
-    _utils.kernel(function)(np.zeros(3))
+    _kernel.kernel(function)(np.zeros(3))
 """
 
 

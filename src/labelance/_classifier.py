@@ -19,21 +19,19 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import LabelSets, find_label_sets, on_device, take_rows, to_device
+from labelance._arrays._containers import on_device
+from labelance._arrays._labels import LabelSets, find_label_sets
+from labelance._arrays._open import take_rows
+from labelance._arrays._torch import to_device
 from labelance._progress import show_progress
-from labelance._utils import ListsParameters
 from labelance._utils._compat import fit_context
-from labelance._validation import (
-    Data,
-    MissingLabels,
-    Schema,
-    check_no_device,
-    validate_data,
-    validate_like,
-    validate_predictions,
-    validate_weights,
-)
-from labelance._validation._arguments import Weights
+from labelance._utils._parameters import ListsParameters
+from labelance._validation._arguments import Weights, validate_weights
+from labelance._validation._containers import check_no_device
+from labelance._validation._data import Data, validate_data
+from labelance._validation._features import Schema, validate_like
+from labelance._validation._labels import MissingLabels
+from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError
 from labelance.metrics import label_scores
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from labelance import advise
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.advice import Outcome
 from labelance.advice._compare import (
     SAMPLERS,

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from labelance._arrays import interpolate_rows
+from labelance._arrays._interpolate import interpolate_rows
 from labelance.exceptions import ContainerError
 from labelance.sampling import MLSOL
 

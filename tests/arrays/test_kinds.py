@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance._arrays import HOST_DEVICES, open_container, stored_values, to_dense, to_memory
-from labelance._arrays._open import place_of
-from labelance._validation import validate_data
+from labelance._arrays._containers import HOST_DEVICES, stored_values, to_dense
+from labelance._arrays._open import open_container, place_of, to_memory
+from labelance._validation._data import validate_data
 
 ROWS = np.array([[0.0, 1.5], [2.0, 0.0], [0.0, 3.0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])

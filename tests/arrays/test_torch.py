@@ -10,16 +10,10 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 
 from labelance import metrics
-from labelance._arrays import (
-    HOST_DEVICES,
-    column_counts,
-    device_of,
-    open_container,
-    open_labels,
-    stack_rows,
-    take_rows,
-)
-from labelance._validation import validate_labels
+from labelance._arrays._containers import HOST_DEVICES, column_counts, device_of
+from labelance._arrays._labels import open_labels
+from labelance._arrays._open import open_container, stack_rows, take_rows
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import (
     ContainerError,
     InputError,

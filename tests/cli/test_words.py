@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from labelance import _progress
-from labelance._utils import did_you_mean, warn_user
+from labelance._utils._messages import did_you_mean, warn_user
 from labelance.cli import _console, _flags, main
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import DownloadError, InputError, LongSearchWarning

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import GRID, best_thresholds

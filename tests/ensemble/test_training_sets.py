@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelCalibration, LabelThresholds
 from labelance.ensemble import EMLS, EMLSMOTE, MLSOLBagging, draw_training_sets

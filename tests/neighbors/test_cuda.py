@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from labelance._arrays import HOST_DEVICES
+from labelance._arrays._containers import HOST_DEVICES
 from labelance.neighbors import _tensor_metric, find_neighbors
 from labelance.neighbors import _torch as engine
 

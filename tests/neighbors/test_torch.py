@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from labelance._arrays import HOST_DEVICES
+from labelance._arrays._containers import HOST_DEVICES
 from labelance.neighbors import _torch as engine
 from labelance.neighbors import find_neighbors
 

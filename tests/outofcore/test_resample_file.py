@@ -334,11 +334,10 @@ def test_parts_of_a_split_are_those_of_the_split_in_memory(tmp_path):
 # run needs is imported once, and each is a process of its own. Prints whether there is a result.
 KILLED = textwrap.dedent("""
     import os, signal, sys
-    import labelance._utils as utils
-    from labelance._utils import _checksums
+    from labelance._utils import _checksums, _files
     from contextlib import contextmanager
 
-    left, kept = 0, utils.replace_when_done
+    left, kept = 0, _files.replace_when_done
 
     @contextmanager
     def replace_when_done(path):
@@ -349,7 +348,7 @@ KILLED = textwrap.dedent("""
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    utils.replace_when_done = _checksums.replace_when_done = replace_when_done
+    _files.replace_when_done = _checksums.replace_when_done = replace_when_done
     from labelance.outofcore import resample_file
     from labelance.sampling import MLSOL
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from imblearn.over_sampling import RandomOverSampler
 from numpy.testing import assert_array_equal
 
-from labelance._arrays import take_rows
+from labelance._arrays._open import take_rows
 from labelance.exceptions import InputError, LabelFormatError
 from labelance.sampling import MLROS, FunctionSampler, SamplerSequence, SamplerTraits
 from labelance.testing import sampler_data, yield_sampler_checks

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.exceptions import NothingToSampleError, TooFewRowsError, TooManyRowsError
 from labelance.neighbors._metric import FeatureMetric
 from labelance.sampling import LSDMLO

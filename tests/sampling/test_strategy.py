@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 from sklearn.base import clone
 
-from labelance._validation import validate_data
+from labelance._validation._data import validate_data
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.imbalance import imr, irlbl, mean_imr, mean_ir
 from labelance.sampling import (

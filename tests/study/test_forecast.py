@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelance._utils import compilation_seconds
+from labelance._utils._kernel import compilation_seconds
 from labelance.study import (
     Component,
     DataSource,

@@ -324,7 +324,7 @@ def test_a_folder_that_may_not_be_written(store, tiny, tmp_path):
 def test_a_full_disk_has_a_name(store, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
-    from labelance._utils import replace_when_done
+    from labelance._utils._files import replace_when_done
 
     with (
         pytest.raises(LabelanceError, match="No space left"),

@@ -1,5 +1,6 @@
 """Validation: every container in, clean values inside, the same kind out."""
 
+import importlib
 import pickle
 
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
-from labelance import _arrays, exceptions
-from labelance._validation import validate_data, validate_features, validate_labels, validate_like
+from labelance import exceptions
+from labelance._validation._data import validate_data
+from labelance._validation._features import validate_features, validate_like
+from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
 from labelance.sampling import all_samplers
 from labelance.testing import sampler_data
@@ -315,9 +318,11 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
     opened = []
 
     def watch(name, role, place):
-        real = getattr(_arrays, name)
+        module = importlib.import_module(f"labelance._validation.{place}")
+        real = getattr(module, name)
         monkeypatch.setattr(
-            f"labelance._validation.{place}.{name}",
+            module,
+            name,
             lambda data, *more, **options: opened.append(role) or real(data, *more, **options),
         )
 

@@ -21,7 +21,7 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
-from labelance._utils import read_only
+from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
 _GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
@@ -237,7 +237,7 @@ def is_free_text(n_strings: int, n_rows: int) -> bool:
 
     Examples
     --------
-    >>> from labelance._arrays import is_free_text
+    >>> from labelance._arrays._containers import is_free_text
     >>> is_free_text(3, 1000), is_free_text(900, 1000), is_free_text(9, 10)
     (False, True, False)
     """
@@ -605,7 +605,7 @@ def compact_rows(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.n
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance._arrays import compact_rows
+    >>> from labelance._arrays._containers import compact_rows
     >>> compact_rows(np.array([0, 5]), np.array([2, 6]))
     (array([0, 1, 5]), array([0, 2, 3]))
     """

@@ -16,7 +16,7 @@ from labelance._scratch import (
     new_zeros,
     split_rows,
 )
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 
 _MOST_READ = 1 << 30  # bytes at once; Linux takes less than twice as many
 _MAPPED_AROUND = 1 << 21  # bytes that Linux may map around one that is read

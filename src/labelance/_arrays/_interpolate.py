@@ -26,7 +26,7 @@ from labelance._arrays._dask import DaskRows, even_edges, is_blocks
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._torch import interpolate_tensor
 from labelance._scratch import new_zeros
-from labelance._utils import inlined_kernel, kernel
+from labelance._utils._kernel import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
 # stream of a Generator does not depend on how it is cut, so neither does the result.

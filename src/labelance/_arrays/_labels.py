@@ -102,7 +102,7 @@ def find_list_separator(texts: Iterable[object]) -> str | None:
 
     Examples
     --------
-    >>> from labelance._arrays import find_list_separator
+    >>> from labelance._arrays._labels import find_list_separator
     >>> find_list_separator(["rock;pop", "pop"]), find_list_separator(["so, so", "good"])
     (';', None)
     """

@@ -178,7 +178,7 @@ def columns_where(values: Any, test: str) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelance._arrays import columns_where
+    >>> from labelance._arrays._open import columns_where
     >>> columns_where(np.array([[1.0, np.nan], [2.0, 3.0]]), "isnan")
     array([1])
     """
@@ -217,7 +217,7 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
 
     Examples
     --------
-    >>> from labelance._arrays import take_rows
+    >>> from labelance._arrays._open import take_rows
     >>> take_rows([10, 20, 30], [2, 0])
     [30, 10]
     """
@@ -248,7 +248,7 @@ def take_columns(container: Any, columns: np.ndarray) -> Any:
 
     Examples
     --------
-    >>> from labelance._arrays import take_columns
+    >>> from labelance._arrays._open import take_columns
     >>> take_columns([[10, 20, 30], [11, 21, 31]], [2, 0]).tolist()
     [[30, 10], [31, 11]]
     """

@@ -35,7 +35,7 @@ def keep_file(path: Path) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from labelance._utils import is_intact, keep_file
+    >>> from labelance._utils._checksums import is_intact, keep_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "some.txt"
     ...     with keep_file(file) as temporary:

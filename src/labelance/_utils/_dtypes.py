@@ -16,7 +16,7 @@ def label_dtype(n_labels: int) -> np.dtype[Any]:
 
     Examples
     --------
-    >>> from labelance._utils import label_dtype
+    >>> from labelance._utils._dtypes import label_dtype
     >>> label_dtype(128), label_dtype(129)
     (dtype('int8'), dtype('int16'))
     """

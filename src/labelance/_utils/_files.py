@@ -33,7 +33,7 @@ def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from labelance._utils import replace_when_done
+    >>> from labelance._utils._files import replace_when_done
     >>> folder = Path(tempfile.mkdtemp())
     >>> with replace_when_done(folder / "out.txt") as temporary:
     ...     _ = temporary.write_text("whole")

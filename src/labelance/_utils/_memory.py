@@ -28,7 +28,7 @@ def check_fits_memory(
 
     Examples
     --------
-    >>> from labelance._utils import check_fits_memory
+    >>> from labelance._utils._memory import check_fits_memory
     >>> check_fits_memory(1000, 80, caller="MLSOL", fix="Lower sampling_ratio")
     """
     here, size = current_scratch(), n_rows * bytes_per_row

@@ -42,7 +42,7 @@ def show_names(names: Iterable[object], most: int = 10) -> str:
 
     Examples
     --------
-    >>> from labelance._utils import show_names
+    >>> from labelance._utils._messages import show_names
     >>> show_names(["a", "b"]), show_names("abcd", most=2)
     ('a, b', 'a, b, … (4 in all)')
     """
@@ -56,7 +56,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
     Examples
     --------
-    >>> from labelance._utils import did_you_mean
+    >>> from labelance._utils._messages import did_you_mean
     >>> did_you_mean("Repeat", ["name", "folds", "repeats"])
     "Did you mean 'repeats'? "
     >>> did_you_mean("x", ["name", "folds", "repeats"])
@@ -83,7 +83,7 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
 
     Examples
     --------
-    >>> from labelance._utils import optional_import
+    >>> from labelance._utils._messages import optional_import
     >>> optional_import("json", extra="cli", purpose="Reading JSON").__name__
     'json'
     """

@@ -24,7 +24,7 @@ def as_generator(random_state: RandomStateLike) -> np.random.Generator:
 
     Examples
     --------
-    >>> from labelance._utils import as_generator
+    >>> from labelance._utils._random import as_generator
     >>> as_generator(0).integers(100) == as_generator(0).integers(100)
     np.True_
     """
@@ -70,7 +70,7 @@ def set_random_states(
     --------
     >>> from sklearn.ensemble import BaggingClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from labelance._utils import set_random_states
+    >>> from labelance._utils._random import set_random_states
     >>> bagging = BaggingClassifier(DecisionTreeClassifier(random_state=1))
     >>> set_random_states(bagging, 7, only_unset=True)
     BaggingClassifier(estimator=DecisionTreeClassifier(random_state=1),
@@ -95,7 +95,7 @@ def is_repeatable(estimator: Any) -> bool:
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelance._utils import is_repeatable
+    >>> from labelance._utils._random import is_repeatable
     >>> is_repeatable(RandomForestClassifier(random_state=0))
     True
     >>> is_repeatable(RandomForestClassifier())

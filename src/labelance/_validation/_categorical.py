@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import Container, DaskRows, is_blocks, stored_values
+from labelance._arrays._containers import stored_values
+from labelance._arrays._dask import DaskRows, is_blocks
+from labelance._arrays._open import Container
 from labelance._scratch import copy_rows, row_blocks
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.exceptions import InputError
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelance._arrays import is_blocks, on_device
+from labelance._arrays._containers import on_device
+from labelance._arrays._dask import is_blocks
 from labelance._arrays._open import place_of
 from labelance.exceptions import ContainerError, InputError
 

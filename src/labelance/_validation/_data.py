@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import stack_rows
 from labelance._arrays._containers import Kind
-from labelance._utils import warn_user
+from labelance._arrays._open import stack_rows
+from labelance._utils._messages import warn_user
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._containers import check_no_other_places
 from labelance._validation._features import (

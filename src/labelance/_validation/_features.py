@@ -12,14 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from labelance._arrays import (
-    Container,
-    columns_where,
-    on_device,
-    open_container,
-    open_rows,
-    take_rows,
-)
+from labelance._arrays._containers import on_device
+from labelance._arrays._open import Container, columns_where, open_container, open_rows, take_rows
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,

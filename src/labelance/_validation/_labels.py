@@ -10,20 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays import (
-    Container,
+from labelance._arrays._containers import stored_values
+from labelance._arrays._dask import check_no_delayed, is_dask
+from labelance._arrays._labels import (
     LabelSets,
-    check_no_delayed,
     cure_lists,
     find_label_sets,
     find_list_separator,
-    is_dask,
     open_labels,
-    stored_values,
-    take_rows,
+    part_unknown,
+    to_indicator,
 )
-from labelance._arrays._labels import part_unknown, to_indicator
-from labelance._utils import label_dtype
+from labelance._arrays._open import Container, take_rows
+from labelance._utils._dtypes import label_dtype
 from labelance._validation._containers import check_not_empty
 from labelance.exceptions import InputError, LabelFormatError
 

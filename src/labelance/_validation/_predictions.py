@@ -7,13 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import (
-    Container,
-    find_label_sets,
-    open_container,
-    stored_values,
-    to_memory,
-)
+from labelance._arrays._containers import stored_values
+from labelance._arrays._labels import find_label_sets
+from labelance._arrays._open import Container, open_container, to_memory
 from labelance._validation._labels import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from labelance._arrays import LabelSets, column_counts
+from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import LabelSets
 from labelance._progress import is_interactive, loop, show_progress
-from labelance._utils import as_generator, set_random_states
-from labelance._validation import Data, validate_data
+from labelance._utils._random import as_generator, set_random_states
+from labelance._validation._data import Data, validate_data
 from labelance.advice._compare import (
     FOLDS,
     MEASURES,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._validation import Data
+from labelance._arrays._containers import column_counts
+from labelance._validation._data import Data
 from labelance.exceptions import LabelanceWarning
 from labelance.imbalance import profile
 from labelance.learners._mlknn import count_neighbors

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _main(signals: Signals) -> None:
-    from labelance._utils import optional_import
+    from labelance._utils._messages import optional_import
     from labelance.exceptions import MissingDependencyError
 
     try:

@@ -19,7 +19,7 @@ import numpy as np
 import typer
 
 import labelance  # packages are imported on first use, which keeps --help quick
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.cli._console import errors, say
 from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
 from labelance.exceptions import InputError

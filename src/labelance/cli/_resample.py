@@ -14,8 +14,8 @@ import typer
 from numpy.typing import NDArray
 
 import labelance
-from labelance._utils import did_you_mean, optional_import, show_names
 from labelance._utils._compat import parameter_names
+from labelance._utils._messages import did_you_mean, optional_import, show_names
 from labelance.cli._console import (
     errors,
     long_work,
@@ -233,7 +233,8 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
         return sampler.fit_resample(dataset.values, dataset.Y)
     import scipy.sparse as sp
 
-    from labelance._arrays import open_container, to_host
+    from labelance._arrays._open import open_container
+    from labelance._arrays._torch import to_host
 
     if sp.issparse(dataset.values):
         raise InputError(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import labelance
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.cli._console import App, errors, print_json, print_table, progress, say
 from labelance.cli._data import ForceOption, JsonOption, keep_files, split_names
 from labelance.cli._study_run import find_classes_here, names_option, run

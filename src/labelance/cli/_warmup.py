@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from labelance._utils import kernel_folder
+from labelance._utils._kernel import kernel_folder
 from labelance.cli._console import errors, fail, print_json, print_table, progress, say
 from labelance.exceptions import LabelanceWarning
 

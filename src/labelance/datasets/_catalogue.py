@@ -12,7 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from labelance._utils import optional_import, replace_when_done
+from labelance._utils._files import replace_when_done
+from labelance._utils._messages import optional_import
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._protocol import Protocol, apply_protocol
 from labelance.datasets._registry import REGISTRY, DatasetInfo, find_entry

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._utils import label_dtype, optional_import
+from labelance._utils._dtypes import label_dtype
+from labelance._utils._messages import optional_import
 from labelance.exceptions import InputError, LabelFormatError
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class MultiLabelDataset:
 
         Names and categories are those of the frames.
         """
-        from labelance._arrays import open_container
-        from labelance._validation import validate_labels
+        from labelance._arrays._open import open_container
+        from labelance._validation._labels import validate_labels
 
         features, labels = open_container(X, "X"), validate_labels(y, caller="A dataset")
         known = features.categories()
@@ -134,7 +135,7 @@ class MultiLabelDataset:
         """The values, with short indices if they are sparse: scikit-learn's solvers want them."""
         if not is_sparse(self.values):
             return self.values
-        from labelance._arrays import narrow_indices  # who has dense data need not wait for it
+        from labelance._arrays._sparse import narrow_indices  # dense data: not needed
 
         return narrow_indices(self.values)
 
@@ -227,7 +228,7 @@ def is_sparse(matrix: Any) -> bool:
 def check_sparse(matrix: Any, role: str) -> None:
     """Refuse a sparse matrix whose index arrays do not fit; dense ones have none."""
     if is_sparse(matrix):
-        from labelance._arrays import check_structure  # who has dense data need not wait for it
+        from labelance._arrays._sparse import check_structure  # dense data: not needed
 
         check_structure(matrix, role)
 

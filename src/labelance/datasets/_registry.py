@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.exceptions import InputError
 
 # Places that serve any file of a public repository at a commit, the origin first.

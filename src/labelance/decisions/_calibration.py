@@ -13,12 +13,12 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
-from labelance._utils import as_generator
 from labelance._utils._compat import HasMethods, Interval, StrOptions
-from labelance._validation import Data
+from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import Data
 from labelance.decisions._held_out import (
     HeldOutScores,
     check_no_single_label_estimator,

@@ -14,10 +14,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
-from labelance._arrays import take_rows
+from labelance._arrays._open import take_rows
 from labelance._classifier import BaseMultiLabelClassifier, fit_inner, inner_scores
-from labelance._validation import Data, Schema
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import Data
+from labelance._validation._features import Schema
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.model_selection._splitters import assign_folds
 

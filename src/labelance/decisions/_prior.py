@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelance._validation import validate_probabilities
+from labelance._validation._predictions import validate_probabilities
 from labelance.exceptions import InputError
 
 Floats = NDArray[np.float64]

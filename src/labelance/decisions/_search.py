@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._utils import warn_user
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions, validate_params
-from labelance._validation import name_columns, validate_scores, validate_weights
-from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._predictions import validate_score_table
+from labelance._utils._messages import warn_user
+from labelance._validation._arguments import Weights, take_weights, validate_weights
+from labelance._validation._categorical import name_columns
+from labelance._validation._predictions import validate_score_table, validate_scores
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.decisions._objectives import (
     Objective,

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
-from labelance._utils import as_generator
 from labelance._utils._compat import HasMethods, Interval, StrOptions
-from labelance._validation import Data
+from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import Data
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,

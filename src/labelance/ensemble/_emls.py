@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier
-from labelance._utils import as_generator
 from labelance._utils._compat import Interval, fit_context
-from labelance._validation import Data
+from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
+from labelance._validation._data import Data
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,

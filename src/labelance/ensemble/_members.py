@@ -14,12 +14,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance._arrays import take_columns, take_rows
+from labelance._arrays._open import take_columns, take_rows
 from labelance._classifier import fit_inner, inner_scores
 from labelance._progress import run_parallel, track
-from labelance._utils import is_repeatable
-from labelance._validation import Data, Schema
+from labelance._utils._random import is_repeatable
 from labelance._validation._arguments import Weights
+from labelance._validation._data import Data
+from labelance._validation._features import Schema
 from labelance.decisions._held_out import HeldOutScores
 from labelance.ensemble._training_sets import (
     BootstrapKind,

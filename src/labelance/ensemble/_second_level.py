@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._validation._arguments import Weights, take_weights
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
 from labelance.model_selection._splitters import assign_folds

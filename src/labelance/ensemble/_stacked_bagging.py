@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
-from labelance._utils import as_generator
 from labelance._utils._compat import Interval, StrOptions, fit_context
-from labelance._validation import Data
+from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import Data
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,

@@ -13,12 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import take_columns, take_rows
-from labelance._utils import RandomStateLike, as_generator, set_random_states
+from labelance._arrays._open import take_columns, take_rows
 from labelance._utils._compat import HasMethods, Interval, RealNotInt, StrOptions, validate_params
-from labelance._validation import Data, validate_data
+from labelance._utils._random import RandomStateLike, as_generator, set_random_states
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._data import open_data
+from labelance._validation._data import Data, open_data, validate_data
 from labelance._validation._features import open_features
 from labelance.exceptions import InputError
 from labelance.sampling import BaseMultiLabelSampler, ResamplingPlan

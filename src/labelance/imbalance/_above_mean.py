@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.imbalance._measures import Counts, Floats
 
 TOLERANCE = 1e-9  # of a bound: what is nearer to it counts as equal

@@ -13,7 +13,7 @@ from scipy.stats import skew
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import OneHotEncoder
 
-from labelance._arrays import column_counts, to_dense
+from labelance._arrays._containers import column_counts, to_dense
 from labelance.imbalance._labelsets import Labelsets
 from labelance.imbalance._measures import leave_out_full
 

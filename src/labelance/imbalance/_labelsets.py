@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._validation import validate_labels
+from labelance._validation._labels import validate_labels
 
 __all__ = ["Labelsets", "find_labelsets", "labelsets"]
 

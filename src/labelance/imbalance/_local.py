@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from labelance._arrays import column_counts, device_of
-from labelance._utils import kernel
-from labelance._validation import validate_labels
+from labelance._arrays._containers import column_counts, device_of
+from labelance._utils._kernel import kernel
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local_tensor import TypedCells, measure_cells
 

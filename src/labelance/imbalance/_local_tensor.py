@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from labelance._arrays import to_device, to_host, torch_module
+from labelance._arrays._torch import to_device, to_host, torch_module
 
 _CELLS = 1 << 24  # cells looked at together
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import column_counts, count_rows_and_columns
-from labelance._validation import MissingLabels, validate_labels
+from labelance._arrays._containers import column_counts
+from labelance._arrays._dask import count_rows_and_columns
+from labelance._validation._labels import MissingLabels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 

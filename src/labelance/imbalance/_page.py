@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import labelance
-from labelance._arrays import stack_rows, take_rows
-from labelance._validation import CategoricalFeatures, Features, name_columns, validate_features
+from labelance._arrays._open import stack_rows, take_rows
+from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._features import Features, validate_features
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._diagnosis import (
     Hubness,

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import column_counts, take_rows
-from labelance._utils import optional_import, replace_when_done
-from labelance._validation import (
-    CategoricalFeatures,
-    Labels,
-    check_label_names,
-    check_positive,
-    validate_labels,
-)
+from labelance._arrays._containers import column_counts
+from labelance._arrays._open import take_rows
+from labelance._utils._files import replace_when_done
+from labelance._utils._messages import optional_import
+from labelance._validation._arguments import check_label_names, check_positive
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._labels import Labels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (

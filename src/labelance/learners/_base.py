@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from labelance._classifier import BaseMultiLabelClassifier, WeightedClassifier, inherit_input_tags
 from labelance._utils._compat import HasMethods, StrOptions
-from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.learners._reduction import Rows, Trainer, make_trainer
 from labelance.learners.tree import C45Classifier
 

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import StrOptions
-from labelance._validation import CategoricalFeatures, Data, MissingLabels, name_columns
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._data import Data
+from labelance._validation._labels import MissingLabels
 from labelance.exceptions import LabelFormatError
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, split_labels

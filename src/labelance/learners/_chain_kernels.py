@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import inner_kernel, kernel, read_only
+from labelance._utils._kernel import inner_kernel, kernel, read_only
 from labelance.learners.tree import Forest, TreeData
 from labelance.learners.tree._data import NO_RANK, ONE_BIT, ROW, popcount
 from labelance.learners.tree._tree import lay_out

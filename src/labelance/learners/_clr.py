@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._utils._compat import StrOptions
-from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split, split_against_virtual, split_pairs
 

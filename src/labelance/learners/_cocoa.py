@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._utils import RandomStateLike, as_generator, kernel
 from labelance._utils._compat import Interval
-from labelance._validation import CategoricalFeatures, Data
+from labelance._utils._kernel import kernel
+from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split

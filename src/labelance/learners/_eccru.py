@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._utils import RandomStateLike, as_generator
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import CategoricalFeatures, Data
+from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains

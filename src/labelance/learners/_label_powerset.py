@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._utils._compat import StrOptions
-from labelance._validation import CategoricalFeatures, Data
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, split_powerset
 

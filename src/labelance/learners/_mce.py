@@ -9,12 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._progress import track
-from labelance._utils import RandomStateLike, as_generator
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import CategoricalFeatures, Data, Schema
+from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
+from labelance._validation._features import Schema
 from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator

@@ -10,15 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts, on_device
+from labelance._arrays._containers import column_counts, on_device
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._utils._compat import Interval, StrOptions, fit_context
-from labelance._validation import (
-    CategoricalFeatures,
-    Data,
-    check_no_other_places,
-    validate_features,
-)
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._containers import check_no_other_places
+from labelance._validation._data import Data
+from labelance._validation._features import validate_features
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors

@@ -13,16 +13,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._classifier import BaseMultiLabelClassifier, inherit_input_tags
 from labelance._progress import run_parallel
-from labelance._utils import RandomStateLike, as_generator, set_random_states, warn_user
 from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptions
-from labelance._validation import (
-    CategoricalFeatures,
-    Data,
-    Schema,
-    name_columns,
-    validate_labels,
-    validate_like,
-)
+from labelance._utils._messages import warn_user
+from labelance._utils._random import RandomStateLike, as_generator, set_random_states
+from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._data import Data
+from labelance._validation._features import Schema, validate_like
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.learners.tree import C45Classifier

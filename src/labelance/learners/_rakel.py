@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import RandomStateLike, as_generator
 from labelance._utils._compat import Interval
-from labelance._validation import CategoricalFeatures, Data
+from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, split_labelsets, split_powerset
 

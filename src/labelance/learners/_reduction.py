@@ -17,11 +17,12 @@ from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance._arrays import narrow_indices, take_rows
+from labelance._arrays._open import take_rows
+from labelance._arrays._sparse import narrow_indices
 from labelance._progress import loop, run_parallel
-from labelance._utils import draw_seeds, set_random_states
-from labelance._validation import Schema
+from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._arguments import Weights
+from labelance._validation._features import Schema
 from labelance.exceptions import InputError
 from labelance.imbalance._labelsets import find_labelsets
 from labelance.learners.tree import (

@@ -13,12 +13,14 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from labelance._arrays import sparse_rows
+from labelance._arrays._containers import sparse_rows
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
-from labelance._utils import RandomStateLike, as_generator, kernel, read_only
 from labelance._utils._compat import Interval
-from labelance._validation import Data, validate_features
+from labelance._utils._kernel import kernel, read_only
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._data import Data
+from labelance._validation._features import validate_features
 from labelance.exceptions import InputError
 from labelance.learners._soshf_kernels import (
     TOLERANCE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

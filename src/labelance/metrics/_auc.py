@@ -6,9 +6,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._utils import warn_user
-from labelance._validation import MissingLabels, check_average, name_columns, validate_scores
+from labelance._arrays._containers import column_counts
+from labelance._utils._messages import warn_user
+from labelance._validation._categorical import name_columns
+from labelance._validation._labels import MissingLabels
+from labelance._validation._predictions import check_average, validate_scores
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 

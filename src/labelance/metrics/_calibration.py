@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
-from labelance._validation import check_average, check_positive, validate_scores
+from labelance._validation._arguments import check_positive
+from labelance._validation._predictions import check_average, validate_scores
 from labelance.exceptions import InputError
 
 Values = NDArray[np.float64]

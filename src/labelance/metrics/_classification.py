@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._validation import MissingLabels, check_average, validate_predictions
+from labelance._validation._labels import MissingLabels
+from labelance._validation._predictions import check_average, validate_predictions
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]

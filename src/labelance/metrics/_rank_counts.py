@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn import get_config
 
-from labelance._arrays import DaskRows, is_blocks
-from labelance._utils import kernel
+from labelance._arrays._dask import DaskRows, is_blocks
+from labelance._utils._kernel import kernel
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]

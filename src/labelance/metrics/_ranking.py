@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import column_counts
-from labelance._validation import check_k, validate_labels, validate_scores
+from labelance._arrays._containers import column_counts
+from labelance._validation._labels import validate_labels
+from labelance._validation._predictions import check_k, validate_scores
 from labelance.exceptions import InputError
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 

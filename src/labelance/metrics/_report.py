@@ -7,14 +7,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._utils import optional_import
-from labelance._validation import (
-    check_label_names,
-    validate_labels,
-    validate_predictions,
-    validate_scores,
-)
+from labelance._arrays._containers import column_counts
+from labelance._utils._messages import optional_import
+from labelance._validation._arguments import check_label_names
+from labelance._validation._labels import validate_labels
+from labelance._validation._predictions import validate_predictions, validate_scores
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_irlbl, leave_out_full, rarest_first, rarity_bands
 from labelance.metrics._calibration import brier_of_labels, calibration_error_of_labels

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.exceptions import InputError
 from labelance.metrics._auc import macro_auc_pr, macro_auc_roc
 from labelance.metrics._calibration import macro_brier_loss, macro_calibration_error

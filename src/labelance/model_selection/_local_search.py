@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.model_selection._stratify import (
     Integers,
     LabelIncidence,

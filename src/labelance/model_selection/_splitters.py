@@ -8,9 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._arrays import count_rows_and_columns, is_dask, take_rows, to_memory
-from labelance._utils import RandomStateLike, as_generator
-from labelance._validation import check_positive, validate_groups, validate_labels
+from labelance._arrays._dask import count_rows_and_columns, is_dask
+from labelance._arrays._open import take_rows, to_memory
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._arguments import check_positive, validate_groups
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError, LabelanceWarning, TooFewRowsError
 from labelance.model_selection._fold_sizes import (
     equal_weights,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance._utils import ZERO, inlined_kernel, kernel
+from labelance._utils._kernel import ZERO, inlined_kernel, kernel
 
 Order = Literal[1, 2]
 Integers = NDArray[np.integer]

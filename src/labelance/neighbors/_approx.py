@@ -26,9 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import SparseRows, gather_rows, sparse_rows
+from labelance._arrays._containers import SparseRows, sparse_rows
+from labelance._arrays._gather import gather_rows
 from labelance._scratch import new_zeros, return_freed_memory, row_blocks
-from labelance._utils import inlined_kernel, kernel
+from labelance._utils._kernel import inlined_kernel, kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Scan, error_of
 from labelance.neighbors._embedding import Points, is_ordinary

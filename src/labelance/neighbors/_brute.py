@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.neighbors._distance import all_distances
 from labelance.neighbors._search import Search, block_cells
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k

@@ -24,7 +24,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from labelance._scratch import release_pages
-from labelance._utils import inlined_kernel, kernel
+from labelance._utils._kernel import inlined_kernel, kernel
 from labelance.neighbors._search import Search, spread_rows
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 

@@ -22,14 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelance._arrays import (
-    DaskRows,
-    compute,
-    cut_rows,
-    even_edges,
-    map_blocks,
-    share,
-)
+from labelance._arrays._dask import DaskRows, compute, cut_rows, even_edges, map_blocks, share
 from labelance._utils._threads import single_threaded_blas, thread_count
 from labelance.neighbors._candidates import Scan, error_of
 from labelance.neighbors._embedding import (

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
-from labelance._arrays import SparseRows, sparse_rows
-from labelance._utils import inlined_kernel, inner_kernel, kernel, read_only
+from labelance._arrays._containers import SparseRows, sparse_rows
+from labelance._utils._kernel import inlined_kernel, inner_kernel, kernel, read_only
 from labelance.exceptions import InputError
 from labelance.neighbors._tensor_metric import FAINT, LIFT
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._arrays import gather_rows
+from labelance._arrays._gather import gather_rows
 from labelance._scratch import new_zeros, release_pages
 from labelance.neighbors._distance import CompiledMetric
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import on_device
+from labelance._arrays._containers import on_device
 from labelance._scratch import return_freed_memory, row_blocks
-from labelance._utils import warn_user
+from labelance._utils._messages import warn_user
 from labelance.exceptions import LongSearchWarning
 from labelance.neighbors._approx import (
     Approximation,

@@ -9,19 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import is_blocks, is_dask, take_rows
+from labelance._arrays._dask import is_blocks, is_dask
+from labelance._arrays._open import take_rows
 from labelance._progress import show_progress
 from labelance._scratch import return_freed_memory, row_blocks
-from labelance._utils import warn_user
+from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
-from labelance._validation import (
-    CategoricalFeatures,
-    Features,
-    check_no_other_places,
-    name_columns,
-    validate_features,
-    validate_like,
-)
+from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._containers import check_no_other_places
+from labelance._validation._features import Features, validate_features, validate_like
 from labelance.exceptions import (
     ContainerError,
     FeatureScaleWarning,

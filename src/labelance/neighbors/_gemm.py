@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from labelance._arrays import gather_rows
+from labelance._arrays._gather import gather_rows
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._brute import search_brute
 from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, scan_block

@@ -14,17 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from labelance._arrays import (
-    compute,
-    cut_rows,
-    even_edges,
-    gather_rows,
-    is_blocks,
-    map_blocks,
-    narrow_indices,
-    on_device,
-    to_device,
-)
+from labelance._arrays._containers import on_device
+from labelance._arrays._dask import compute, cut_rows, even_edges, is_blocks, map_blocks
+from labelance._arrays._gather import gather_rows
+from labelance._arrays._sparse import narrow_indices
+from labelance._arrays._torch import to_device
 from labelance._scratch import current_scratch, release_pages, row_blocks, split_rows
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric

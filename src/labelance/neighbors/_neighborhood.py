@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._scratch import current_scratch
-from labelance._utils import is_intact, keep_file
+from labelance._utils._checksums import is_intact, keep_file
 from labelance.exceptions import InputError
 
 

@@ -30,9 +30,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._arrays import gather_rows
+from labelance._arrays._gather import gather_rows
 from labelance._scratch import current_scratch, release_pages
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
 from labelance.neighbors._embedding import Embedding, Points, embed_all

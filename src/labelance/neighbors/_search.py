@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn import get_config
 
-from labelance._arrays import gather_rows, take_rows
+from labelance._arrays._gather import gather_rows
+from labelance._arrays._open import take_rows
 from labelance._progress import loop, note
 from labelance._scratch import current_scratch, keep_scratch, release_pages
 from labelance.neighbors._embedding import Embedding, choose_embedding

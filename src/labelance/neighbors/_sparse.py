@@ -14,8 +14,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import SparseRows, narrow_indices, sparse_rows
-from labelance._utils import inlined_kernel, kernel
+from labelance._arrays._containers import SparseRows, sparse_rows
+from labelance._arrays._sparse import narrow_indices
+from labelance._utils._kernel import inlined_kernel, kernel
 from labelance.neighbors._brute import search_brute
 from labelance.neighbors._candidates import Bounds, CandidateEngine, Scan, bounds_of, scan_row
 from labelance.neighbors._distance import CompiledMetric

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import column_sums, has_triton, to_device, to_host, torch_module
+from labelance._arrays._torch import column_sums, has_triton, to_device, to_host, torch_module
 
 _CELLS = 1 << 26  # cells of float64 differences held at once
 # Squared differences may underflow in a distance below FAINT. It is measured again, times LIFT: a

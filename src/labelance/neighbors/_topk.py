@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labelance._scratch import new_zeros
-from labelance._utils import inlined_kernel
+from labelance._utils._kernel import inlined_kernel
 
 
 class TopK(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import column_sums, has_triton, to_device, to_host, torch_module
+from labelance._arrays._torch import column_sums, has_triton, to_device, to_host, torch_module
 from labelance._progress import loop
 from labelance.neighbors._candidates import Bounds, bounds_of
 from labelance.neighbors._embedding import is_ordinary, safe_factor

@@ -18,7 +18,7 @@ from sklearn import config_context
 
 from labelance._progress import loop, show_progress
 from labelance._scratch import Scratch, scratch
-from labelance._utils import GrowingFile, is_intact, keep_file
+from labelance._utils._checksums import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._read_write import DatasetBlocks
 from labelance.datasets.formats._text_file import format_amount, parse_amount

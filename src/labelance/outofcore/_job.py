@@ -15,7 +15,8 @@ from joblib import hash as joblib_hash
 
 from labelance import __version__
 from labelance._progress import say
-from labelance._utils import hash_file, replace_when_done
+from labelance._utils._checksums import hash_file
+from labelance._utils._files import replace_when_done
 from labelance.datasets.formats._parquet import list_parquet
 from labelance.datasets.formats._text_file import format_amount
 from labelance.exceptions import FileWriteError, InputError, LabelanceError

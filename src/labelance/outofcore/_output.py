@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from labelance._progress import loop, track
-from labelance._utils import GrowingFile, is_intact, keep_file, optional_import
+from labelance._utils._checksums import GrowingFile, is_intact, keep_file
+from labelance._utils._messages import optional_import
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._parquet import restore_dates, to_arrow
 from labelance.exceptions import InputError

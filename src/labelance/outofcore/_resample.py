@@ -16,8 +16,9 @@ from sklearn.base import clone
 
 from labelance._progress import show_progress
 from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
-from labelance._utils import did_you_mean, show_names
-from labelance._validation import mask_of_columns, validate_labels
+from labelance._utils._messages import did_you_mean, show_names
+from labelance._validation._categorical import mask_of_columns
+from labelance._validation._labels import validate_labels
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.datasets import MultiLabelDataset, make_figure1, make_figure2
 from labelance.exceptions import InputError
 from labelance.model_selection import multilabel_train_test_split

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays import column_counts
-from labelance._utils import did_you_mean, optional_import
-from labelance._validation import Labels, check_label_names
+from labelance._arrays._containers import column_counts
+from labelance._utils._messages import did_you_mean, optional_import
+from labelance._validation._arguments import check_label_names
+from labelance._validation._labels import Labels
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarest_first
 

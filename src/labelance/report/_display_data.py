@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._validation import validate_labels
+from labelance._arrays._containers import column_counts
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile, LabelType, profile
 from labelance.imbalance._measures import rarest_first

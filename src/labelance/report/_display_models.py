@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
-from labelance._arrays import column_counts
-from labelance._validation import validate_labels, validate_scores
+from labelance._arrays._containers import column_counts
+from labelance._validation._labels import validate_labels
+from labelance._validation._predictions import validate_scores
 from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarity_bands

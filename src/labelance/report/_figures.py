@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.study.statistics import Comparison
 
 # Dark text on white, and two colors that people with color-blindness can tell apart.

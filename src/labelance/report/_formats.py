@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from labelance._utils import replace_when_done
+from labelance._utils._files import replace_when_done
 from labelance.report._gather import Report
 from labelance.report._table import Row, Table
 

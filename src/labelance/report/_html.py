@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import labelance
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.report._figures import (
     plot_critical_difference,
     plot_scores,

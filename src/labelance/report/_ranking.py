@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.exceptions import InputError
 from labelance.report._table import METRICS, PAPER_LEARNERS, PAPER_METHODS, in_order, plain
 from labelance.study.statistics import Comparison, compare

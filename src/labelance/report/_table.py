@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 
 # Columns of the results, and what the paper calls them.
 METRICS = {"macro_f1": "F-measure", "macro_auc_roc": "AUC-ROC", "macro_auc_pr": "AUCPR"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.report._ranking import NAMES, Block, Results
 from labelance.report._table import (
     METRICS,

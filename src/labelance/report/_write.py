@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from labelance._utils import replace_when_done
+from labelance._utils._files import replace_when_done
 from labelance.exceptions import InputError
 from labelance.report._formats import to_latex, to_markdown, write_csv
 from labelance.report._gather import gather

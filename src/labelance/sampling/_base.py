@@ -20,25 +20,20 @@ from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays import (
-    LabelSets,
-    RowsContainer,
-    column_counts,
-    peek_columns,
-    stack_rows,
-)
+from labelance._arrays._containers import column_counts
+from labelance._arrays._dask import peek_columns
+from labelance._arrays._labels import LabelSets
+from labelance._arrays._open import RowsContainer, stack_rows
 from labelance._progress import show_progress
 from labelance._scratch import return_freed_memory
-from labelance._utils import ListsParameters, RandomStateLike, as_generator, warn_user
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
-from labelance._validation import (
-    CategoricalFeatures,
-    Data,
-    MissingPolicy,
-    validate_data,
-    validate_labels,
-)
-from labelance._validation._features import check_no_missing
+from labelance._utils._messages import warn_user
+from labelance._utils._parameters import ListsParameters
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._data import Data, validate_data
+from labelance._validation._features import MissingPolicy, check_no_missing
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood

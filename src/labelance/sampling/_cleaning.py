@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts
-from labelance._utils import kernel
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data, MissingPolicy
+from labelance._utils._kernel import kernel
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble

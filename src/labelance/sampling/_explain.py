@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts
-from labelance._utils import did_you_mean, optional_import
+from labelance._arrays._containers import column_counts
+from labelance._utils._messages import did_you_mean, optional_import
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile
 from labelance.imbalance._measures import rarest_first

@@ -15,20 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import (
-    DaskRows,
-    SparseRows,
-    compact_rows,
-    compute,
-    cut_rows,
-    even_edges,
-    interpolate_rows,
-    is_blocks,
-    map_blocks,
-    sparse_rows,
-    stack_rows,
-)
-from labelance._utils import kernel
+from labelance._arrays._containers import SparseRows, compact_rows, sparse_rows
+from labelance._arrays._dask import DaskRows, compute, cut_rows, even_edges, is_blocks, map_blocks
+from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._open import stack_rows
+from labelance._utils._kernel import kernel
 
 
 @dataclass(frozen=True, eq=False)

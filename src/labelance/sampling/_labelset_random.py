@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._utils import kernel
 from labelance._utils._compat import Interval
-from labelance._validation import Data
+from labelance._utils._kernel import kernel
+from labelance._validation._data import Data
 from labelance.sampling._base import Draw, RowSampler, SamplerTraits
 from labelance.sampling._random import draw_clones, draw_kept
 from labelance.sampling._strategy import rows_to_sample

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from labelance._arrays import column_counts
-from labelance._validation import validate_labels
+from labelance._arrays._containers import column_counts
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 
 Floats = NDArray[np.float64]

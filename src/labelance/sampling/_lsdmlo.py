@@ -10,11 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from labelance._arrays import interpolate_rows
+from labelance._arrays._interpolate import interpolate_rows
 from labelance._progress import track
-from labelance._utils import check_fits_memory
 from labelance._utils._compat import Interval
-from labelance._validation import Data, MissingPolicy, check_no_device
+from labelance._utils._memory import check_fits_memory
+from labelance._validation._containers import check_no_device
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.exceptions import InputError, NothingToSampleError
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale

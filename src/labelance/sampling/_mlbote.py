@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts, interpolate_rows
+from labelance._arrays._containers import column_counts
+from labelance._arrays._interpolate import interpolate_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval
-from labelance._validation import Data, MissingPolicy, check_no_device
+from labelance._validation._containers import check_no_device
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale

@@ -20,12 +20,17 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from labelance._arrays import interpolate_rows, narrow_indices, stack_rows, stored_values, to_dense
+from labelance._arrays._containers import stored_values, to_dense
+from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._open import stack_rows
+from labelance._arrays._sparse import narrow_indices
 from labelance._progress import run_parallel
-from labelance._utils import draw_seeds, set_random_states
 from labelance._utils._compat import HasMethods, Interval
+from labelance._utils._random import draw_seeds, set_random_states
 from labelance._utils._threads import single_threaded_blas, thread_count
-from labelance._validation import Data, MissingPolicy, check_no_device
+from labelance._validation._containers import check_no_device
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors

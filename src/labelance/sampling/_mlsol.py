@@ -9,11 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import compact_rows, gather_rows, interpolate_rows, places_in
+from labelance._arrays._containers import compact_rows
+from labelance._arrays._gather import gather_rows
+from labelance._arrays._interpolate import interpolate_rows
+from labelance._arrays._torch import places_in
 from labelance._scratch import split_rows
-from labelance._utils import kernel
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data, MissingPolicy
+from labelance._utils._kernel import kernel
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data, MissingPolicy
+from labelance._validation._data import Data
+from labelance._validation._features import MissingPolicy
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution
 from labelance.imbalance._local import Variant, find_local_distribution

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts
-from labelance._utils import kernel
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data
+from labelance._utils._kernel import kernel
+from labelance._validation._data import Data
 from labelance.imbalance._above_mean import (
     NO_MEAN,
     MeanRatio,

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays import column_counts
-from labelance._utils import kernel
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval
-from labelance._validation import Data
+from labelance._utils._kernel import kernel
+from labelance._validation._data import Data
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds
 from labelance.imbalance._measures import find_scumble

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import column_counts
-from labelance._utils import check_fits_memory, did_you_mean
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import Data
+from labelance._utils._memory import check_fits_memory
+from labelance._utils._messages import did_you_mean
+from labelance._validation._data import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._local import minority_values

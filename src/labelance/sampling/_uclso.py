@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import interpolate_rows
+from labelance._arrays._interpolate import interpolate_rows
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation import CategoricalFeatures, Data, check_no_device
+from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._containers import check_no_device
+from labelance._validation._data import Data
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors

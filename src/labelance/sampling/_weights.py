@@ -9,9 +9,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import column_counts
-from labelance._utils import RandomStateLike, as_generator, optional_import
-from labelance._validation import MissingPolicy, validate_labels
+from labelance._arrays._containers import column_counts
+from labelance._utils._messages import optional_import
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._features import MissingPolicy
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.neighbors._metric import Scale
 from labelance.sampling._mlsol import MLSOL, choose_seeds

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._design import (
     DataSource,

@@ -17,7 +17,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from labelance._arrays import narrow_indices
+from labelance._arrays._sparse import narrow_indices
 from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel, verify_dataset
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr

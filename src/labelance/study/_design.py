@@ -17,7 +17,8 @@ import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.base import ClassifierMixin
 
-from labelance._utils import did_you_mean, set_random_states
+from labelance._utils._messages import did_you_mean
+from labelance._utils._random import set_random_states
 from labelance.datasets.formats._labels import label_file_beside
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.learners import C45Classifier

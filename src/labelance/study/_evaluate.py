@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from labelance._arrays import to_dense
+from labelance._arrays._containers import to_dense
 from labelance._classifier import relevance
-from labelance._utils import set_random_states
-from labelance._validation import Data, validate_data
+from labelance._utils._random import set_random_states
+from labelance._validation._data import Data, validate_data
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import best_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labelance._utils import optional_import, replace_when_done
+from labelance._utils._files import replace_when_done
+from labelance._utils._messages import optional_import
 from labelance.exceptions import StudyError
 from labelance.study._config import study_of, to_toml
 from labelance.study._results import (

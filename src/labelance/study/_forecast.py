@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from labelance._classifier import relevance
-from labelance._utils import compilation_seconds, kernel_folder
+from labelance._utils._kernel import compilation_seconds, kernel_folder
 from labelance.datasets import dataset_info
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.exceptions import InputError, LabelanceError

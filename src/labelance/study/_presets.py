@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._design import Component, DataSource, Learner, Method
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.exceptions import StudyError
 from labelance.study._config import read_plan, study_of
 from labelance.study._data import known_figures

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from joblib import effective_n_jobs
 
 from labelance import __version__
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.exceptions import StudyError
 from labelance.study._data import DatasetCache, StudyData, describe, load_source, open_dataset_cache
 from labelance.study._evaluate import Row, evaluate_cells, failure

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from labelance._utils import did_you_mean
+from labelance._utils._messages import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.ensemble._training_sets import plans_for_all_bags
 from labelance.exceptions import StudyError

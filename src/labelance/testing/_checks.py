@@ -8,7 +8,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from labelance._utils import optional_import, set_random_states
+from labelance._utils._messages import optional_import
+from labelance._utils._random import set_random_states
 from labelance.sampling import SamplerTraits
 from labelance.testing._compatibility_laws import CONTAINER_LAWS, HOSTILE_LAWS, SKLEARN_LAWS
 from labelance.testing._learner_laws import LEARNER_LAWS

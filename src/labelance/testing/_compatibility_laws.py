@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 
-from labelance._arrays import open_container
+from labelance._arrays._open import open_container
 from labelance.sampling import SamplerTraits
 from labelance.testing._data import (
     HostileCase,

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays import open_container, to_dense
+from labelance._arrays._containers import to_dense
+from labelance._arrays._open import open_container
 from labelance.exceptions import LabelanceError, LabelanceWarning
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.datasets.formats._tokenizer import (
     CELLS,
     ESCAPED,

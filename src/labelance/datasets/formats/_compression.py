@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.exceptions import DataFileError
 
 # An unpacker may take this much memory for what it has seen: xz of the highest level takes half.

@@ -20,7 +20,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile

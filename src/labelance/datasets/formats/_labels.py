@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import ABSENT, PRESENT, find_list_separator, split_list
-from labelance._utils import did_you_mean, show_names, warn_user
+from labelance._arrays._labels import ABSENT, PRESENT, find_list_separator, split_list
+from labelance._utils._messages import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset, is_sparse
 from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, TextFile, number_texts, row_blocks
 from labelance.datasets.formats._tokenizer import BAD, FAILED, UNDECIDED, Bytes, Longs, parse_number

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays import check_compressed
+from labelance._arrays._sparse import check_compressed
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import (

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays import is_free_text
-from labelance._utils import replace_when_done
+from labelance._arrays._containers import is_free_text
+from labelance._utils._files import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
 from labelance.datasets.formats._compression import (

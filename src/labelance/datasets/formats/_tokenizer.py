@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from labelance.datasets._dataset import Categories
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, BYTES_PER_NUMBER
 

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import RandomStateLike, as_generator, check_fits_memory
+from labelance._utils._memory import check_fits_memory
+from labelance._utils._random import RandomStateLike, as_generator
 from labelance.exceptions import InputError
 
 # The five label combinations as (triangle, borderless, red), each with its share of the rows.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import ZERO, inner_kernel, kernel
+from labelance._utils._kernel import ZERO, inner_kernel, kernel
 from labelance.learners.tree._criterion import EPS, SLACK, C45Options
 from labelance.learners.tree._data import (
     IN_WORD,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import ONE, ZERO, inner_kernel, kernel
+from labelance._utils._kernel import ONE, ZERO, inner_kernel, kernel
 from labelance.learners.tree._columns import (
     collect_columns,
     copy_columns,

@@ -24,11 +24,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from labelance._arrays import has_categories
+from labelance._arrays._containers import has_categories
 from labelance._progress import Progress, loop
-from labelance._utils import ListsParameters
 from labelance._utils._compat import Interval, StrOptions, check_sample_weight, fit_context
-from labelance._validation import Schema, read_weights, validate_features, validate_like
+from labelance._utils._parameters import ListsParameters
+from labelance._validation._arguments import read_weights
+from labelance._validation._features import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._binary_builder import grow_binary_trees
 from labelance.learners.tree._builder import grow_trees

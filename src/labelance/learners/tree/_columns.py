@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import inner_kernel
+from labelance._utils._kernel import inner_kernel
 from labelance.learners.tree._criterion import DEAD
 from labelance.learners.tree._data import CLASS, CLOSE, IN_WORD, ONE_BIT, RANK, ROW, SIX, popcount
 from labelance.learners.tree._splitter import BEGIN, COLUMN_FEATURE, END

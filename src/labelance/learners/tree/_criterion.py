@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from labelance._utils import ONE, inner_kernel
+from labelance._utils._kernel import ONE, inner_kernel
 from labelance.exceptions import InputError
 
 EPS = 1e-6  # tolerance of J48's comparisons

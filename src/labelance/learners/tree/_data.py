@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
-from labelance._utils import inner_kernel
-from labelance._validation import Schema
+from labelance._utils._kernel import inner_kernel
+from labelance._validation._features import Schema
 from labelance.exceptions import InputError
 from labelance.learners.tree._criterion import VALUE_GAP
 

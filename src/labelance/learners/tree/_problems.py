@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils import inner_kernel, kernel
-from labelance._validation import validate_labels
+from labelance._utils._kernel import inner_kernel, kernel
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.learners.tree._data import ROW, TreeData, offsets
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import ZERO, inner_kernel
+from labelance._utils._kernel import ZERO, inner_kernel
 from labelance.learners.tree._criterion import (
     EPS,
     PRUNE_SLACK,

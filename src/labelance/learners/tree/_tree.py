@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from labelance._progress import loop
-from labelance._utils import ZERO, inner_kernel, kernel, read_only
+from labelance._utils._kernel import ZERO, inner_kernel, kernel, read_only
 from labelance.learners.tree._criterion import EPS, C45Options
 from labelance.learners.tree._data import NO_RANK, TreeData, offsets, rank_of
 from labelance.learners.tree._nodes import (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import inner_kernel, kernel
+from labelance._utils._kernel import inner_kernel, kernel
 from labelance.learners.tree._data import ONE_BIT, popcount
 
 _MANY = np.uint64(12)  # of the 64 rows in a word: from here on all are looked at

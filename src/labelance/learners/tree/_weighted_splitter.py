@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import inner_kernel
+from labelance._utils._kernel import inner_kernel
 from labelance.learners.tree._criterion import (
     ALIVE,
     DEAD,

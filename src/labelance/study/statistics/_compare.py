@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils import optional_import
+from labelance._utils._messages import optional_import
 from labelance.exceptions import InputError
 from labelance.study.statistics._corrections import (
     MOST_METHODS,
