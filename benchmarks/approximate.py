@@ -57,7 +57,7 @@ KINDS = ("clusters", "uniform", "normal", "far rows", "few dimensions", "duplica
 def by_labelance(X: Any, n_jobs: int) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a low recall, which is printed
-        return find_neighbors(X, K, method="approx", n_jobs=n_jobs).indices
+        return find_neighbors(X, K, algorithm="approx", n_jobs=n_jobs).indices
 
 
 def by_pynndescent(X: Any, n_jobs: int) -> np.ndarray:
@@ -72,7 +72,7 @@ def by_pynndescent(X: Any, n_jobs: int) -> np.ndarray:
 def recall_of(found: np.ndarray, X: Any) -> float:
     """Return the share of found rows that are as near as the fifth nearest."""
     some = np.unique(np.linspace(0, X.shape[0] - 1, MEASURED).astype(int))
-    nearest = find_neighbors(X, K + 1, queries=X[some], method="exact")
+    nearest = find_neighbors(X, K + 1, queries=X[some], algorithm="exact")
     own = nearest.indices == some[:, None]
     own[~own.any(axis=1), -1] = True
     reach = nearest.distances[~own].reshape(-1, K)[:, -1:]

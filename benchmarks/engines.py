@@ -48,7 +48,7 @@ def ours(method: str) -> Find:
 
     def find(X: Any) -> np.ndarray:
         with engine(method, few_rows=X.shape[0] <= 10_000) as way:
-            return find_neighbors(X, K, method=way).indices
+            return find_neighbors(X, K, algorithm=way).indices
 
     return find
 

@@ -16,7 +16,7 @@ Data larger than memory: make a file, and resample it from the command line unde
     python benchmarks/scale.py make big.parquet --gigabytes 5
     python benchmarks/scale.py disk big.parquet --memory 2GB --methods mlros mlsmote split profile
     python benchmarks/scale.py disk small.parquet --memory 2GB --methods mlsol --set \
-        neighbor_method=approx
+        algorithm=approx
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def one(kind: str, n: int, d: int, method: str) -> dict[str, Any]:
     def resample(X: Any, Y: sp.csr_array, *, few_rows: bool = False) -> None:
         with engine(method, few_rows=few_rows) as way, watched_search(figures):
             start = time.process_time()
-            MLSOL(neighbor_method=way, random_state=0).fit_resample(X, Y)
+            MLSOL(algorithm=way, random_state=0).fit_resample(X, Y)
             figures["mlsol"] = round(time.process_time() - start, 3)
 
     # Compiles, or reads what was compiled.
@@ -228,7 +228,7 @@ def _compare_distributions(X: sp.csr_array, Y: sp.csr_array) -> tuple[float, flo
 
     exact = find_neighbors(X, 5)
     with engine("approx", few_rows=True) as way:
-        near = find_neighbors(X, 5, method=way)
+        near = find_neighbors(X, 5, algorithm=way)
     C = [local_distribution(Y, around).C for around in (near, exact)]
     return near.recall_ or 1.0, float(np.abs(C[0] - C[1]).sum() / C[1].nnz)
 
@@ -246,7 +246,7 @@ def _compare_ensembles(X: sp.csr_array, Y: sp.csr_array, seeds: int) -> dict[str
         for seed in range(seeds):
             for fold, (train, test) in enumerate(folds):
                 ensemble = EMLSOL(
-                    MLkNN(), MLSOL(neighbor_method=method), n_estimators=3, random_state=seed
+                    MLkNN(), MLSOL(algorithm=method), n_estimators=3, random_state=seed
                 )
                 with engine(method, few_rows=True):
                     ensemble.fit(X[train], Y[train])

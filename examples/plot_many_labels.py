@@ -38,7 +38,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from labelance import profile
 
 X = TfidfVectorizer(min_df=3, sublinear_tf=True).fit_transform(texts)
-print(str(profile(X, y, k=None)).partition("label ")[0])
+print(str(profile(X, y, n_neighbors=None)).partition("label ")[0])
 
 # %%
 # As a table the labels stay sparse. A split in which every tag has its share on both sides:

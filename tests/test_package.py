@@ -147,6 +147,12 @@ OLD_WORDS = {
     "min_positives": "min_class_count",
     "share_train": "train_prior",
     "share_true": "target_prior",
+    "neighbor_method": "algorithm",
+}
+# Words with one meaning in the packages named here, which no other package uses.
+ONLY_IN = {
+    "k": ("labelance.metrics",),
+    "method": ("labelance.decisions.LabelCalibration", "labelance.study"),
 }
 
 
@@ -176,4 +182,14 @@ def test_a_parameter_has_one_word():
         for word, new in OLD_WORDS.items()
         if word in parameters
     }
+    assert not found
+
+
+def test_a_word_has_one_meaning():
+    found = [
+        f"{name}({word}=)"
+        for name, callable_ in public_callables()
+        for word in parameters_of(callable_) & ONLY_IN.keys()
+        if not name.startswith(ONLY_IN[word])
+    ]
     assert not found

@@ -163,9 +163,9 @@ def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, li
     spread = 0.1 if method == "exact" else 0.5
     X = rng.normal(size=(30, 16))[rng.integers(30, size=1000)]
     X += spread * rng.normal(size=X.shape)
-    near = find_neighbors(X, 4, method=method)
+    near = find_neighbors(X, 4, algorithm=method)
     with scratch(tmp_path, limit) as here:
-        same = find_neighbors(X, 4, method=method)
+        same = find_neighbors(X, 4, algorithm=method)
     for array in (same.indices, same.distances):
         assert is_mapped(array) == (array.nbytes > here.block_bytes)
     assert near.recall_ is None if method == "exact" else 0 < near.recall_ < 1
@@ -188,7 +188,7 @@ def test_candidates_anywhere_are_measured_in_steps_that_map_no_more_than_a_block
     monkeypatch.setattr("labelance.neighbors._search.gather_rows", gather)
     X = np.random.default_rng(0).normal(size=(2000, 16))
     with scratch(tmp_path, 1 << 20) as here:
-        find_neighbors(X, 4, method="approx", n_jobs=2)
+        find_neighbors(X, 4, algorithm="approx", n_jobs=2)
     assert sum(gathered) > X.nbytes
     assert max(gathered) <= 2 * here.block_bytes
 

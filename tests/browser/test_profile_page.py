@@ -192,7 +192,7 @@ def test_without_features_or_neighbors_there_is_still_a_page(tmp_path, opened):
     y = np.eye(6, dtype=int)
     for name, found in {
         "labels": profile(None, y),
-        "none": profile(np.random.default_rng(0).random((6, 2)), y, k=None),
+        "none": profile(np.random.default_rng(0).random((6, 2)), y, n_neighbors=None),
         "constant": profile(None, np.zeros((3, 2), dtype=int)),
     }.items():
         path = tmp_path / f"{name}.html"

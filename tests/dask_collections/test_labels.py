@@ -135,7 +135,7 @@ def test_a_split_of_collections_gives_collections(labels):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"k": None}, {"k": 3, "scale": "range"}, {"subsample": 30}]
+    "options", [{}, {"n_neighbors": None}, {"n_neighbors": 3, "scale": "range"}, {"subsample": 30}]
 )
 def test_profile(options, labels):
     expected = labelance.profile(X, labels, **options)

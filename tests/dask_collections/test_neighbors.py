@@ -180,7 +180,7 @@ def test_what_blocks_cannot_do_is_refused_before_one_is_read(options, error, wor
     with pytest.raises(error, match=words):
         find_neighbors(no_rows(), 3, **options)
     if "method" in options:
-        options = {"neighbor_method": "approx"}
+        options = {"algorithm": "approx"}
     with pytest.raises(error, match=words):
         MLSOL(**options).fit_resample(no_rows(), np.ones((N, 2)))
 

@@ -108,7 +108,7 @@ def test_it_is_what_the_paper_says(data, rule):
     shares = shares_oracle(opposite, k)
     types = types_oracle(opposite, neighbors, rule)
 
-    assert local.k == k
+    assert local.n_neighbors == k
     assert_array_equal(local.minority_value, minority_oracle(Y))
     assert_array_equal(local.minority.toarray(), opposite >= 0)
     assert_array_equal(dense(local.opposite, -1), opposite)

@@ -148,7 +148,7 @@ def test_the_value_is_frozen_prints_and_pickles():
     local = local_distribution(EXAMPLE_L, around(FOUR))
     assert repr(local) == ("<LocalDistribution: 6 rows, 5 labels, k=4; 0 SF, 6 BD, 3 RR, 2 OT>")
     with pytest.raises(FrozenInstanceError):
-        local.k = 3
+        local.n_neighbors = 3
     again = pickle.loads(pickle.dumps(local))
     assert_array_equal(again.types.toarray(), local.types.toarray())
     assert local.C.dtype == np.float64

@@ -249,7 +249,7 @@ def test_in_a_notebook_it_is_small():
 
 def test_text_has_a_page_without_a_map():
     words = pd.DataFrame({"text": [f"text {j}" for j in range(80)]})
-    side = data_of(profile(words, Y, k=None).to_html())["sides"][0]
+    side = data_of(profile(words, Y, n_neighbors=None).to_html())["sides"][0]
     assert side["map"] is None
     assert side["widest"] == []
 

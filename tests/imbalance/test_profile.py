@@ -35,7 +35,7 @@ def named() -> ImbalanceProfile:
 
 
 def test_every_measure_is_the_functions(named):
-    assert (named.n_samples, named.n_features, named.n_labels, named.k) == (60, 4, 5, 5)
+    assert (named.n_samples, named.n_features, named.n_labels, named.n_neighbors) == (60, 4, 5, 5)
     for name in ["cardinality", "density", "mean_ir", "cvir", "mean_imr", "scumble", "scumble_cv"]:
         assert getattr(named, name) == getattr(imbalance, name)(Y), name
     for name in ["label_counts", "irlbl", "imr", "scumble_labels"]:
@@ -49,11 +49,11 @@ def test_every_measure_is_the_functions(named):
 def test_types_are_those_of_the_local_distribution(rule):
     around = find_neighbors(X, 7, scale="range")
     local = local_distribution(Y, around, variant=rule)
-    found = profile(X, Y, k=7, scale="range", variant=rule)
+    found = profile(X, Y, n_neighbors=7, scale="range", variant=rule)
     given = profile(X, Y, neighborhood=around, variant=rule)
     alone = profile(None, Y, neighborhood=around, variant=rule)
     for result in (found, given, alone):
-        assert result.k == 7
+        assert result.n_neighbors == 7
         assert_array_equal(result.type_counts, local.type_counts)
         assert_array_equal(result.minority_value, local.minority_value)
     total = local.type_counts.sum()
@@ -61,10 +61,10 @@ def test_types_are_those_of_the_local_distribution(rule):
     assert list(found.type_shares.values()) == (local.type_counts.sum(axis=0) / total).tolist()
 
 
-@pytest.mark.parametrize("call", [{"X": X, "k": None}, {"X": None}], ids=["no k", "no X"])
+@pytest.mark.parametrize("call", [{"X": X, "n_neighbors": None}, {"X": None}], ids=["no k", "no X"])
 def test_without_neighbors_there_are_no_types(call):
     short = profile(y=Y, **call)
-    assert short.k is short.type_counts is short.type_shares is None
+    assert short.n_neighbors is short.type_counts is short.type_shares is None
     assert "minority cells" not in str(short)
     assert list(short.to_frame()) == ["count", "IRLbl", "ImR", "SCUMBLE", "minority"]
     assert (short.tcs is None) == (call["X"] is None)
@@ -73,8 +73,8 @@ def test_without_neighbors_there_are_no_types(call):
 def test_missing_values_do_not_matter_where_no_neighbor_is_looked_for():
     holed = X.copy()
     holed[3, 1] = np.nan
-    assert profile(holed, Y, k=None).n_features == 4
-    assert profile(holed, Y, missing="distance").k == 5
+    assert profile(holed, Y, n_neighbors=None).n_features == 4
+    assert profile(holed, Y, missing="distance").n_neighbors == 5
     with pytest.raises(InputError, match="missing"):
         profile(holed, Y)
 
@@ -156,7 +156,7 @@ def test_html_escapes_names(named):
 
 def test_it_is_frozen(named):
     with pytest.raises(FrozenInstanceError):
-        named.k = 3
+        named.n_neighbors = 3
 
 
 def test_it_says_so_when_pandas_is_not_there(named, monkeypatch):
@@ -188,5 +188,5 @@ def test_errors_name_what_was_called():
         profile(np.where(X == 3, np.nan, X), y)
     with pytest.raises(InputError, match=r"^profile needs finite"):
         profile(np.where(X == 3, np.inf, X), y)
-    with pytest.raises(TooFewRowsError, match=r"^profile looks for k=20"):
-        profile(X, y, k=20)
+    with pytest.raises(TooFewRowsError, match=r"^profile looks for n_neighbors=20"):
+        profile(X, y, n_neighbors=20)

@@ -59,7 +59,7 @@ def test_type_counts_before_and_after_re_examination_with_both_rules(dump):
     told = dump.stats["mlsol"]
     paper = local_distribution(dump.Y, dump.neighborhood)
     mulan = local_distribution(dump.Y, dump.neighborhood, variant="mulan")
-    before = np.bincount(types_by_count(paper.k)[paper.opposite.data], minlength=5)[1:]
+    before = np.bincount(types_by_count(paper.n_neighbors)[paper.opposite.data], minlength=5)[1:]
     assert_array_equal(before, told["type_counts_before_reexamination"][:4])
     assert_array_equal(mulan.type_counts.sum(axis=0), told["type_counts_reference"][:4])
     assert_array_equal(paper.type_counts.sum(axis=0), told["type_counts_paper_rule"][:4])

@@ -71,7 +71,7 @@ def test_cells_find_what_measuring_every_pair_finds(rows, metric, request):
     known = [find_neighbors(X, k, metric=metric) for k in (5, 80)]
     request.getfixturevalue("always_cells")
     for around in known:
-        assert_equal(find_neighbors(X, around.k, metric=metric), around)
+        assert_equal(find_neighbors(X, around.n_neighbors, metric=metric), around)
 
 
 @pytest.mark.parametrize("scale", ["range", "standard"])
@@ -86,8 +86,8 @@ def test_threads_do_not_change_a_thing(always_cells):
     X = ROWS["clusters"]
     for method in ("exact", "approx"):
         assert_equal(
-            find_neighbors(X, 5, method=method, n_jobs=2),
-            find_neighbors(X, 5, method=method, n_jobs=1),
+            find_neighbors(X, 5, algorithm=method, n_jobs=2),
+            find_neighbors(X, 5, algorithm=method, n_jobs=1),
         )
 
 
@@ -102,7 +102,7 @@ def test_rows_of_zeros_have_no_direction(request):
 @pytest.mark.parametrize("rows", ROWS)
 def test_near_rows_are_other_rows_with_their_distances(rows, always_cells):
     X = ROWS[rows]
-    found = find_neighbors(X, 5, method="approx")
+    found = find_neighbors(X, 5, algorithm="approx")
     exact = find_neighbors(X, 5)
     assert (np.sort(found.indices)[:, 1:] != np.sort(found.indices)[:, :-1]).all()
     assert (found.indices != np.arange(len(X))[:, None]).all()
@@ -128,7 +128,7 @@ def texts(n=N):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_near_sparse_rows_are_other_rows_with_their_distances(metric, always_cells):
     X = texts()
-    found = find_neighbors(X, 5, metric=metric, method="approx")
+    found = find_neighbors(X, 5, metric=metric, algorithm="approx")
     exact = find_neighbors(X, 5, metric=metric)
     assert found.recall_ > 0.7
     assert (np.sort(found.indices)[:, 1:] != np.sort(found.indices)[:, :-1]).all()
@@ -136,13 +136,13 @@ def test_near_sparse_rows_are_other_rows_with_their_distances(metric, always_cel
     same = found.indices == exact.indices
     assert (found.distances[same] == exact.distances[same]).all()
     assert (found.distances >= exact.distances).all()
-    some = find_neighbors(X, 5, metric=metric, method="approx", queries=X[::7])
+    some = find_neighbors(X, 5, metric=metric, algorithm="approx", queries=X[::7])
     assert (some.indices[:, 0] == np.arange(0, N, 7)).mean() > 0.7  # each is its own nearest row
 
 
 def test_sparse_rows_without_an_end_are_searched_exactly(always_cells):
     X = texts() * 1e70
-    found = find_neighbors(X, 3, method="approx")
+    found = find_neighbors(X, 3, algorithm="approx")
     assert found.recall_ is None
     assert_equal(found, find_neighbors(X, 3))
 
@@ -154,11 +154,11 @@ def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cell
     X, recalls = ROWS["no clusters"], []
     for rounds in range(4):
         monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", rounds)
-        recalls.append(find_neighbors(X, 5, method="approx").recall_)
+        recalls.append(find_neighbors(X, 5, algorithm="approx").recall_)
     assert recalls == sorted(recalls)
     assert recalls[0] < recalls[-1]
     monkeypatch.setattr("labelance.neighbors._approx._ENOUGH", 0.1)
-    assert find_neighbors(X, 5, method="approx").recall_ == recalls[0]
+    assert find_neighbors(X, 5, algorithm="approx").recall_ == recalls[0]
 
 
 @LOW
@@ -168,7 +168,7 @@ def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._ROWS_PER_CELL", 20)
     monkeypatch.setattr("labelance.neighbors._engine._MEASURED", N)
     X = np.random.default_rng(0).normal(size=(N, 30))
-    found, exact = find_neighbors(X, 2, method="approx"), find_neighbors(X, 2)
+    found, exact = find_neighbors(X, 2, algorithm="approx"), find_neighbors(X, 2)
     shares = [np.isin(a, b).mean() for a, b in zip(found.indices, exact.indices)]
     assert 0.1 < found.recall_ < 0.9
     assert found.recall_ == pytest.approx(np.mean(shares))
@@ -182,32 +182,32 @@ def test_a_low_recall_is_a_warning_with_the_way_out(always_cells, monkeypatch):
     for name, value in {"_ROUNDS": 0, "_CELLS": 1, "_ROWS_PER_CELL": 20}.items():
         monkeypatch.setattr(f"labelance.neighbors._approx.{name}", value)
     X, y = np.random.default_rng(0).normal(size=(N, 30)), rng.random((N, 3)) < 0.3
-    with pytest.warns(LowRecallWarning, match="neighbor_method='exact'") as told:
-        recall = find_neighbors(X, 5, method="approx").recall_
+    with pytest.warns(LowRecallWarning, match="algorithm='exact'") as told:
+        recall = find_neighbors(X, 5, algorithm="approx").recall_
     assert recall < 0.9
     assert f"found {recall:.0%} of" in str(told[0].message)
     with pytest.warns(LowRecallWarning):
-        MLSOL(neighbor_method="approx").fit_resample(X, y.astype(int))
+        MLSOL(algorithm="approx").fit_resample(X, y.astype(int))
 
 
 def test_far_rows_do_not_spoil_what_is_near(always_cells):
     """Seen from the middle of all, ordinary rows are one point in float32."""
     X = np.random.default_rng(0).normal(size=(3000, 10))
     X[-30:] += 1e6
-    found = find_neighbors(X, 5, method="approx")
+    found = find_neighbors(X, 5, algorithm="approx")
     assert 0.9 < found.recall_ <= 1
 
 
 def test_an_approximate_search_is_exact_where_that_is_as_fast(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._engine.share_scanned", lambda n: 0.9)
     X = ROWS["clusters"]
-    found = find_neighbors(X, 5, method="approx")
+    found = find_neighbors(X, 5, algorithm="approx")
     assert found.recall_ == 1
     assert_equal(found, find_neighbors(X, 5))
 
 
 def test_clusters_are_found_whole(always_cells):
-    assert find_neighbors(ROWS["clusters"], 5, method="approx").recall_ > 0.99
+    assert find_neighbors(ROWS["clusters"], 5, algorithm="approx").recall_ > 0.99
 
 
 def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
@@ -217,7 +217,7 @@ def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
         (words, {"categorical_features": nominal}),
         (X, {"metric": "chebyshev"}),
     ):
-        found = find_neighbors(other, 3, method="approx", **options)
+        found = find_neighbors(other, 3, algorithm="approx", **options)
         assert found.recall_ is None
         assert_equal(found, find_neighbors(other, 3, **options))
 
@@ -225,7 +225,7 @@ def test_what_is_fast_or_has_no_points_stays_exact(always_cells):
 def test_sparse_rows_find_the_shortest_that_share_nothing_with_them(always_cells):
     long = sp.csr_array(np.kron(np.eye(100), np.ones(6)))  # words of its own for every row
     short = sp.csr_array((np.full(3, 0.1), (range(3), range(3))), shape=(3, 600))
-    around = find_neighbors(sp.vstack([long, short], format="csr"), 3, method="approx")
+    around = find_neighbors(sp.vstack([long, short], format="csr"), 3, algorithm="approx")
     assert around.recall_ == 1
     assert (np.sort(around.indices[3:100]) == [100, 101, 102]).all()
 
@@ -241,13 +241,13 @@ def test_a_row_of_which_little_is_kept_seems_no_farther_for_that(always_cells, m
     long = topics[group] & (draw.random((400, 300)) < 0.8)
     short = draw.random((400, 300)) < 0.03
     X = sp.csr_array(np.vstack([long, short]).astype(float))
-    known_in_part = find_neighbors(X, 5, method="approx").recall_
+    known_in_part = find_neighbors(X, 5, algorithm="approx").recall_
     monkeypatch.setattr("labelance.neighbors._approx._PRIOR", 1e9)  # takes values as they are
-    assert known_in_part > find_neighbors(X, 5, method="approx").recall_
+    assert known_in_part > find_neighbors(X, 5, algorithm="approx").recall_
 
 
 def test_few_rows_are_searched_exactly_though_asked_otherwise():
-    assert find_neighbors(ROWS["clusters"], 5, method="approx").recall_ is None
+    assert find_neighbors(ROWS["clusters"], 5, algorithm="approx").recall_ is None
 
 
 def test_a_long_search_names_the_way_out(monkeypatch):
@@ -256,12 +256,12 @@ def test_a_long_search_names_the_way_out(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     X, y = ROWS["no clusters"], (rng.random((N, 3)) < 0.3).astype(int)
     for search in (find_neighbors, MLSOL(random_state=0).fit_resample, MLSOL().plan):
-        with pytest.warns(LongSearchWarning, match="method='approx'") as told:
+        with pytest.warns(LongSearchWarning, match="algorithm='approx'") as told:
             search(X, 5 if search is find_neighbors else y)
         assert [warning.filename for warning in told] == [__file__]  # the user's line
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        find_neighbors(X, 5, method="exact")
+        find_neighbors(X, 5, algorithm="exact")
         find_neighbors(X[:300], 5)  # too few for the other way
 
 
@@ -269,7 +269,7 @@ def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
     monkeypatch.setattr("labelance.neighbors._engine._LONG_SPARSE", 0)
     monkeypatch.setattr("labelance.neighbors._approx._MANY_SPARSE_ROWS", 400)
     X = texts()
-    with pytest.warns(LongSearchWarning, match="method='approx'"):
+    with pytest.warns(LongSearchWarning, match="algorithm='approx'"):
         find_neighbors(X, 5)
 
 
@@ -277,7 +277,7 @@ def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkey
     monkeypatch.setattr("labelance.neighbors._search._WORTH_TELLING", 400)
     X = ROWS["clusters"]
     for method in ("exact", "approx"):
-        find_neighbors(X, 5, method=method, verbose=1)
+        find_neighbors(X, 5, algorithm=method, verbose=1)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     find_neighbors(X, 5, verbose=1)
     find_neighbors(texts(), 5, verbose=1)
@@ -300,7 +300,7 @@ def test_an_approximate_search_that_takes_long_does_not_recommend_itself(always_
     monkeypatch.setattr("labelance.neighbors._search.loop", loop)
     monkeypatch.setattr("labelance.neighbors._brute._QUERIES", 10)
     for X in (ROWS["no clusters"], texts()):
-        find_neighbors(X, 5, method="approx")
+        find_neighbors(X, 5, algorithm="approx")
         assert any("Fewer rows" in line for line in advice)
         assert not any("approx" in line for line in advice)
         find_neighbors(X, 5)
@@ -310,26 +310,26 @@ def test_an_approximate_search_that_takes_long_does_not_recommend_itself(always_
 
 def test_other_methods_are_refused():
     with pytest.raises(InputError, match='"auto", "exact" or "approx"'):
-        find_neighbors(ROWS["clusters"], 5, method="nearly")
-    with pytest.raises(ValueError, match="neighbor_method"):
-        MLSOL(neighbor_method="nearly").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
+        find_neighbors(ROWS["clusters"], 5, algorithm="nearly")
+    with pytest.raises(ValueError, match="algorithm"):
+        MLSOL(algorithm="nearly").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
 
 
 def test_a_sampler_takes_the_method(always_cells):
     X, y = ROWS["clusters"], (rng.random((N, 3)) < 0.3).astype(int)
-    around = find_neighbors(X, 5, method="approx")
+    around = find_neighbors(X, 5, algorithm="approx")
     known = MLSOL(random_state=0).fit_resample(X, y, neighborhood=around)
-    found = MLSOL(random_state=0, neighbor_method="approx").fit_resample(X, y)
+    found = MLSOL(random_state=0, algorithm="approx").fit_resample(X, y)
     for ours, theirs in zip(found, known):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_memory_is_bounded_for_many_neighbors_too(always_cells):
     X, k = rng.normal(size=(900, D)), 24
-    known = find_neighbors(X, k, method="approx", n_jobs=1)
+    known = find_neighbors(X, k, algorithm="approx", n_jobs=1)
     with config_context(working_memory=8):
         tracemalloc.start()
-        found = find_neighbors(X, k, method="approx", n_jobs=1)
+        found = find_neighbors(X, k, algorithm="approx", n_jobs=1)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert_equal(found, known)

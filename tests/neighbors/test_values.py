@@ -58,7 +58,7 @@ def test_fewer_neighbors_are_the_first_ones(X):
     around = find_neighbors(X, 5)
     for k in (1, 5):
         cut, direct = around.truncate(k), find_neighbors(X, k)
-        assert (cut.k, cut.n_rows) == (k, 40)
+        assert (cut.n_neighbors, cut.n_rows) == (k, 40)
         np.testing.assert_array_equal(cut.indices, direct.indices)
     with pytest.raises(InputError, match="1 to 5"):
         around.truncate(6)
@@ -79,7 +79,7 @@ def test_an_object_counts_the_row_itself(X, algorithm):
     """As in imbalanced-learn; rows that occur more than n_neighbors times may hide their own."""
     finder = NearestNeighbors(n_neighbors=4, algorithm=algorithm)
     around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
-    assert around.k == 3
+    assert around.n_neighbors == 3
     assert not (around.indices == np.arange(40)[:, np.newaxis]).any()
     np.testing.assert_allclose(around.distances, find_neighbors(X, 3).distances, atol=1e-7)
     assert not hasattr(finder, "n_samples_fit_"), "a clone is fitted, not the user's object"
@@ -89,7 +89,7 @@ def test_own_row_hidden_by_duplicates_drops_the_last():
     X = np.zeros((9, 2))
     finder = NearestNeighbors(n_neighbors=3)
     around = resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
-    assert around.k == 2
+    assert around.n_neighbors == 2
     assert not (around.indices == np.arange(9)[:, np.newaxis]).any()
 
 
@@ -113,7 +113,7 @@ def test_transformers_and_numbers(X):
         finder, sp.csr_array(X), FeatureMetric.learn(X), n_jobs=1, caller="Test"
     )
     number = resolve_neighbors(np.int64(3), X, FeatureMetric.learn(X), n_jobs=1, caller="Test")
-    assert around.k == number.k == 3
+    assert around.n_neighbors == number.n_neighbors == 3
     np.testing.assert_array_equal(number.indices, find_neighbors(X, 3).indices)
 
 
@@ -133,7 +133,7 @@ def test_k_is_smaller_than_the_number_of_rows(X):
     finder = NearestNeighbors(n_neighbors=41)
     with pytest.raises(TooFewRowsError, match="Test looks for"):
         resolve_neighbors(finder, X, FeatureMetric.learn(X), n_jobs=None, caller="Test")
-    assert find_neighbors(X, 40, queries=X).k == 40
+    assert find_neighbors(X, 40, queries=X).n_neighbors == 40
 
 
 @pytest.mark.parametrize("among", [[0, 40], [-1, 2], [0.5, 1], [[0, 1]], [True, False]])

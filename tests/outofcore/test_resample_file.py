@@ -44,7 +44,7 @@ SAMPLERS = [
     LPRUS(random_state=0),
     MLSMOTE(random_state=0),
     MLSOL(random_state=0),
-    MLSOL(neighbor_method="approx", interpolation="line", random_state=0),
+    MLSOL(algorithm="approx", interpolation="line", random_state=0),
     MLSOL(scale="range", sampling_strategy=["calm"], random_state=0),
 ]
 LIMIT = "64kB"
@@ -661,7 +661,7 @@ def test_a_limit_too_small_for_a_neighbor_search_is_refused_before_rows_are_read
     def call(sampler, memory):
         return resample_file(Unread(), tmp_path / "more.npy", sampler, y=y, memory=memory)
 
-    for sampler in (MLSOL(neighbor_method="approx"), MLSOL()):
+    for sampler in (MLSOL(algorithm="approx"), MLSOL()):
         refused(
             partial(call, sampler, "100MB"),
             "a neighbor search keeps",

@@ -20,7 +20,7 @@ from labelance.play import Playground, explore, make_scene, map_dataset
 from labelance.sampling import MLROS, MLSMOTE, MLSOL
 
 X, Y = make_figure1("b", n_samples=80, random_state=1)
-GOOD = {"points": X.tolist(), "labels": Y.tolist(), "k": 4, "ratio": 0.5, "seed": 3}
+GOOD = {"points": X.tolist(), "labels": Y.tolist(), "n_neighbors": 4, "ratio": 0.5, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +131,9 @@ BAD = {
     "far away": {**GOOD, "points": [[1e300, 0]] * 80},
     "huge": {**GOOD, "points": [[10**400, 0]] * 80},
     "not a number": json.dumps({**GOOD, "ratio": float("nan")}).encode(),
-    "no k": {key: value for key, value in GOOD.items() if key != "k"},
-    "k of 0": {**GOOD, "k": 0},
-    "k of a half": {**GOOD, "k": 2.5},
+    "no k": {key: value for key, value in GOOD.items() if key != "n_neighbors"},
+    "k of 0": {**GOOD, "n_neighbors": 0},
+    "k of a half": {**GOOD, "n_neighbors": 2.5},
     "large ratio": {**GOOD, "ratio": 1e9},
     "negative seed": {**GOOD, "seed": -1},
     "scale": {**GOOD, "scale": "log"},
@@ -253,7 +253,7 @@ def test_a_map_shows_two_components_and_resamples_in_the_space_of_all_features(s
     scene = send("GET", "/scenes/data")[1]
     assert not scene["editable"]
     assert scene["label_names"] == list(data.label_names)
-    settings = {"scene": "data", "k": 5, "ratio": 0.3, "seed": 0, "scale": "range"}
+    settings = {"scene": "data", "n_neighbors": 5, "ratio": 0.3, "seed": 0, "scale": "range"}
     status, found, _ = send("POST", "/explore", settings)
     assert status == 200
     sampler = MLSOL(
@@ -275,7 +275,7 @@ def test_any_data_has_a_map(width):
     scene = map_dataset(data)
     assert scene.project(scene.X).shape == (40, 2)
     assert np.isfinite(scene.project(scene.X)).all()
-    assert len(explore(scene.X, scene.y, k=3).synthetic["MLSOL"].seeds) == 12
+    assert len(explore(scene.X, scene.y, n_neighbors=3).synthetic["MLSOL"].seeds) == 12
 
 
 def test_of_many_rows_a_map_shows_some_and_keeps_rare_labels():

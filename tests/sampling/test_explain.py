@@ -48,7 +48,7 @@ def test_it_prints_and_travels():
     frame = result.to_frame()
     assert list(frame["gained"]) == result.gained.tolist()
     assert "SF_after" in frame
-    assert "types" not in str(MLSOL(random_state=0).explain(X, Y, k=None))
+    assert "types" not in str(MLSOL(random_state=0).explain(X, Y, n_neighbors=None))
 
 
 def test_what_deletes_has_no_seeds():
@@ -60,7 +60,7 @@ def test_what_deletes_has_no_seeds():
 
 def test_types_are_told_only_where_they_were_found():
     X, Y = sampler_data(n=80)
-    columns = set(MLSOL(random_state=0).explain(X, Y, k=None).to_frame())
+    columns = set(MLSOL(random_state=0).explain(X, Y, n_neighbors=None).to_frame())
     assert not columns & {"SF_before", "SF_after"}
     only_five_left = FunctionSampler(lambda X, y: (X[:5], y[:5])).explain(X, Y)
     columns = set(only_five_left.to_frame())

@@ -122,9 +122,9 @@ def test_in_a_chain_and_explained():
         for steps in ([step, MLROS()], [MLROS(), step]):
             chain = SamplerSequence(steps, random_state=0)
             assert len(chain.fit_resample(X, Y)[0]) > len(X) + 3
-            told = chain.explain(X, Y, k=None)
+            told = chain.explain(X, Y, n_neighbors=None)
             assert (told.gained - told.lost >= 3 * Y[0]).all()
-    told = FunctionSampler(repeat_first).explain(X, Y, k=None)
+    told = FunctionSampler(repeat_first).explain(X, Y, n_neighbors=None)
     assert_array_equal(told.gained - told.lost, 3 * Y[0])
 
 

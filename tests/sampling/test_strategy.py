@@ -96,7 +96,7 @@ def test_mlsol_takes_seeds_of_the_chosen_labels_only(weighting):
 def test_mlsol_stresses_what_a_label_lacks():
     plain = MLSOL(random_state=0, n_samples=400)
     stressed = MLSOL(random_state=0, n_samples=400, sampling_strategy={0: 90, 1: 21})
-    gained = [sampler.explain(X, Y, k=None).gained[0] for sampler in (plain, stressed)]
+    gained = [sampler.explain(X, Y, n_neighbors=None).gained[0] for sampler in (plain, stressed)]
     assert gained[1] > gained[0]
 
 

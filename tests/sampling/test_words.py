@@ -37,7 +37,7 @@ def print_all(y, top):
     frame = pd.DataFrame(y, columns=NAMES)
     return {
         "profile": profile(None, y, label_names=NAMES).to_text(top=top),
-        "explain": MLROS(random_state=0).explain(X, frame, k=None).to_text(top=top),
+        "explain": MLROS(random_state=0).explain(X, frame, n_neighbors=None).to_text(top=top),
         "report": imbalance_report(y, y, label_names=NAMES).to_text(top=top),
     }
 
@@ -83,8 +83,8 @@ def test_explain_says_which_rare_labels_gained_nothing():
 
 def test_a_mean_ir_that_rises_is_explained():
     y = Y[:, :2]
-    worse = MLROS(random_state=0, sampling_strategy={0: 0.9}).explain(X, y, k=None)
-    better = MLROS(random_state=0).explain(X, y, k=None)
+    worse = MLROS(random_state=0, sampling_strategy={0: 0.9}).explain(X, y, n_neighbors=None)
+    better = MLROS(random_state=0).explain(X, y, n_neighbors=None)
     assert worse.after.mean_ir > worse.before.mean_ir
     assert "MeanIR went up" in str(worse)
     assert better.after.mean_ir < better.before.mean_ir
@@ -94,7 +94,7 @@ def test_a_mean_ir_that_rises_is_explained():
 def test_an_unknown_label_is_asked_for():
     frame = pd.DataFrame(Y[:, :2], columns=["jazz", "rock"])
     with pytest.raises(InputError, match="Did you mean 'rock'"):
-        MLROS(random_state=0).explain(X, frame, k=None).through("rocks")
+        MLROS(random_state=0).explain(X, frame, n_neighbors=None).through("rocks")
 
 
 @pytest.mark.parametrize("kind", [MLSOL, MLSMOTE, MLTL])
@@ -163,7 +163,7 @@ def test_a_wide_column_of_noise_is_warned_of_once_per_call():
     for work in (
         lambda: MLSOL(random_state=0).fit_resample(noisy, Y[:, :3]),
         lambda: MLSOL(random_state=0).explain(noisy, Y[:, :3]),
-        lambda: profile(noisy, Y[:, :3], k=5),
+        lambda: profile(noisy, Y[:, :3], n_neighbors=5),
         lambda: advise(noisy, Y[:, :3], budget=1),
     ):
         with warnings.catch_warnings(record=True) as caught:
@@ -174,8 +174,8 @@ def test_a_wide_column_of_noise_is_warned_of_once_per_call():
         assert "column 2 of X alone" in str(told[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error", FeatureScaleWarning)
-        profile(noisy, Y[:, :3], k=5, scale="standard")
-        profile(noisy, Y[:, :3], k=None)
+        profile(noisy, Y[:, :3], n_neighbors=5, scale="standard")
+        profile(noisy, Y[:, :3], n_neighbors=None)
 
 
 @pytest.mark.data

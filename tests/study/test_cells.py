@@ -172,7 +172,7 @@ def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypa
     assert all(row["status"] == "done" for row in rows.values())
     # MLkNN's ten serve MLSOL's five; among the rows that MLSOL made, MLkNN looks itself.
     ours = [around for around in handed if around is not None]
-    assert sorted(around.k for around in ours) == [5, 10]
+    assert sorted(around.n_neighbors for around in ours) == [5, 10]
     assert handed.count(None) == 1
     assert np.shares_memory(ours[0].indices, ours[1].indices)
 

@@ -91,7 +91,9 @@ def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFact
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelanceWarning)
         auc = macro_auc_roc(seen.Y[:, judged], votes)
-        found = profile(rows, seen.Y, neighborhood=around.truncate(min(_TYPED_BY, around.k)))
+        found = profile(
+            rows, seen.Y, neighborhood=around.truncate(min(_TYPED_BY, around.n_neighbors))
+        )
     return DataFacts(
         n_samples=data.n_samples,
         n_features=data.X.shape[1],

@@ -140,7 +140,9 @@ ToOption = Annotated[
         show_default=False,
     ),
 ]
-KOption = Annotated[int, typer.Option("-k", help="Neighbors of the local part; 0 leaves it out.")]
+NeighborsOption = Annotated[
+    int, typer.Option("--n-neighbors", "-k", help="Number of neighbors; 0 to skip.")
+]
 ScaleOption = Annotated[
     Literal["range", "standard"] | None,
     typer.Option(help="Divide features by their range or standard deviation first."),
@@ -359,13 +361,15 @@ def _flag(name: str) -> str:
     return f"-{name}" if len(name) == 1 else f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
-    """Profile the data of a command; ``k`` and ``subsample`` may be 0 for none and all."""
+def measure(
+    dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
+) -> ImbalanceProfile:
+    """Profile the data of a command; 0 skips the neighbors, or takes all rows."""
     with errors_with_names(dataset.feature_names), rewording(_hint_at_subsample):
         return labelance.profile(
             dataset.values,
             dataset.Y,
-            k=k or None,
+            n_neighbors=n_neighbors or None,
             scale=scale,
             categorical_features=dataset.categorical_features,
             missing="distance",
@@ -376,10 +380,9 @@ def measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -
 
 
 def _hint_at_subsample(text: str) -> str:
-    """Name the flag that makes a search short, where the library names a method of Python."""
-    text = re.sub(r"\bLower k to\b", "Lower -k to", text)
+    """Name the flag that makes a search short, where the library names an algorithm."""
     fewer = f" --subsample {MOST_ROWS} searches among so many rows."
-    return re.sub(r"[^.]*method='approx'[^.]*\.", fewer, text)
+    return re.sub(r"[^.]*algorithm='approx'[^.]*\.", fewer, text)
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from labelance.cli._data import (
     STREAM,
     ForceOption,
     JsonOption,
-    KOption,
     MemoryOption,
+    NeighborsOption,
     ScaleOption,
     Source,
     SubsampleOption,
@@ -43,7 +43,7 @@ from labelance.exceptions import InputError
 @reads_data
 def describe(
     source: Source,
-    k: KOption = 5,
+    n_neighbors: NeighborsOption = 5,
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     memory: MemoryOption = None,
@@ -56,7 +56,7 @@ def describe(
     """
     with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
         tell(f"Measuring {dataset.n_samples} rows")
-        result = measure(dataset, k=k, scale=scale, subsample=subsample)
+        result = measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:

@@ -12,8 +12,8 @@ from labelance.cli._console import errors, report_kept_files, say
 from labelance.cli._data import (
     MOST_ROWS,
     ForceOption,
-    KOption,
     MemoryOption,
+    NeighborsOption,
     ScaleOption,
     Source,
     SubsampleOption,
@@ -42,7 +42,7 @@ TitleOption = Annotated[
 def profile(
     source: Source,
     output: PageOption,
-    k: KOption = 5,
+    n_neighbors: NeighborsOption = 5,
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     title: TitleOption = None,
@@ -57,7 +57,7 @@ def profile(
     """
     check_page(output, force)
     with report_kept_files(output), source.open(memory) as dataset:
-        found = _measure(dataset, k=k, scale=scale, subsample=subsample)
+        found = _measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
 
@@ -72,7 +72,7 @@ def compare(
         ),
     ],
     output: PageOption,
-    k: KOption = 5,
+    n_neighbors: NeighborsOption = 5,
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     title: TitleOption = None,
@@ -80,7 +80,7 @@ def compare(
 ) -> None:
     """Write a page that shows data before and after a sampler, side by side."""
     check_page(output, force)
-    options: dict[str, Any] = {"k": k, "scale": scale, "subsample": subsample}
+    options: dict[str, Any] = {"n_neighbors": n_neighbors, "scale": scale, "subsample": subsample}
     with report_kept_files(output):
         first = _measure(source.load(), **options)
         second = _measure(_load_after(source, after), **options)
@@ -108,6 +108,8 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
             raise problem from None
 
 
-def _measure(dataset: MultiLabelDataset, *, k: int, scale: Any, subsample: int) -> ImbalanceProfile:
+def _measure(
+    dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
+) -> ImbalanceProfile:
     with errors.status(f"Looking at {dataset.n_samples} rows …"):
-        return measure(dataset, k=k, scale=scale, subsample=subsample)
+        return measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)

@@ -286,9 +286,6 @@ def _hint_at_settings(text: str) -> str:
 
 
 _SEARCH_HINTS = (
-    (r"method='\w+' of find_neighbors, or (neighbor_method='\w+') of a sampler,", r"\1"),
-    (r"(?<!\w)method='(\w+)' \(neighbor_method of a sampler\)", r"neighbor_method='\1'"),
-    (r"(?<!\w)method='(approx|exact)'", r"neighbor_method='\1'"),
     (r"leave their columns \(constant_labels_\) out of y", "leave them out of --labels"),
     ("a torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
     ("A torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),

@@ -232,7 +232,7 @@ class LocalDistribution:
         The weight w of every row as a seed; 0 where there is nothing to gain.
     minority_value : ndarray of shape (n_labels,), int8
         The rarer value, 0 or 1, of every label.
-    k : int
+    n_neighbors : int
         The number of neighbors.
     on_device : TypedCells or None
         The cells and their types on the device that the labels came from, for our own use.
@@ -242,7 +242,7 @@ class LocalDistribution:
     types: csr_array
     weights: NDArray[np.float64]
     minority_value: NDArray[np.int8]
-    k: int
+    n_neighbors: int
     on_device: TypedCells | None = None
 
     @cached_property
@@ -253,7 +253,7 @@ class LocalDistribution:
     @cached_property
     def C(self) -> csr_array:
         """The proportion of neighbors of the opposite class, equation (1); zeros are kept."""
-        return _on_pattern(self.opposite, self.opposite.data / self.k)
+        return _on_pattern(self.opposite, self.opposite.data / self.n_neighbors)
 
     @cached_property
     def type_counts(self) -> NDArray[np.int64]:
@@ -271,7 +271,7 @@ class LocalDistribution:
             Stored where a share is defined, zeros included. Not stored for majority cells,
             for outliers, and for labels whose other minority cells are all at C = 0.
         """
-        return _shares(self.opposite, self.k)
+        return _shares(self.opposite, self.n_neighbors)
 
     def __repr__(self) -> str:
         n_rows, n_labels = self.types.shape
@@ -279,7 +279,8 @@ class LocalDistribution:
             f"{count} {kind.abbreviation}"
             for kind, count in zip(LabelType, self.type_counts.sum(axis=0))
         )
-        return f"<LocalDistribution: {n_rows} rows, {n_labels} labels, k={self.k}; {of_type}>"
+        size = f"{n_rows} rows, {n_labels} labels, k={self.n_neighbors}"
+        return f"<LocalDistribution: {size}; {of_type}>"
 
 
 def local_distribution(
@@ -370,7 +371,7 @@ def find_local_distribution(
         types=_on_pattern(M, types),
         weights=weights,
         minority_value=values,
-        k=k,
+        n_neighbors=k,
         on_device=typed,
     )
 
@@ -402,7 +403,7 @@ def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     asked = (
         f"local_distribution needs the row numbers of k neighbors for each of {n_rows} rows of y"
     )
-    fix = "Pass find_neighbors(X, k) of the X that belongs to this y"
+    fix = "Pass find_neighbors(X, n_neighbors) of the X that belongs to this y"
     indices = np.ascontiguousarray(neighborhood.indices)
     if indices.ndim != 2 or indices.shape[0] != n_rows or not indices.shape[1]:
         raise InputError(asked, f"the neighborhood's indices have the shape {indices.shape}", fix)

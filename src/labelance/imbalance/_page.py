@@ -243,7 +243,7 @@ def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
     return {
         "n": profile.n_samples,
         "d": profile.n_features,
-        "k": profile.k,
+        "k": profile.n_neighbors,
         "searched": profile.n_searched,
         "measures": _measures(profile),
         "count": profile.label_counts,

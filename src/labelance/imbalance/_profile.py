@@ -78,7 +78,7 @@ class ImbalanceProfile:
         Mean and coefficient of variation of the rows' SCUMBLE.
     tcs : float or None
         The theoretical complexity score; None without X.
-    k : int or None
+    n_neighbors : int or None
         The number of neighbors behind ``type_counts``; None without them.
     n_searched : int or None
         The number of rows behind ``type_counts``: all, or those of ``subsample``; None without
@@ -106,7 +106,7 @@ class ImbalanceProfile:
     scumble: float
     scumble_cv: float
     tcs: float | None
-    k: int | None
+    n_neighbors: int | None
     n_searched: int | None
     label_names: tuple[Any, ...]
     label_counts: NDArray[np.int64]
@@ -259,7 +259,7 @@ def profile(
     X: Any,
     y: Any,
     *,
-    k: int | None = 5,
+    n_neighbors: int | None = 5,
     scale: Scale = None,
     metric: Metric = "euclidean",
     categorical_features: CategoricalFeatures = None,
@@ -280,14 +280,14 @@ def profile(
         The features, of shape (n_samples, n_features). None leaves out what needs them.
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones.
-    k : int or None, default=5
+    n_neighbors : int or None, default=5
         The number of neighbors to type the minority cells with; None leaves the types out,
         and with them the search for neighbors, by far the longest part.
     scale, metric, categorical_features, missing, n_jobs, verbose
         How to find neighbors, as for `labelance.neighbors.find_neighbors`.
     neighborhood : Neighborhood, optional
         Neighbors already found, or any object with ``indices``; they are used instead of a
-        search, and ``k`` is theirs.
+        search, and ``n_neighbors`` is theirs.
     variant : {"paper", "mulan"}, default="paper"
         The rule for rare cells, the paper's or its authors' program's, as for `local_distribution`.
     label_names : sequence, optional
@@ -309,7 +309,7 @@ def profile(
     >>> from labelance.imbalance import profile
     >>> X = [[0.0], [1.0], [2.1], [3.3], [7.0], [8.2]]
     >>> y = [[1, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 0]]
-    >>> profile(X, y, k=2)
+    >>> profile(X, y, n_neighbors=2)
     6 rows, 1 feature, 3 labels
     <BLANKLINE>
     cardinality  0.833    MeanIR   1.250    SCUMBLE     0.007
@@ -330,12 +330,12 @@ def profile(
     n_samples = labels.Y.shape[0]
     n_features = None if X is None else count_features(X, n_samples, caller="profile")
     rows = None
-    if neighborhood is None and X is not None and k is not None:
+    if neighborhood is None and X is not None and n_neighbors is not None:
         rows = _draw_rows(n_samples, subsample)
         neighborhood = find_neighbors_for(
             "profile",
             X if rows is None else take_rows(X, rows),
-            k,
+            n_neighbors,
             metric=metric,
             scale=scale,
             categorical_features=categorical_features,
@@ -420,7 +420,7 @@ def _assemble(
         scumble=float(concurrence.mean()),
         scumble_cv=variation(concurrence),
         tcs=None if n_features is None else find_tcs(n_features, n_labels, len(sets)),
-        k=None if local is None else local.k,
+        n_neighbors=None if local is None else local.n_neighbors,
         n_searched=None if local is None else local.types.shape[0],
         label_names=names,
         label_counts=counts,

@@ -68,12 +68,12 @@ def describe(profile: ImbalanceProfile) -> Iterator[str]:
     if constant:
         yield f"{_plural(constant, 'more label')} {'is' if constant == 1 else 'are'} constant."
     shares = profile.type_shares
-    if profile.k and shares is not None and not math.isnan(shares["safe"]):
-        least = math.ceil(0.3 * profile.k)  # as `types_by_count` has it
+    if profile.n_neighbors and shares is not None and not math.isnan(shares["safe"]):
+        least = math.ceil(0.3 * profile.n_neighbors)  # as `types_by_count` has it
         yield (
             f"{1 - shares['safe']:.0%} of minority cells are not safe: at least {least} of their "
-            f"{profile.k} neighbors have the other value ({shares['outlier']:.0%} are outliers, "
-            "without any neighbor alike)."
+            f"{profile.n_neighbors} neighbors have the other value ({shares['outlier']:.0%} are "
+            "outliers, without any neighbor alike)."
         )
 
 
@@ -134,9 +134,9 @@ def _types(profile: ImbalanceProfile) -> str:
     some = profile.n_searched != profile.n_samples
     among = f" of {profile.n_searched} rows drawn at random" if some else ""
     if not counts.any():
-        return f"minority cells{among}, k={profile.k}: none"
+        return f"minority cells{among}, k={profile.n_neighbors}: none"
     listed = (f"{n} {kind} ({share:.0%})" for n, (kind, share) in zip(counts, shares.items()))
-    return f"minority cells{among}, k={profile.k}: {', '.join(listed)}"
+    return f"minority cells{among}, k={profile.n_neighbors}: {', '.join(listed)}"
 
 
 def _text_table(profile: ImbalanceProfile, top: int) -> str:

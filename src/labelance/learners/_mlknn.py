@@ -153,13 +153,13 @@ class MLkNN(BaseMultiLabelClassifier):
         k, metric = self.n_neighbors, self._feature_metric
         if given is None:
             return search_neighbors(self._rows, k, metric, n_jobs=self.n_jobs)
-        nearest = given.truncate(min(k, given.k))
+        nearest = given.truncate(min(k, given.n_neighbors))
         check_neighborhood(nearest, self._rows, metric, k, caller="MLkNN")
         return nearest
 
     def _fit(self, data: Data, X: Any, neighborhood: Neighborhood | None = None) -> None:
         self._check_no_missing(data.X, X)
-        check_n_neighbors(self.n_neighbors, data.n_samples, caller="MLkNN", name="n_neighbors")
+        check_n_neighbors(self.n_neighbors, data.n_samples, caller="MLkNN")
         self._feature_metric = FeatureMetric.learn(
             data.X,
             metric=self.metric,

@@ -129,8 +129,8 @@ def _warn_of_long_search(search: Search) -> None:
     n, d = search.X.shape
     warn_user(
         f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
-        "minutes. method='approx' of find_neighbors, or neighbor_method='approx' of a sampler, "
-        "finds nearly all of them much sooner; method='exact' silences this.",
+        "minutes. algorithm='approx' finds nearly all of them much faster; algorithm='exact' "
+        "silences this.",
         LongSearchWarning,
     )
 

@@ -34,15 +34,15 @@ from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._search import FEWER, Search
 from labelance.neighbors._topk import TopK
 
-Method = Literal["auto", "exact", "approx"]
-METHODS = get_args(Method)
+Algorithm = Literal["auto", "exact", "approx"]
+ALGORITHMS = get_args(Algorithm)
 
 _LOW_RECALL = 0.9  # below that, "nearly all" is not true
 
 
 def find_neighbors(
     X: Any,
-    k: int,
+    n_neighbors: int,
     *,
     metric: Metric = "euclidean",
     scale: Scale = None,
@@ -50,11 +50,11 @@ def find_neighbors(
     missing: Literal["error", "distance"] = "error",
     among: Any = None,
     queries: Any = None,
-    method: Method = "auto",
+    algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Neighborhood:
-    """Find the k nearest other rows of every row, exactly unless asked otherwise.
+    """Find the nearest other rows of every row, exactly unless asked otherwise.
 
     A row is left out of its own neighbors by its number, not by its distance, so that rows
     which occur twice find each other. Equal distances are ordered by lower row number. The
@@ -65,7 +65,7 @@ def find_neighbors(
     X : array, tensor, sparse matrix, data frame or Dask collection of shape (n, d)
         The rows that are searched. A tensor on a GPU is searched there, and blocks of a Dask
         collection by the workers of the active client.
-    k : int
+    n_neighbors : int
         How many neighbors; smaller than the number of rows.
     metric : str or callable, default="euclidean"
         "euclidean", "cosine" (a row of zeros is at distance 1 from everything), or any other
@@ -86,7 +86,7 @@ def find_neighbors(
     queries : array, tensor, sparse matrix or data frame of shape (m, d), optional
         Search for the neighbors of these rows among the rows of X; nothing is left out. A
         category that X does not have differs from all of its categories.
-    method : {"auto", "exact", "approx"}, default="auto"
+    algorithm : {"auto", "exact", "approx"}, default="auto"
         "approx" may miss some of the nearest rows of very many, in a time that grows
         little faster than their number; ``recall_`` of the result says how many it found, and a
         ``LowRecallWarning`` says that it is less than 0.9. Where an exact search is as fast,
@@ -106,7 +106,7 @@ def find_neighbors(
     Raises
     ------
     TooFewRowsError
-        If there are not more than k rows.
+        If there are not more than ``n_neighbors`` rows.
 
     Notes
     -----
@@ -132,14 +132,14 @@ def find_neighbors(
     return find_neighbors_for(
         "find_neighbors",
         X,
-        k,
+        n_neighbors,
         metric=metric,
         scale=scale,
         categorical_features=categorical_features,
         missing=missing,
         among=among,
         queries=queries,
-        method=method,
+        algorithm=algorithm,
         n_jobs=n_jobs,
         verbose=verbose,
     )
@@ -148,7 +148,7 @@ def find_neighbors(
 def find_neighbors_for(
     caller: str,
     X: Any,
-    k: int,
+    n_neighbors: int,
     *,
     metric: Metric,
     scale: Scale,
@@ -156,7 +156,7 @@ def find_neighbors_for(
     missing: Literal["error", "distance"],
     among: Any = None,
     queries: Any = None,
-    method: Method = "auto",
+    algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
     verbose: int = 0,
     judge_scales: bool = False,
@@ -165,9 +165,9 @@ def find_neighbors_for(
 
     ``judge_scales`` warns of columns that alone decide. All else is as in :func:`find_neighbors`.
     """
-    _check_options(missing, method, among, queries)
+    _check_options(missing, algorithm, among, queries)
     check_no_other_places(X, queries, "queries", caller=caller)
-    check_works_on_disk(X, metric=metric, method=method)
+    check_works_on_disk(X, metric=metric, algorithm=algorithm)
     features = validate_features(
         X, caller=caller, categorical_features=categorical_features, missing=missing, in_blocks=True
     )
@@ -184,14 +184,23 @@ def find_neighbors_for(
         rows=bag,
     )
     if queries is None:
-        k, Q = check_n_neighbors(k, n if bag is None else len(bag), caller=caller), None
+        n_neighbors, Q = (
+            check_n_neighbors(n_neighbors, n if bag is None else len(bag), caller=caller),
+            None,
+        )
     else:
-        k = check_n_neighbors(k, n + 1, caller=caller)
+        n_neighbors = check_n_neighbors(n_neighbors, n + 1, caller=caller)
         Q = validate_like(queries, features.schema(), caller=caller)
         _check_queries(Q, features, missing)
     with show_progress(verbose):
         return search_neighbors(
-            features.X, k, learned, among=bag, queries=Q, method=method, n_jobs=n_jobs
+            features.X,
+            n_neighbors,
+            learned,
+            among=bag,
+            queries=Q,
+            algorithm=algorithm,
+            n_jobs=n_jobs,
         )
 
 
@@ -203,7 +212,7 @@ def search_neighbors(
     among: np.ndarray | None = None,
     rows: np.ndarray | None = None,
     queries: Any = None,
-    method: Method = "exact",
+    algorithm: Algorithm = "exact",
     n_jobs: int | None = None,
 ) -> Neighborhood:
     """Return the k nearest rows of clean data: :func:`find_neighbors` without validation.
@@ -222,13 +231,13 @@ def search_neighbors(
         Search for these rows only, among all others.
     queries : array or CSR array of shape (m, d), optional
         Search for these rows among the rows of X.
-    method : {"auto", "exact", "approx"}
+    algorithm : {"auto", "exact", "approx"}
         As in :func:`find_neighbors`.
     n_jobs : int, optional
         The number of threads.
     """
     if among is not None:
-        return _search_bag(X, k, metric, np.asarray(among), method, n_jobs)
+        return _search_bag(X, k, metric, np.asarray(among), algorithm, n_jobs)
     X = metric.rescale_rows(X)
     if is_blocks(X):
         Q = None if queries is None else metric.rescale_rows(queries)
@@ -241,8 +250,8 @@ def search_neighbors(
         Q, own = take_rows(X, rows), rows
     else:
         Q, own = X, np.arange(X.shape[0])
-    search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=method == "auto")
-    found = run_approx(replace(search, advice=FEWER)) if method == "approx" else None
+    search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
+    found = run_approx(replace(search, advice=FEWER)) if algorithm == "approx" else None
     nearest = run_exact(search) if found is None else found.nearest
     if found is not None and found.recall < _LOW_RECALL:
         _warn_of_low_recall(found.recall)
@@ -279,14 +288,16 @@ def warn_of_dominant_columns(
         )
 
 
-def check_works_on_disk(X: Any, *, metric: Metric, method: Method, k_neighbors: Any = None) -> None:
+def check_works_on_disk(
+    X: Any, *, metric: Metric, algorithm: Algorithm, k_neighbors: Any = None
+) -> None:
     """Raise for a search that blocks of a Dask collection cannot do, before one of them is read.
 
     Parameters
     ----------
     X : Any
         Rows as they came; all but a Dask collection are welcome.
-    metric, method
+    metric, algorithm
         As in :func:`find_neighbors`.
     k_neighbors : int or object with ``kneighbors``, optional
         As in :func:`resolve_neighbors`.
@@ -299,10 +310,10 @@ def check_works_on_disk(X: Any, *, metric: Metric, method: Method, k_neighbors: 
             "X is a Dask collection",
             "Pass a number as k_neighbors, or bring the rows to memory: X.compute()",
         )
-    if method == "approx":
+    if algorithm == "approx":
         raise InputError(
             "Rows of a Dask collection are searched exactly",
-            "method (neighbor_method of a sampler) is 'approx'",
+            "algorithm is 'approx'",
             "Leave it out, or search rows in memory, X.compute(), or in a file, "
             "labelance.outofcore.resample_file(…)",
         )
@@ -315,11 +326,16 @@ def check_works_on_disk(X: Any, *, metric: Metric, method: Method, k_neighbors: 
 
 
 def _search_bag(
-    X: Any, k: int, metric: FeatureMetric, among: np.ndarray, method: Method, n_jobs: int | None
+    X: Any,
+    k: int,
+    metric: FeatureMetric,
+    among: np.ndarray,
+    algorithm: Algorithm,
+    n_jobs: int | None,
 ) -> Neighborhood:
     order = np.argsort(among)
     ordered = among[order]  # a tie goes to the lower row number, however the bag is listed
-    inside = search_neighbors(take_rows(X, ordered), k, metric, method=method, n_jobs=n_jobs)
+    inside = search_neighbors(take_rows(X, ordered), k, metric, algorithm=algorithm, n_jobs=n_jobs)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
@@ -328,8 +344,8 @@ def _search_bag(
 def _warn_of_low_recall(recall: float) -> None:
     warn_user(
         f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a sample "
-        "of rows. Use method='exact' of find_neighbors, or neighbor_method='exact' of a sampler, "
-        "or reduce the features first, for example with sklearn.decomposition.PCA.",
+        "of rows. Use algorithm='exact', or reduce the features first, for example with "
+        "sklearn.decomposition.PCA.",
         LowRecallWarning,
     )
 
@@ -339,7 +355,7 @@ def resolve_neighbors(
     X: Any,
     metric: FeatureMetric,
     *,
-    method: Method = "exact",
+    algorithm: Algorithm = "exact",
     n_jobs: int | None,
     caller: str,
 ) -> Neighborhood:
@@ -355,7 +371,7 @@ def resolve_neighbors(
         Clean rows.
     metric : FeatureMetric
         How distances are measured, where k_neighbors is a number.
-    method : {"auto", "exact", "approx"}
+    algorithm : {"auto", "exact", "approx"}
         As in :func:`find_neighbors`, where k_neighbors is a number.
     n_jobs : int or None
         The number of threads, where k_neighbors is a number.
@@ -364,7 +380,7 @@ def resolve_neighbors(
     """
     if not hasattr(k_neighbors, "kneighbors"):
         k = check_n_neighbors(k_neighbors, X.shape[0], caller=caller, name="k_neighbors")
-        return search_neighbors(X, k, metric, method=method, n_jobs=n_jobs)
+        return search_neighbors(X, k, metric, algorithm=algorithm, n_jobs=n_jobs)
     finder = k_neighbors
     if hasattr(finder, "fit"):
         finder = clone(finder, safe=False)
@@ -409,17 +425,17 @@ def check_neighborhood(
     came = None
     if given.n_rows != X.shape[0]:
         came = f"it has {given.n_rows} rows and X has {X.shape[0]}"
-    elif k is not None and given.k != k:
-        came = f"it has {given.k} neighbors a row and {k} are asked for"
+    elif k is not None and given.n_neighbors != k:
+        came = f"it has {given.n_neighbors} neighbors a row and {k} are asked for"
     else:
         _check_possible_rows(given, X.shape[0], caller)
-        if not all(_agrees(given, X, metric, place) for place in range(given.k)):
+        if not all(_agrees(given, X, metric, place) for place in range(given.n_neighbors)):
             came = "its distances are not those of these rows under this metric and scale"
     if came:
         raise InputError(
             f"{caller} takes a neighborhood of the rows of X",
             came,
-            "Make it with find_neighbors(X, k, …) and the same metric, scale and "
+            "Make it with find_neighbors(X, n_neighbors, …) and the same metric, scale and "
             f"categorical_features as those of {caller}, or leave it out",
         )
 
@@ -432,7 +448,7 @@ def _check_possible_rows(found: Neighborhood, n: int, caller: str) -> None:
         raise InputError(
             f"{caller} needs neighbors that are other rows of X",
             "a row is its own neighbor" if own.any() else f"some lie outside 0 … {n - 1}",
-            "Make the neighborhood with find_neighbors(X, k), or mend what kneighbors returns",
+            "Make the neighborhood with find_neighbors(X, n_neighbors), or fix kneighbors",
         )
 
 
@@ -441,7 +457,7 @@ def _agrees(given: Neighborhood, X: Any, metric: FeatureMetric, place: int) -> b
     return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)
 
 
-def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "k") -> int:
+def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors") -> int:
     """Return k, or say why there cannot be that many neighbors among n rows."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(
@@ -451,21 +467,23 @@ def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "k") -> int:
         )
     if k >= n:
         raise TooFewRowsError(
-            f"{caller} looks for {name}={k} neighbors of every row (k must be < n_samples)",
+            f"{caller} looks for {name}={k} neighbors of every row ({name} must be < n_samples)",
             f"there are only {n} rows",
             f"Lower {name} to at most {n - 1}" if n > 1 else "Pass more rows",
         )
     return int(k)
 
 
-def _check_options(missing: str, method: str, among: Any, queries: Any) -> None:
+def _check_options(missing: str, algorithm: str, among: Any, queries: Any) -> None:
     if missing not in ("error", "distance"):
         raise InputError(
             'missing is "error" or "distance"', f"missing is {missing!r}", "Choose one of the two"
         )
-    if method not in METHODS:
+    if algorithm not in ALGORITHMS:
         raise InputError(
-            'method is "auto", "exact" or "approx"', f"method is {method!r}", "Choose one of them"
+            'algorithm is "auto", "exact" or "approx"',
+            f"algorithm is {algorithm!r}",
+            "Choose one of them",
         )
     if among is not None and queries is not None:
         raise InputError(

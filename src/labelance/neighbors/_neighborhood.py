@@ -34,7 +34,7 @@ class Neighborhood:
 
     Attributes
     ----------
-    k : int
+    n_neighbors : int
         The number of neighbors of every row.
     n_rows : int
         The number of rows that have neighbors here.
@@ -72,7 +72,7 @@ class Neighborhood:
         object.__setattr__(self, "distances", _locked(distances))
 
     @property
-    def k(self) -> int:
+    def n_neighbors(self) -> int:
         """The number of neighbors of every row."""
         return self.indices.shape[1]
 
@@ -107,8 +107,8 @@ class Neighborhood:
         graph.sort_indices()
         return graph
 
-    def truncate(self, k: int) -> Neighborhood:
-        """Return the nearest ``k`` of the neighbors of every row.
+    def truncate(self, n_neighbors: int) -> Neighborhood:
+        """Return the nearest ``n_neighbors`` of the neighbors of every row.
 
         Examples
         --------
@@ -116,18 +116,21 @@ class Neighborhood:
         >>> find_neighbors([[0.0], [1.0], [3.0]], 2).truncate(1).indices.ravel()
         array([1, 0, 1])
         """
-        if not 1 <= k <= self.k:
+        if not 1 <= n_neighbors <= self.n_neighbors:
             raise InputError(
-                f"A neighborhood of {self.k} neighbors can be cut to 1 to {self.k} of them",
-                f"k is {k}",
-                "Search again with a larger k",
+                f"A neighborhood can be cut to 1 to {self.n_neighbors} neighbors",
+                f"n_neighbors is {n_neighbors}",
+                "Search again with a larger n_neighbors",
             )
-        return Neighborhood(self.indices[:, :k], self.distances[:, :k], self.recall_)
+        return Neighborhood(
+            self.indices[:, :n_neighbors], self.distances[:, :n_neighbors], self.recall_
+        )
 
     def __repr__(self) -> str:
         reach = np.median(self.distances[:, -1]) if self.indices.size else np.nan
         recall = "" if self.recall_ is None else f", recall {self.recall_:.3f}"
-        return f"Neighborhood({self.n_rows} rows, k={self.k}, median reach {reach:.4g}{recall})"
+        size = f"{self.n_rows} rows, k={self.n_neighbors}"
+        return f"Neighborhood({size}, median reach {reach:.4g}{recall})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too

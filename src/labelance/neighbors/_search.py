@@ -28,9 +28,8 @@ _WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
 
 # The ways out of a search that takes over a minute: of an exact one, and of an approximate one.
 SOONER = (
-    "Fewer rows take less: half of them a quarter of the time. method='approx' (neighbor_method "
-    "of a sampler) finds nearly all neighbors much sooner, and a torch tensor on a GPU is searched "
-    "there."
+    "Fewer rows take less: half of them a quarter of the time. algorithm='approx' finds "
+    "nearly all neighbors much faster, and a torch tensor on a GPU is searched there."
 )
 FEWER = (
     "Fewer rows take less: half of them about half of the time. A torch tensor on a GPU is "

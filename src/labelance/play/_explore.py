@@ -68,7 +68,7 @@ def explore(
     X: Any,
     y: Any,
     *,
-    k: int = 5,
+    n_neighbors: int = 5,
     ratio: float = 0.3,
     random_state: int = 0,
     scale: Any = None,
@@ -83,7 +83,7 @@ def explore(
     ----------
     X, y : arrays of shape (n, d) and (n, q)
         Rows and their labels, zeros and ones.
-    k : int, default=5
+    n_neighbors : int, default=5
         The number of neighbors.
     ratio : float, default=0.3
         Rows that each sampler may add, as a share of those there are.
@@ -103,12 +103,12 @@ def explore(
     >>> from labelance.datasets import make_figure1
     >>> from labelance.play import explore
     >>> X, y = make_figure1("b", random_state=0)
-    >>> found = explore(X, y, k=5, ratio=0.3)
+    >>> found = explore(X, y, n_neighbors=5, ratio=0.3)
     >>> {name: len(made.seeds) for name, made in found.synthetic.items()}
     {'MLSOL': 90, 'MLSMOTE': 90, 'MLROS': 42}
     """
     distance = {"scale": scale, "categorical_features": categorical_features, "missing": "distance"}
-    options = {"k_neighbors": k, "random_state": random_state, **distance}
+    options = {"k_neighbors": n_neighbors, "random_state": random_state, **distance}
     samplers = {
         "MLSOL": MLSOL(sampling_ratio=ratio, **options),
         "MLSMOTE": MLSMOTE(n_samples=int(ratio * y.shape[0]), **options),
@@ -119,7 +119,7 @@ def explore(
         warnings.simplefilter("ignore", LabelanceWarning)
         made = {name: _resample(sampler, X, y) for name, sampler in samplers.items()}
         try:
-            around = find_neighbors(X, k, **distance)
+            around = find_neighbors(X, n_neighbors, **distance)
             return Exploration(around, local_distribution(y, around), made)
         except LabelanceError as error:
             return Exploration(None, None, made, str(error))

@@ -18,7 +18,7 @@ MOST_NEIGHBORS = 50
 LARGEST_RATIO = 5.0
 _FARTHEST = 1e6
 _SCALES = (None, "range", "standard")
-_KEYS = {"scene", "points", "labels", "k", "ratio", "seed", "scale"}
+_KEYS = {"scene", "points", "labels", "n_neighbors", "ratio", "seed", "scale"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Request:
     """Rows, labels and settings that a page sent."""
 
     scene: Scene
-    k: int
+    n_neighbors: int
     ratio: float
     seed: int
     scale: str | None
@@ -38,8 +38,8 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
     Parameters
     ----------
     body : bytes
-        JSON: ``points`` and ``labels``, or the name of a ``scene`` that is no drawing, and ``k``,
-        ``ratio``, ``seed`` and ``scale``.
+        JSON: ``points`` and ``labels``, or the name of a ``scene`` that is no drawing, and
+        ``n_neighbors``, ``ratio``, ``seed`` and ``scale``.
     scenes : dict
         The scenes that can be named.
     """
@@ -55,7 +55,7 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
         )
     return Request(
         scene=_find_scene(document, scenes),
-        k=_whole(document, "k", 1, MOST_NEIGHBORS),
+        n_neighbors=_whole(document, "n_neighbors", 1, MOST_NEIGHBORS),
         ratio=_number(document.get("ratio"), "ratio", 0, LARGEST_RATIO),
         seed=_whole(document, "seed", 0, 2**32 - 1),
         scale=_scale(document.get("scale")),

@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
                 found = explore(
                     request.scene.X,
                     request.scene.y,
-                    k=request.k,
+                    n_neighbors=request.n_neighbors,
                     ratio=request.ratio,
                     random_state=request.seed,
                     scale=request.scale,

@@ -137,8 +137,8 @@ class MinorityTypesDisplay(Display):
         The rows that have each label, which order the labels.
     label_names : sequence of str
         The names of the labels.
-    k : int
-        The number of neighbors behind the types.
+    n_neighbors : int
+        The number of neighbors that decide the types.
 
     Attributes
     ----------
@@ -163,16 +163,16 @@ class MinorityTypesDisplay(Display):
         type_counts: NDArray[np.int64],
         label_counts: NDArray[np.int64],
         label_names: Sequence[str],
-        k: int,
+        n_neighbors: int,
     ) -> None:
         self.type_counts = type_counts
         self.label_counts = label_counts
         self.label_names = label_names
-        self.k = k
+        self.n_neighbors = n_neighbors
 
     @classmethod
     def from_data(
-        cls, X: Any, y: Any, *, k: int = 5, top: int = 40, ax: Any = None, **options: Any
+        cls, X: Any, y: Any, *, n_neighbors: int = 5, top: int = 40, ax: Any = None, **options: Any
     ) -> MinorityTypesDisplay:
         """Type the minority cells and draw them.
 
@@ -180,7 +180,7 @@ class MinorityTypesDisplay(Display):
         ----------
         X, y : array-like, sparse or data frame
             Features and labels.
-        k : int, default=5
+        n_neighbors : int, default=5
             The number of neighbors.
         top : int, default=40
             The most labels that are drawn.
@@ -189,24 +189,24 @@ class MinorityTypesDisplay(Display):
         **options
             Other parameters of `labelance.imbalance.profile`, such as ``scale``.
         """
-        return cls.from_profile(profile(X, y, k=k, **options), top=top, ax=ax)
+        return cls.from_profile(profile(X, y, n_neighbors=n_neighbors, **options), top=top, ax=ax)
 
     @classmethod
     def from_profile(
         cls, profile: ImbalanceProfile, *, top: int = 40, ax: Any = None
     ) -> MinorityTypesDisplay:
         """Draw the types of a profile that has searched neighbors."""
-        if profile.type_counts is None or profile.k is None:
+        if profile.type_counts is None or profile.n_neighbors is None:
             raise InputError(
                 f"{cls.__name__} draws the types of minority cells",
                 "this profile has none",
-                "Make it with X and a number of neighbors: profile(X, y, k=5)",
+                "Make it with X and a number of neighbors: profile(X, y, n_neighbors=5)",
             )
         display = cls(
             type_counts=profile.type_counts,
             label_counts=profile.label_counts,
             label_names=tuple(map(str, profile.label_names)),
-            k=profile.k,
+            n_neighbors=profile.n_neighbors,
         )
         return display.plot(ax, top=top)
 
@@ -231,7 +231,7 @@ class MinorityTypesDisplay(Display):
             ax.barh(places, share, left=left, color=color, height=0.75, label=kind.name.lower())
             left += share
         _name_bars(ax, [self.label_names[j] for j in order])
-        ax.set(xlim=(0, 1), xlabel=f"share of minority cells, k = {self.k}")
+        ax.set(xlim=(0, 1), xlabel=f"share of minority cells, k = {self.n_neighbors}")
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         ax.legend(ncols=4, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
         return self

@@ -38,7 +38,7 @@ from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, Inpu
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import (
-    Method,
+    Algorithm,
     check_neighborhood,
     check_works_on_disk,
     resolve_neighbors,
@@ -398,14 +398,14 @@ class BaseMultiLabelSampler(
             return clone(self)._make_plan(X, y, neighborhood)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def explain(self, X: Any, y: Any, *, k: int | None = 5) -> Explanation:
+    def explain(self, X: Any, y: Any, *, n_neighbors: int | None = 5) -> Explanation:
         """Resample once and tell what that did to every label, and through which seeds.
 
         Parameters
         ----------
         X, y
             As in :meth:`fit_resample`.
-        k : int or None, default=5
+        n_neighbors : int or None, default=5
             Neighbors for the types of minority cells before and after; None leaves them out.
 
         Returns
@@ -430,12 +430,16 @@ class BaseMultiLabelSampler(
             **self._distance_options(),
         }
         if only_rows:
-            k = None  # nothing is near to text
-        enough = k is not None and after.Y.shape[0] > k  # else too few rows are left to look around
+            n_neighbors = None  # nothing is near to text
+        enough = (
+            n_neighbors is not None and after.Y.shape[0] > n_neighbors
+        )  # else too few rows are left to look around
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FeatureScaleWarning)  # the sampler has warned already
-            first = profile(X, y, k=k, **options)
-            then = profile(resampled.X, resampled.y, k=k if enough else None, **options)
+            first = profile(X, y, n_neighbors=n_neighbors, **options)
+            then = profile(
+                resampled.X, resampled.y, n_neighbors=n_neighbors if enough else None, **options
+            )
         return Explanation(
             first,
             then,
@@ -553,7 +557,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     categorical_features: CategoricalFeatures
     missing: MissingPolicy
     n_jobs: int | None
-    neighbor_method: Method = "exact"  # of samplers that search in bags, which are small
+    algorithm: Algorithm = "exact"  # of samplers that search in bags, which are small
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
@@ -570,7 +574,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _open(self, X: Any, y: Any) -> Data:
         check_works_on_disk(
-            X, metric=self.metric, method=self.neighbor_method, k_neighbors=self.k_neighbors
+            X, metric=self.metric, algorithm=self.algorithm, k_neighbors=self.k_neighbors
         )
         return super()._open(X, y)
 
@@ -619,7 +623,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 self.k_neighbors,
                 data.X,
                 metric,
-                method=self.neighbor_method,
+                algorithm=self.algorithm,
                 n_jobs=self.n_jobs,
                 caller=type(self).__name__,
             )

@@ -21,7 +21,7 @@ from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._find import ALGORITHMS, Algorithm
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
@@ -156,7 +156,7 @@ class MLeNN(NeighborCleaner):
         nominal.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
-    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+    algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
         miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
@@ -211,7 +211,7 @@ class MLeNN(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        "neighbor_method": [StrOptions(set(METHODS))],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
         "threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
@@ -228,7 +228,7 @@ class MLeNN(NeighborCleaner):
         scale: Scale = None,
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
-        neighbor_method: Method = "auto",
+        algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -240,7 +240,7 @@ class MLeNN(NeighborCleaner):
         self.scale = scale
         self.categorical_features = categorical_features
         self.missing = missing
-        self.neighbor_method = neighbor_method
+        self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -250,7 +250,7 @@ class MLeNN(NeighborCleaner):
         neighbors = around.indices[candidates]
         far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
         marked = np.zeros(data.n_samples, dtype=bool)
-        marked[candidates] = 2 * far.sum(axis=1) >= around.k
+        marked[candidates] = 2 * far.sum(axis=1) >= around.n_neighbors
         strategy = rows_by_label(data, kept, column_counts(data.Y))
         return Deletion(marked, self.threshold, {"sampling_strategy_": strategy})
 
@@ -294,7 +294,7 @@ class MLTL(NeighborCleaner):
         nominal.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
-    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+    algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
         miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
@@ -353,7 +353,7 @@ class MLTL(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        "neighbor_method": [StrOptions(set(METHODS))],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
         "threshold": [Interval(Real, 0, None, closed="left"), None],
         "strategy": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],
@@ -374,7 +374,7 @@ class MLTL(NeighborCleaner):
         scale: Scale = None,
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
-        neighbor_method: Method = "auto",
+        algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -387,7 +387,7 @@ class MLTL(NeighborCleaner):
         self.scale = scale
         self.categorical_features = categorical_features
         self.missing = missing
-        self.neighbor_method = neighbor_method
+        self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.verbose = verbose
 

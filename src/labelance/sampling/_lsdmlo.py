@@ -256,7 +256,7 @@ class LSDMLO(NeighborSampler):
     def _plan(self, data: Data, neighborhood: None) -> LSDMLOPlan:
         check_no_device(data.X, caller="LSDMLO")
         check_row_limit(self._budget(data), data, caller="LSDMLO")
-        k = check_n_neighbors(self.k_neighbors, data.n_samples, caller="LSDMLO")
+        k = check_n_neighbors(self.k_neighbors, data.n_samples, caller="LSDMLO", name="k_neighbors")
         self._check_coefficient_limit(data)
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))

@@ -81,7 +81,7 @@ class ReverseNeighbors:
         order = np.argsort(found, kind="stable")
         seeds, counts = np.unique(found, return_counts=True)
         bounds = np.concatenate(([0], np.cumsum(counts)))
-        return cls(seeds, bounds, np.repeat(rows, around.k)[order])
+        return cls(seeds, bounds, np.repeat(rows, around.n_neighbors)[order])
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw seeds evenly, and for each of them evenly one of its reverse neighbors."""

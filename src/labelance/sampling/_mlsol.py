@@ -22,7 +22,7 @@ from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._find import ALGORITHMS, Algorithm
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
@@ -184,7 +184,7 @@ class MLSOL(NeighborSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from. The same int gives the same rows for any
         ``n_jobs`` and any container.
-    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+    algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
         miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
@@ -249,7 +249,7 @@ class MLSOL(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "neighbor_method": [StrOptions(set(METHODS))],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
         "n_samples": [Interval(Integral, 0, None, closed="left"), None],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
@@ -274,7 +274,7 @@ class MLSOL(NeighborSampler):
         variant: Variant = "paper",
         weighting: Weighting = "paper",
         random_state: Any = None,
-        neighbor_method: Method = "auto",
+        algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -290,7 +290,7 @@ class MLSOL(NeighborSampler):
         self.variant = variant
         self.weighting = weighting
         self.random_state = random_state
-        self.neighbor_method = neighbor_method
+        self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.verbose = verbose
 

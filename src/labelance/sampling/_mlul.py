@@ -17,7 +17,7 @@ from labelance.exceptions import NothingToSampleError
 from labelance.imbalance import LocalDistribution
 from labelance.imbalance._local import Variant, find_local_distribution
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import METHODS, Method
+from labelance.neighbors._find import ALGORITHMS, Algorithm
 from labelance.neighbors._metric import Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
@@ -77,7 +77,7 @@ class MLUL(NeighborSampler):
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from. The same int keeps the same rows for any
         ``n_jobs`` and any container.
-    neighbor_method : {"auto", "exact", "approx"}, default="auto"
+    algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
         miss a few among very many rows, and is much sooner done.
     n_jobs : int, optional
@@ -136,7 +136,7 @@ class MLUL(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "neighbor_method": [StrOptions(set(METHODS))],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "variant": [StrOptions({"paper", "mulan"})],
@@ -155,7 +155,7 @@ class MLUL(NeighborSampler):
         categorical_features: Any = None,
         missing: MissingPolicy = "error",
         random_state: Any = None,
-        neighbor_method: Method = "auto",
+        algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -168,7 +168,7 @@ class MLUL(NeighborSampler):
         self.categorical_features = categorical_features
         self.missing = missing
         self.random_state = random_state
-        self.neighbor_method = neighbor_method
+        self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -71,7 +71,7 @@ class FoldData:
     def neighborhood(self, k: int, **space: Any) -> Neighborhood:
         """Return k neighbors of every training row, from one search of the most ever needed."""
         key = tuple(sorted(space.items()))
-        if key not in self._found or self._found[key].k < k:
+        if key not in self._found or self._found[key].n_neighbors < k:
             self._found[key] = find_neighbors(
                 self.X,
                 min(max(k, self.most_neighbors), self.X.shape[0] - 1),

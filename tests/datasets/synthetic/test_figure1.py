@@ -28,7 +28,7 @@ def test_minority_cells_are_safe_in_a_and_mostly_not_in_b(seed: int) -> None:
     safe = {}
     for variant in ("a", "b"):
         X, Y = make_figure1(variant, random_state=seed)
-        counts = local_distribution(Y, find_neighbors(X, k=5)).type_counts.sum(axis=0)
+        counts = local_distribution(Y, find_neighbors(X, n_neighbors=5)).type_counts.sum(axis=0)
         safe[variant] = counts[0] / counts.sum()
     assert safe["a"] > 0.95
     assert safe["b"] < 0.5

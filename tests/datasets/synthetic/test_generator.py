@@ -15,7 +15,9 @@ from labelance.neighbors import find_neighbors
 
 
 def type_shares_of(X, Y, k=5, **distance):
-    counts = local_distribution(Y, find_neighbors(X, k=k, **distance)).type_counts.sum(axis=0)
+    counts = local_distribution(Y, find_neighbors(X, n_neighbors=k, **distance)).type_counts.sum(
+        axis=0
+    )
     return counts / counts.sum()
 
 
@@ -50,7 +52,7 @@ def test_type_shares_are_reached(shares: tuple[float, ...], kind: dict) -> None:
 def test_every_label_with_enough_rows_has_the_shares() -> None:
     shares = (0.3, 0.3, 0.3, 0.1)
     X, Y = make_multilabel_imbalanced(4000, 6, 12, type_shares=shares, random_state=0)
-    counts = local_distribution(Y, find_neighbors(X, k=5)).type_counts
+    counts = local_distribution(Y, find_neighbors(X, n_neighbors=5)).type_counts
     reached = counts / counts.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(reached[counts.sum(axis=1) >= 100], [shares] * 12, atol=0.05)
 

@@ -245,7 +245,7 @@ async function ask() {
   busy = true;
   const indicator = state.labels.map(labels => state.names.map((_, j) => +labels.includes(j)));
   const rows = state.editable ? { points: state.points, labels: indicator } : { scene: state.scene };
-  const settings = { k: state.k, ratio: state.ratio, seed: state.seed, scale: state.scale };
+  const settings = { n_neighbors: state.k, ratio: state.ratio, seed: state.seed, scale: state.scale };
   try {
     const answer = await fetch("explore", { method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ ...rows, ...settings }) });
