@@ -32,7 +32,7 @@ def make_samplers(nominal: Any) -> dict[str, Any]:
     some = {
         name: kind(categorical_features=nominal, random_state=0) for name, kind in kinds.items()
     }
-    some["UCLSO"].set_params(max_samples=None)
+    some["UCLSO"].set_params(max_synthetic=None)
     return some
 
 
@@ -43,7 +43,7 @@ def make_learners(nominal: Any) -> dict[str, Any]:
         "BinaryRelevance": BinaryRelevance(categorical_features=nominal),
         "PerLabel": PerLabel(**seeded),
         "PerLabel of SMOTE": PerLabel(SMOTE(k_neighbors=1), **seeded),
-        "PerLabel of UCLSO": PerLabel(UCLSO(max_samples=None), **seeded),
+        "PerLabel of UCLSO": PerLabel(UCLSO(max_synthetic=None), **seeded),
         "IRUS": IRUS(**seeded),
         "MCE": MCE(**seeded),
     }

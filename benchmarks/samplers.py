@@ -142,7 +142,7 @@ def containers(X: Any, Y: Any) -> list[tuple[Any, Any]]:
 
 def measure_slow_ones(name: str, X: Any, Y: Any, watch: Stopwatch) -> None:
     """Print the time of one run of MLRkNNOS, nearly all of which its classifiers take."""
-    sampler = MLRkNNOS(random_state=0, max_samples=None)
+    sampler = MLRkNNOS(random_state=0, max_synthetic=None)
     seconds = watch.once(lambda: sampler.fit_resample(X, Y))
     made = len(sampler.seed_indices_)
     print(f"{name:<10} MLRkNNOS: {seconds:.1f} s for {made} rows, once", flush=True)

@@ -37,7 +37,7 @@ import numpy as np
 
 from labelance import MLSOL
 
-sampler = MLSOL(n_samples=20_000, interpolation="line", random_state=0)
+sampler = MLSOL(n_synthetic=20_000, interpolation="line", random_state=0)
 X_new, y_new = sampler.fit_resample(figure.X, figure.Y)
 X_new, y_new = X_new[len(figure.X) :], y_new[len(figure.Y) :]
 at_place = []

@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import labelance
+from labelance.sampling import all_samplers
 
 HEAVY = {"numba", "pandas", "polars", "matplotlib", "sklearn", "imblearn", "scipy", "numpy"}
 
@@ -148,12 +149,20 @@ OLD_WORDS = {
     "share_train": "train_prior",
     "share_true": "target_prior",
     "neighbor_method": "algorithm",
+    "k_border": "m_neighbors",
 }
 # Words with one meaning in the packages named here, which no other package uses.
 ONLY_IN = {
     "k": ("labelance.metrics",),
     "method": ("labelance.decisions.LabelCalibration", "labelance.study"),
+    "strategy": ("labelance.metrics",),
+    "mode": ("labelance.sampling.MLTL",),
+    "threshold": ("labelance.learners.ECC", "labelance.report.ThresholdDisplay"),
+    "sampling_ratio": ("labelance.sampling",),
+    "max_samples": ("labelance.learners",),
 }
+# Rows of data, which no sampler counts its new rows by.
+SAMPLERS_OWN = {"n_samples": "n_synthetic", "max_samples": "max_synthetic"}
 
 
 def public_callables():
@@ -193,3 +202,5 @@ def test_a_word_has_one_meaning():
         if not name.startswith(ONLY_IN[word])
     ]
     assert not found
+    samplers = [parameters_of(one) for one in all_samplers().values()]
+    assert not [own for own in samplers if own & SAMPLERS_OWN.keys()]

@@ -88,7 +88,10 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
         (["describe", "{songs}", "--labels", "A_*"], "Columns: tempo, loud, happy, sad"),
         (["describe", "{songs}", "--labels", "sad", "--ignore", "sad"], "one of them"),
         (["convert", "{songs}", "{folder}/x.xlsx", "--labels", "-2"], "Use CSV"),
-        ([*RESAMPLE, "k_neighbours=3"], "mean 'k_neighbors'? Its parameters are: categorical_"),
+        (
+            [*RESAMPLE, "k_neighbours=3"],
+            "mean 'k_neighbors'? Its parameters are: algorithm, categorical_",
+        ),
         ([*RESAMPLE, "k_neighbors=many"], "--set k_neighbors=… of MLSOL must be an int"),
         (
             [*RESAMPLE, 'sampling_strategy={{"sda": 9}}'],

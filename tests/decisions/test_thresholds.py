@@ -136,7 +136,7 @@ def test_labels_that_all_rows_agree_on_are_no_obstacle(data, learner):
 def test_who_has_bags():
     assert has_bags(FOREST)
     assert has_bags(EMLS(TREE, bootstrap=True))
-    assert not has_bags(EMLS(TREE, MLROS(), bootstrap="beside"))
+    assert not has_bags(EMLS(TREE, MLROS(), bootstrap="originals"))
     assert not has_bags(ExtraTreesClassifier())
     assert has_bags(ExtraTreesClassifier(bootstrap=True))
     assert not has_bags(BinaryRelevance(LogisticRegression()))

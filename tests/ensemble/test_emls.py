@@ -280,7 +280,7 @@ def test_bags_beside_the_rows_that_a_sampler_adds():
             return super().fit(X, Y)
 
     options = {"n_estimators": 3, "tune_on": "train", "random_state": 0}
-    model = EMLS(Spy(), MLSOL(), bootstrap="beside", **options).fit(X, Y)
+    model = EMLS(Spy(), MLSOL(), bootstrap="originals", **options).fit(X, Y)
     assert len(model.estimators_) == 3
     originals = {tuple(row) for row in X}
     for rows in seen:
@@ -301,12 +301,12 @@ def test_bags_beside_the_rows_that_a_sampler_adds():
 )
 def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
     X, Y = make_multilabel_imbalanced(60, random_state=0)
-    model = EMLS(KNeighborsClassifier(), bootstrap="beside", **options)
+    model = EMLS(KNeighborsClassifier(), bootstrap="originals", **options)
     with pytest.raises(InputError, match=words):
         model.fit(X, Y)
 
 
-@pytest.mark.parametrize("bootstrap", [False, True, "beside"])
+@pytest.mark.parametrize("bootstrap", [False, True, "originals"])
 @pytest.mark.parametrize("tune_on", ["train", "cv"])
 def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, tune_on):
     X, Y = data
@@ -322,10 +322,10 @@ def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, tune_on):
 def test_training_sets_with_rows_made_from_those_left_out_judge_nobody(data, kind):
     beside, within = (
         draw_training_sets(MLSOL(), *data, bootstrap=bags, max_features=0.5, random_state=0)
-        for bags in ("beside", "within")
+        for bags in ("originals", "parents")
     )
     kind(TREE, MLSOL()).fit(*data, training_sets=within)
-    with pytest.raises(InputError, match='drawn with bootstrap="beside"'):
+    with pytest.raises(InputError, match='drawn with bootstrap="originals"'):
         kind(TREE, MLSOL()).fit(*data, training_sets=beside)
     EMLS(TREE, bootstrap=True, tune_on="train").fit(*data, training_sets=beside)
 
@@ -571,7 +571,7 @@ def test_ready_training_sets_refuse_rows_without_weight(data):
         model.fit(X, y, weight, training_sets=sets)
 
 
-@pytest.mark.parametrize("bootstrap", [False, True, "beside"])
+@pytest.mark.parametrize("bootstrap", [False, True, "originals"])
 def test_training_sets_can_be_drawn_from_lists(data, bootstrap):
     X, y = data
     options = {"bootstrap": bootstrap, "random_state": 0}
@@ -584,8 +584,8 @@ def test_training_sets_can_be_drawn_from_lists(data, bootstrap):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sampler": MLRUS(), "bootstrap": "beside"}, "only adds rows"),
-        ({"sampler": None, "bootstrap": "beside"}, "only adds rows"),
+        ({"sampler": MLRUS(), "bootstrap": "originals"}, "only adds rows"),
+        ({"sampler": None, "bootstrap": "originals"}, "only adds rows"),
         ({"sampler": None, "bootstrap": "besides"}, "'bootstrap'"),
         ({"sampler": None, "n_sets": -1}, "'n_sets'"),
         ({"sampler": "MLSOL"}, "'sampler'"),

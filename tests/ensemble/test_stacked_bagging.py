@@ -54,7 +54,7 @@ class Remembering(MLSOL):
 def test_nothing_that_a_member_sees_descends_from_a_row_outside_its_bag(seed):
     X, Y = make_multilabel_imbalanced(90, 4, 3, random_state=seed)
     Remembering.drawn.clear()
-    sets = draw_training_sets(Remembering(), X, Y, 3, bootstrap="within", random_state=seed)
+    sets = draw_training_sets(Remembering(), X, Y, 3, bootstrap="parents", random_state=seed)
     for drawn, made in zip(sets, Remembering.drawn, strict=True):
         assert len(drawn.left_out) > 0
         originals = {row.tobytes(): number for number, row in enumerate(X)}
@@ -98,11 +98,11 @@ def test_other_samplers_see_the_bag_alone(data, sampler):
 @pytest.mark.parametrize("sampler", [MLSMOTE(), MLROS(), None], ids=str)
 def test_bags_within_are_refused_where_rows_have_other_parents(data, sampler):
     with pytest.raises(InputError, match="bootstrap=True"):
-        EMLS(TREE, sampler, bootstrap="within").fit(*data)
+        EMLS(TREE, sampler, bootstrap="parents").fit(*data)
 
 
 def test_rows_outside_bags_within_are_out_of_bag(data):
-    model = EMLS(TREE, MLSOL(), bootstrap="within", tune_on="oob", random_state=0).fit(*data)
+    model = EMLS(TREE, MLSOL(), bootstrap="parents", tune_on="oob", random_state=0).fit(*data)
     assert np.isfinite(model.thresholds_).all()
 
 
@@ -188,7 +188,7 @@ def by_hand(model, X, Y, X_new):
         X,
         Y,
         model.n_estimators,
-        bootstrap="within",
+        bootstrap="parents",
         max_features=model.max_features,
         random_state=model.random_state,
     )
@@ -288,7 +288,7 @@ def test_without_a_second_level_the_scores_are_the_members_mean(data):
     X, Y = data
     options = {"max_features": 0.7, "random_state": 0}
     alone = StackedBagging(TREE, MLSOL(), C=None, **options).fit(X, Y)
-    mean = EMLS(TREE, MLSOL(), bootstrap="within", **options).fit(X, Y)
+    mean = EMLS(TREE, MLSOL(), bootstrap="parents", **options).fit(X, Y)
     assert_array_equal(alone.predict_proba(X), mean.predict_proba(X))
     assert len(alone.stacked_labels_) == 0
     assert alone.coef_.shape == (0, 4)
@@ -298,7 +298,7 @@ def test_out_of_bag_scores_are_kept_where_asked_for(data):
     X, Y = data
     model = StackedBagging(TREE, MLSOL(), n_estimators=2, oob_score=True, random_state=0).fit(X, Y)
     sets = draw_training_sets(
-        MLSOL(), X, Y, 2, bootstrap="within", max_features=0.7, random_state=0
+        MLSOL(), X, Y, 2, bootstrap="parents", max_features=0.7, random_state=0
     )
     seen_by_all = np.setdiff1d(np.arange(len(X)), np.concatenate([s.left_out for s in sets]))
     unjudged = np.flatnonzero(np.isnan(model.oob_decision_function_).all(axis=1))

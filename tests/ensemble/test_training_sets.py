@@ -69,7 +69,7 @@ def count_validations(call):
     [
         EMLS(MLkNN(3), MLSOL(), tune_on="cv"),
         EMLS(MLkNN(3), MLSOL(), bootstrap=True),
-        EMLS(DecisionTreeClassifier(), MLROS(), bootstrap="beside", max_features=0.5),
+        EMLS(DecisionTreeClassifier(), MLROS(), bootstrap="originals", max_features=0.5),
         EMLSMOTE(BinaryRelevance(), n_estimators=2, tune_on="train"),
         MLSOLBagging(MLkNN(3)),
         LabelThresholds(LabelCalibration(MLkNN(3)), tune_on="cv"),

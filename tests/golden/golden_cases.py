@@ -157,9 +157,9 @@ VARIANTS = {
     "MLSMOTE with common labels": lambda new: new(labelset_strategy="intersection"),
     "MLROS with a fixed maximum": lambda new: new(variant="mulan"),
     "MLRUS from bags": lambda new: new(variant="bags"),
-    "MLTL cleaning": lambda new: new(strategy="clean", mutual=True),
+    "MLTL cleaning": lambda new: new(mode="clean", mutual=True),
     "MLTL protecting": lambda new: new(protect_minority=True),
-    "MLeNN by Jaccard": lambda new: new(label_distance="jaccard", threshold=0.5),
+    "MLeNN by Jaccard": lambda new: new(label_distance="jaccard", label_distance_threshold=0.5),
     "REMEDIAL without empty rows": lambda new: new(drop_empty=True),
     "BinaryRelevance over a classifier": lambda new: new(GaussianNB()),
     "COCOA as the authors' program": lambda new: new(threshold_search="grid", variant="mulan"),
@@ -180,13 +180,13 @@ VARIANTS = {
     "MLkNN scaled": lambda new: new(5, 0.5, scale="standard"),
     "RAkEL of pairs": lambda new: new(labelset_size=2, n_estimators=4),
     "EMLS with bags within": lambda new: new(
-        BinaryRelevance(), MLSOL(), bootstrap="within", max_features=0.6, tune_on="oob"
+        BinaryRelevance(), MLSOL(), bootstrap="parents", max_features=0.6, tune_on="oob"
     ),
     "EMLS on bags": lambda new: new(
         LabelPowerset(), MLSOL(), bootstrap=True, objective="gmean", tune_on="train"
     ),
     "EMLS with bags beside": lambda new: new(
-        BinaryRelevance(), MLSOL(), bootstrap="beside", tune_on="train"
+        BinaryRelevance(), MLSOL(), bootstrap="originals", tune_on="train"
     ),
     "EMLS as the authors' program": lambda new: new(
         BinaryRelevance(),

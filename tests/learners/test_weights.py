@@ -151,7 +151,7 @@ class Noted(BinaryRelevance):
     ("sampler", "bootstrap"),
     [
         *[(sampler, False) for sampler in (MLSOL(), MLSMOTE(variant="mulan"), MLUL(), MLROS())],
-        *[(MLSOL(), "beside"), (MLSOL(), True), (None, True)],
+        *[(MLSOL(), "originals"), (MLSOL(), True), (None, True)],
     ],
     ids=str,
 )

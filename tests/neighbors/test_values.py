@@ -124,7 +124,9 @@ def test_k_is_a_whole_number(X, k):
 
 
 def test_k_is_smaller_than_the_number_of_rows(X):
-    with pytest.raises(TooFewRowsError, match=r"k must be < n_samples.*only 40 rows.*at most 39"):
+    with pytest.raises(
+        TooFewRowsError, match=r"n_neighbors must be < n_samples.*only 40 rows.*at most 39"
+    ):
         find_neighbors(X, 40)
     with pytest.raises(TooFewRowsError, match="only 2 rows"):
         find_neighbors(X, 2, among=[0, 1])

@@ -82,7 +82,7 @@ def test_the_page_gets_what_the_library_says(send):
     "sampler",
     [
         MLSOL(sampling_ratio=0.5, k_neighbors=4, random_state=3, missing="distance"),
-        MLSMOTE(n_samples=40, k_neighbors=4, random_state=3, missing="distance"),
+        MLSMOTE(n_synthetic=40, k_neighbors=4, random_state=3, missing="distance"),
         MLROS(sampling_ratio=0.5, random_state=3),
     ],
     ids=lambda sampler: type(sampler).__name__,

@@ -41,7 +41,7 @@ def test_mlsmote_gives_every_row_of_the_seed_the_same_labels():
 
 def test_mlsol_draws_from_the_seed_follow_the_rule_too():
     figure = make_figure2()
-    sampler = MLSOL(n_samples=2000, random_state=0)
+    sampler = MLSOL(n_synthetic=2000, random_state=0)
     _, Y = sampler.fit_resample(figure.X, figure.Y)
     made = Y[len(figure.Y) :]
     of_pair = (sampler.seed_indices_ == figure.seed) & (sampler.reference_indices_ == 2)

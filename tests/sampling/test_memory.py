@@ -15,12 +15,12 @@ from labelance.testing import sampler_data
 
 GREEDY = [
     sampling.MLSOL(sampling_ratio=1e12),
-    sampling.MLSOL(n_samples=10**18),
+    sampling.MLSOL(n_synthetic=10**18),
     sampling.MLROS(sampling_ratio=1e12),
     sampling.MLROS(sampling_strategy={0: 10**15}),
-    sampling.MLSMOTE(n_samples=10**18),
+    sampling.MLSMOTE(n_synthetic=10**18),
     sampling.MLSMOTE(sampling_strategy={0: 10**15}),
-    sampling.MLRkNNOS(sampling_strategy={0: 10**15}, max_samples=None),
+    sampling.MLRkNNOS(sampling_strategy={0: 10**15}, max_synthetic=None),
     sampling.RHwROS(resampler=sampling.MLROS(sampling_ratio=1e12)),
     sampling.SamplerSequence([sampling.MLSOL(sampling_ratio=1e12)]),
 ]

@@ -20,7 +20,7 @@ def space(X):
 def test_border_by_hand():
     """Rows 0 to 2 have the label, at 0, 1 and 3; the rest are at 5, 5.5, 8 and 20."""
     X = [[0], [1], [3], [5], [5.5], [8], [20]]
-    border = find_border(space(X), np.arange(7) < 3, k_border=1, k_neighbors=2)
+    border = find_border(space(X), np.arange(7) < 3, m_neighbors=1, k_neighbors=2)
     # The nearest of the rest is row 3 for all three; the nearest with the label to it is row 2.
     assert border.rest.tolist() == [3]
     assert border.own.tolist() == [2]
@@ -30,7 +30,7 @@ def test_border_by_hand():
     assert_allclose(border.thinness, [(1.75 / 2.5) ** 2])
 
 
-def border_by_loop(X, has_label, k_border, k_neighbors):
+def border_by_loop(X, has_label, m_neighbors, k_neighbors):
     D = cdist(X, X)
     label, others = np.flatnonzero(has_label), np.flatnonzero(~has_label)
 
@@ -41,10 +41,10 @@ def border_by_loop(X, has_label, k_border, k_neighbors):
     def gap(i, among, k):
         return np.mean([D[i, m] for m in nearest(i, among, k)])
 
-    rest = sorted({m for i in label for m in nearest(i, others, k_border)})
-    k_own = min(k_border, len(label) - 1)
+    rest = sorted({m for i in label for m in nearest(i, others, m_neighbors)})
+    k_own = min(m_neighbors, len(label) - 1)
     own = sorted({m for i in rest for m in nearest(i, label, k_own)})
-    weight = [gap(i, label, k_neighbors) / gap(i, others, k_border) for i in own]
+    weight = [gap(i, label, k_neighbors) / gap(i, others, m_neighbors) for i in own]
     thinness = [
         (gap(i, others, k_neighbors) / gap(nearest(i, label, 1)[0], label, k_neighbors)) ** 2
         for i in rest

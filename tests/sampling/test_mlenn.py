@@ -54,9 +54,9 @@ kinds = st.sampled_from(["hamming", "jaccard"])
 def test_keeps_what_the_papers_loop_keeps(data, k, threshold, kind):
     X, Y = data
     expected = edit_slowly(X, Y, k, threshold, kind)
-    sampler = MLeNN(k_neighbors=k, threshold=threshold, label_distance=kind)
+    sampler = MLeNN(k_neighbors=k, label_distance_threshold=threshold, label_distance=kind)
     if not expected:
-        with pytest.raises(InputError, match="Raise the threshold"):
+        with pytest.raises(InputError, match="Raise label_distance_threshold"):
             sampler.fit_resample(X, Y)
         return
     X_kept, Y_kept = sampler.fit_resample(X, Y)
@@ -81,14 +81,14 @@ def test_no_row_with_a_minority_label_is_deleted(threshold):
     X, Y = sampler_data(n=200)
     minority = irlbl_against_mean(label_counts(Y)) > 0
     assert minority.any()
-    _, Y_kept = MLeNN(threshold=threshold).fit_resample(X, Y)
+    _, Y_kept = MLeNN(label_distance_threshold=threshold).fit_resample(X, Y)
     assert len(Y_kept) < len(Y)
     assert_array_equal(Y_kept[:, minority].sum(axis=0), Y[:, minority].sum(axis=0))
 
 
 def test_a_threshold_of_one_deletes_nothing():
     X, Y = sampler_data()
-    sampler = MLeNN(threshold=1)
+    sampler = MLeNN(label_distance_threshold=1)
     sampler.fit_resample(X, Y)
     assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
 

@@ -213,9 +213,9 @@ def test_too_many_rows_are_refused_by_their_number():
     X, Y = sampler_data()
     n_new = len(MLRkNNOS().fit_resample(X, Y)[0]) - len(X)
     with pytest.raises(TooManyRowsError, match=f"would make {n_new}"):
-        MLRkNNOS(max_samples=n_new - 1).fit_resample(X, Y)
+        MLRkNNOS(max_synthetic=n_new - 1).fit_resample(X, Y)
     for enough in (n_new, None):
-        assert len(MLRkNNOS(max_samples=enough).fit_resample(X, Y)[0]) == len(X) + n_new
+        assert len(MLRkNNOS(max_synthetic=enough).fit_resample(X, Y)[0]) == len(X) + n_new
 
 
 def test_nothing_to_balance_is_an_error_that_says_so():

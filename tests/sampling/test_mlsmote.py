@@ -163,13 +163,13 @@ def test_every_row_is_as_the_paper_makes_it(data, options, sparse):
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @settings(max_examples=25)
 @given(tables(), options, st.sampled_from([None, 7]))
-def test_dense_and_sparse_agree(data, options, n_samples):
+def test_dense_and_sparse_agree(data, options, n_synthetic):
     X, Y, nominal = data
     sampler = MLSMOTE(
         **options,
         categorical_features=nominal,
         missing="distance",
-        n_samples=n_samples,
+        n_synthetic=n_synthetic,
         random_state=3,
     )
     X_dense, Y_dense = sampler.fit_resample(X, Y)
@@ -215,12 +215,12 @@ def test_nothing_is_added_where_nothing_is_rare():
 
 
 @pytest.mark.parametrize("variant", ["paper", "mulan"])
-@pytest.mark.parametrize("n_samples", [None, 10])
-def test_a_bag_of_one_row_makes_nothing(variant, n_samples):
+@pytest.mark.parametrize("n_synthetic", [None, 10])
+def test_a_bag_of_one_row_makes_nothing(variant, n_synthetic):
     X = np.arange(10.0)[:, np.newaxis]
     Y = np.zeros((10, 2), dtype=int)
     Y[:8, 0], Y[9, 1] = 1, 1
-    sampler = MLSMOTE(variant=variant, n_samples=n_samples)
+    sampler = MLSMOTE(variant=variant, n_synthetic=n_synthetic)
     assert len(sampler.fit_resample(X, Y)[0]) == 10
     with pytest.warns(ConstantLabelWarning):
         assert len(sampler.fit_resample(X, np.zeros_like(Y))[0]) == 10
@@ -238,7 +238,7 @@ def test_references_are_drawn_evenly_from_the_neighbors():
 
 def test_each_feature_has_a_uniform_share_of_its_own():
     X, Y = sampler_data()
-    sampler = MLSMOTE(n_samples=3_000, random_state=0)
+    sampler = MLSMOTE(n_synthetic=3_000, random_state=0)
     X_new, _ = sampler.fit_resample(X, Y)
     seeds, references = X[sampler.seed_indices_], X[sampler.reference_indices_]
     moved = (seeds != references)[:, :2].all(axis=1)
@@ -253,13 +253,13 @@ def test_seeds_are_drawn_evenly_from_all_bags(variant):
     plain = MLSMOTE(random_state=0)
     plain.fit_resample(X, Y)
     members = list(zip(plain.label_indices_.tolist(), plain.seed_indices_.tolist()))
-    sampler = MLSMOTE(n_samples=8_000, variant=variant, random_state=0)
+    sampler = MLSMOTE(n_synthetic=8_000, variant=variant, random_state=0)
     X_new, _ = sampler.fit_resample(X, Y)
     assert len(X_new) == len(X) + 8_000
     drawn = Counter(zip(sampler.label_indices_.tolist(), sampler.seed_indices_.tolist()))
     assert set(drawn) == set(members)
     assert chisquare([drawn[member] for member in members]).pvalue > 1e-4
-    assert len(MLSMOTE(n_samples=0, variant=variant).fit_resample(X, Y)[0]) == len(X)
+    assert len(MLSMOTE(n_synthetic=0, variant=variant).fit_resample(X, Y)[0]) == len(X)
 
 
 def test_grown_bags_have_synthetic_parents_from_earlier_labels():

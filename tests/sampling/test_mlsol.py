@@ -67,7 +67,7 @@ def test_labels_equal_the_papers_loop(seed, q, k, rule):
 def test_seeds_follow_the_weights():
     X, Y = sampler_data(n=40)
     weights = local_distribution(Y, find_neighbors(X, 5)).weights
-    sampler = MLSOL(n_samples=40_000, random_state=0)
+    sampler = MLSOL(n_synthetic=40_000, random_state=0)
     sampler.fit_resample(X, Y)
     drawn = np.bincount(sampler.seed_indices_, minlength=len(X))
     assert not drawn[weights == 0].any()
@@ -79,7 +79,7 @@ def test_seeds_follow_the_weights():
 def test_references_are_drawn_evenly_from_the_neighbors():
     X, Y = sampler_data(n=40)
     around = find_neighbors(X, 5)
-    sampler = MLSOL(n_samples=20_000, random_state=0)
+    sampler = MLSOL(n_synthetic=20_000, random_state=0)
     sampler.fit_resample(X, Y)
     of_seed = around.indices[sampler.seed_indices_]
     is_reference = of_seed == sampler.reference_indices_[:, None]
@@ -89,7 +89,7 @@ def test_references_are_drawn_evenly_from_the_neighbors():
 
 def test_positions_along_a_feature_are_uniform():
     X, Y = sampler_data()
-    sampler = MLSOL(n_samples=5_000, random_state=0)
+    sampler = MLSOL(n_synthetic=5_000, random_state=0)
     X_new, _ = sampler.fit_resample(X, Y)
     seeds, references = X[sampler.seed_indices_], X[sampler.reference_indices_]
     moved = seeds[:, 0] != references[:, 0]
@@ -125,7 +125,7 @@ def test_cd_is_the_share_of_the_way():
 def test_nominal_values_are_a_fair_coin(sparse):
     X, Y = sampler_data(n=200)
     X[:, 1] = np.random.default_rng(0).integers(0, 3, size=200) * 10.0
-    sampler = MLSOL(categorical_features=[1], n_samples=4_000, random_state=0)
+    sampler = MLSOL(categorical_features=[1], n_synthetic=4_000, random_state=0)
     X_new, _ = sampler.fit_resample(sp.csr_array(X) if sparse else X, Y)
     made = (X_new.toarray() if sparse else X_new)[len(X) :, 1]
     seeds, references = X[sampler.seed_indices_, 1], X[sampler.reference_indices_, 1]
@@ -148,8 +148,8 @@ def test_missing_values_follow_a_missing_parent():
 
 def test_a_number_of_rows_can_be_asked_for():
     X, Y = sampler_data()
-    assert len(MLSOL(n_samples=7).fit_resample(X, Y)[0]) == len(X) + 7
-    assert len(MLSOL(n_samples=0).fit_resample(X, Y)[0]) == len(X)
+    assert len(MLSOL(n_synthetic=7).fit_resample(X, Y)[0]) == len(X) + 7
+    assert len(MLSOL(n_synthetic=0).fit_resample(X, Y)[0]) == len(X)
     assert len(MLSOL(sampling_ratio=2.5).fit_resample(X, Y)[0]) == len(X) * 3.5
 
 

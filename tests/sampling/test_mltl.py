@@ -27,7 +27,7 @@ def threshold_slowly(Y):
     return threshold
 
 
-def link_slowly(X, Y, threshold, strategy, mutual, protect_minority):
+def link_slowly(X, Y, label_distance_threshold, mode, mutual, protect_minority):
     """The rows that are left when all linked candidates are gone."""
     sign = irlbl_against_mean(label_counts(Y))
     nearest = find_neighbors(X, 1).indices[:, 0]
@@ -35,10 +35,10 @@ def link_slowly(X, Y, threshold, strategy, mutual, protect_minority):
     for i, m in enumerate(nearest):
         one, two = set(np.flatnonzero(Y[i])), set(np.flatnonzero(Y[m]))
         union = one | two
-        linked = len(one ^ two) / len(union) > threshold if union else False
+        linked = len(one ^ two) / len(union) > label_distance_threshold if union else False
         if mutual and nearest[m] != i:
             linked = False
-        candidate = strategy == "clean" or any(sign[j] < 0 for j in one)
+        candidate = mode == "clean" or any(sign[j] < 0 for j in one)
         if protect_minority and any(sign[j] > 0 for j in one):
             candidate = False
         if not (candidate and linked):
@@ -59,8 +59,8 @@ def tables(draw):
 
 options = st.fixed_dictionaries(
     {
-        "threshold": st.sampled_from([0, 0.3, 0.5, 2 / 3]),
-        "strategy": st.sampled_from(["undersample", "clean"]),
+        "label_distance_threshold": st.sampled_from([0, 0.3, 0.5, 2 / 3]),
+        "mode": st.sampled_from(["undersample", "clean"]),
         "mutual": st.booleans(),
         "protect_minority": st.booleans(),
     }
@@ -91,7 +91,7 @@ def test_the_threshold_is_the_authors(seed, power):
     Y[0], Y[1] = 0, 1
     sampler = MLTL(mutual=True, protect_minority=True)
     sampler.fit_resample(rng.random((60, 2)), Y)
-    assert sampler.threshold_ == threshold_slowly(Y)
+    assert sampler.label_distance_threshold_ == threshold_slowly(Y)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_more_imbalanced_the_smaller_the_threshold(counts, threshold):
     Y[:, 1:] = Y[::-1, 1:]  # few rows with both frequent and rare labels
     sampler = MLTL()
     sampler.fit_resample(np.arange(100.0)[:, None], Y)
-    assert sampler.threshold_ == threshold
+    assert sampler.label_distance_threshold_ == threshold
 
 
 def test_concurrence_of_rare_and_frequent_labels_raises_the_threshold():
@@ -112,13 +112,13 @@ def test_concurrence_of_rare_and_frequent_labels_raises_the_threshold():
     assert mean_ir(Y) > 100 / 9
     sampler = MLTL()
     sampler.fit_resample(np.arange(51.0)[:, None], Y)
-    assert sampler.threshold_ == 0.5
+    assert sampler.label_distance_threshold_ == 0.5
 
 
-@pytest.mark.parametrize("strategy", ["undersample", "clean"])
-def test_a_threshold_of_one_deletes_nothing(strategy):
+@pytest.mark.parametrize("mode", ["undersample", "clean"])
+def test_a_threshold_of_one_deletes_nothing(mode):
     X, Y = sampler_data()
-    sampler = MLTL(threshold=1, strategy=strategy)
+    sampler = MLTL(label_distance_threshold=1, mode=mode)
     sampler.fit_resample(X, Y)
     assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
 
@@ -129,7 +129,7 @@ def test_mutual_links_are_some_of_the_links(data):
     X, Y = data
     kept = []
     for mutual in (False, True):
-        sampler = MLTL(threshold=0.5, mutual=mutual)
+        sampler = MLTL(label_distance_threshold=0.5, mutual=mutual)
         try:
             sampler.fit_resample(X, Y)
         except InputError:
@@ -141,8 +141,8 @@ def test_mutual_links_are_some_of_the_links(data):
 def test_protected_rows_stay():
     X, Y = sampler_data(n=200)
     minority = irlbl_against_mean(label_counts(Y)) > 0
-    lost = MLTL(threshold=0).fit_resample(X, Y)[1]
-    safe = MLTL(threshold=0, protect_minority=True).fit_resample(X, Y)[1]
+    lost = MLTL(label_distance_threshold=0).fit_resample(X, Y)[1]
+    safe = MLTL(label_distance_threshold=0, protect_minority=True).fit_resample(X, Y)[1]
     assert (lost[:, minority].sum(axis=0) < Y[:, minority].sum(axis=0)).any()
     assert_array_equal(safe[:, minority].sum(axis=0), Y[:, minority].sum(axis=0))
 
@@ -162,4 +162,4 @@ def test_deleting_every_row_is_an_error_that_says_what_to_do():
     X = np.arange(4.0)[:, None]
     Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
     with pytest.raises(InputError, match="all 4 rows"):
-        MLTL(strategy="clean").fit_resample(X, Y)
+        MLTL(mode="clean").fit_resample(X, Y)

@@ -153,12 +153,15 @@ def test_the_strategy_counts_labels_that_are_moved_to_copies():
 REFUSED = [
     (MLSOL(), np.eye(30, 5)[:, :1]),  # a single minority cell has no other one around it
     (MLUL(), np.eye(30, 5)[:, :1]),
-    (MLeNN(threshold=0.0), np.eye(30)),  # all labelsets differ
-    (MLTL(threshold=0.0, strategy="clean"), np.eye(30)),
+    (MLeNN(label_distance_threshold=0.0), np.eye(30)),  # all labelsets differ
+    (MLTL(label_distance_threshold=0.0, mode="clean"), np.eye(30)),
     (MLROS(sampling_strategy={0: 10**15}), np.eye(30, 2)),
     (MLSMOTE(sampling_strategy={0: 10**15}), np.eye(15, 2)[np.arange(30) % 15]),
-    (MLRkNNOS(sampling_strategy={0: 10**15}, max_samples=None), np.eye(15, 2)[np.arange(30) % 15]),
-    (UCLSO(sampling_strategy={0: 10**15}, max_samples=None), np.eye(15, 2)[np.arange(30) % 15]),
+    (
+        MLRkNNOS(sampling_strategy={0: 10**15}, max_synthetic=None),
+        np.eye(15, 2)[np.arange(30) % 15],
+    ),
+    (UCLSO(sampling_strategy={0: 10**15}, max_synthetic=None), np.eye(15, 2)[np.arange(30) % 15]),
     (MLRUS(variant="mulan", sampling_strategy=[0]), np.eye(30, 2)),
 ]
 

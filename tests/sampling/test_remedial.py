@@ -72,7 +72,7 @@ def test_equals_the_loop(seed, q, threshold):
     rng = np.random.default_rng(seed)
     Y = (rng.random((25, q)) < rng.choice([0.05, 0.3, 0.7], size=q)).astype(int)
     X = np.arange(25.0)[:, np.newaxis]
-    sampler = REMEDIAL(threshold=threshold)
+    sampler = REMEDIAL(scumble_threshold=threshold)
     X_new, Y_new = sampler.fit_resample(X, sp.csr_array(Y))
     kept, copies, split = decouple_slowly(Y, threshold)
     assert sampler.decoupled_indices_.tolist() == split

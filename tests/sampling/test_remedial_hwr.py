@@ -120,7 +120,7 @@ def test_parents_that_are_synthetic_are_rows_of_the_result():
 
 def test_the_options_of_both_steps_count():
     X, Y = sampler_data(n=150)
-    none = RHwRSMT(threshold=1.0, random_state=0).fit_resample(X, Y)
+    none = RHwRSMT(scumble_threshold=1.0, random_state=0).fit_resample(X, Y)
     assert_array_equal(none[0], MLSMOTE(random_state=0).fit_resample(X, Y)[0])
     sampler = RHwRSMT(resampler=MLSMOTE(), random_state=0)
     sampler.set_params(resampler__n_samples=11, drop_empty=True)

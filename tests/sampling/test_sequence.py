@@ -68,7 +68,7 @@ def test_equals_its_steps_by_hand(steps, seed):
 
 def test_new_rows_have_no_origin_and_clones_have_that_of_their_row():
     X, Y = sampler_data(n=100)
-    sampler = SamplerSequence([MLROS(sampling_ratio=0.05), MLSOL(n_samples=7)], random_state=0)
+    sampler = SamplerSequence([MLROS(sampling_ratio=0.05), MLSOL(n_synthetic=7)], random_state=0)
     X_new, _ = sampler.fit_resample(X, Y)
     origin = sampler.origin_indices_
     assert_array_equal(origin[:100], np.arange(100))
@@ -222,7 +222,7 @@ def test_steps_are_a_list():
 
 def test_explains_itself():
     X, Y = sampler_data(n=100)
-    sampler = SamplerSequence([MLRUS(), MLSOL(n_samples=9), MLROS()], random_state=0)
+    sampler = SamplerSequence([MLRUS(), MLSOL(n_synthetic=9), MLROS()], random_state=0)
     told = sampler.explain(X, Y)
     Y_new = sampler.fit_resample(X, Y)[1]
     assert_array_equal(Y.sum(axis=0) + told.gained - told.lost, Y_new.sum(axis=0))

@@ -94,8 +94,8 @@ def test_mlsol_takes_seeds_of_the_chosen_labels_only(weighting):
 
 
 def test_mlsol_stresses_what_a_label_lacks():
-    plain = MLSOL(random_state=0, n_samples=400)
-    stressed = MLSOL(random_state=0, n_samples=400, sampling_strategy={0: 90, 1: 21})
+    plain = MLSOL(random_state=0, n_synthetic=400)
+    stressed = MLSOL(random_state=0, n_synthetic=400, sampling_strategy={0: 90, 1: 21})
     gained = [sampler.explain(X, Y, n_neighbors=None).gained[0] for sampler in (plain, stressed)]
     assert gained[1] > gained[0]
 
@@ -111,8 +111,8 @@ def test_mlsol_stresses_what_a_label_lacks():
         (MLROS(random_state=0), "minority"),
         (MLROS(random_state=0), "all"),  # a label that is not above the mean is done at once
         (MLRUS(random_state=0), "minority"),
-        (MLeNN(threshold=0.3), "minority"),
-        (MLTL(threshold=0.3, strategy="clean", protect_minority=True), "minority"),
+        (MLeNN(label_distance_threshold=0.3), "minority"),
+        (MLTL(label_distance_threshold=0.3, mode="clean", protect_minority=True), "minority"),
     ],
     ids=str,
 )
@@ -128,9 +128,9 @@ def test_auto_is_the_samplers_own_rule(sampler, own_rule):
     "sampler",
     [
         MLRUS(sampling_ratio=0.9, random_state=0),
-        MLeNN(threshold=0.3),
-        MLTL(threshold=0.3, protect_minority=True),
-        MLTL(threshold=0.1, strategy="clean", protect_minority=True),
+        MLeNN(label_distance_threshold=0.3),
+        MLTL(label_distance_threshold=0.3, protect_minority=True),
+        MLTL(label_distance_threshold=0.1, mode="clean", protect_minority=True),
     ],
     ids=str,
 )
@@ -195,9 +195,9 @@ def test_mlsmote_of_mulan_takes_labels_at_the_mean_in_its_own_rule_only():
 
 
 @pytest.mark.parametrize("variant", ["paper", "mulan"])
-@pytest.mark.parametrize("n_samples", [None, 30])
-def test_mlsmote_takes_seeds_of_the_chosen_labels_only(variant, n_samples):
-    sampler = MLSMOTE(variant=variant, n_samples=n_samples, sampling_strategy=[2, 3])
+@pytest.mark.parametrize("n_synthetic", [None, 30])
+def test_mlsmote_takes_seeds_of_the_chosen_labels_only(variant, n_synthetic):
+    sampler = MLSMOTE(variant=variant, n_synthetic=n_synthetic, sampling_strategy=[2, 3])
     Y_new = sampler.fit_resample(X, Y)[1]
     assert set(sampler.label_indices_) == {2, 3}
     assert Y_new[sampler.seed_indices_, sampler.label_indices_].all()
@@ -235,7 +235,7 @@ def test_mlsmote_cannot_fill_up_a_label_of_one_row(variant):
 
 def test_mlsmote_refuses_two_numbers_of_rows():
     with pytest.raises(InputError, match="both say how many"):
-        MLSMOTE(n_samples=10, sampling_strategy={0: 30}).fit_resample(X, Y)
+        MLSMOTE(n_synthetic=10, sampling_strategy={0: 30}).fit_resample(X, Y)
 
 
 def test_remedial_moves_the_chosen_labels_to_the_copies():

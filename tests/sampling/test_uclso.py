@@ -101,5 +101,5 @@ def test_clusters_do_not_depend_on_chance():
 def test_refusals():
     with pytest.raises(NothingToSampleError, match=r"two minority rows.*same cluster.*n_clusters"):
         UCLSO(n_clusters=8).fit_resample(X, Y)
-    with pytest.raises(TooManyRowsError, match="max_samples=1"):
-        UCLSO(n_clusters=2, max_samples=1).fit_resample(X, Y)
+    with pytest.raises(TooManyRowsError, match="max_synthetic=1"):
+        UCLSO(n_clusters=2, max_synthetic=1).fit_resample(X, Y)

@@ -90,7 +90,7 @@ def test_cells_equal_the_public_classes(tiny):
                 "Beside",
                 tiny.method("MLSOL").sampler,
                 n_estimators=2,
-                bootstrap="beside",
+                bootstrap="originals",
                 objective="f1",
             ),
             Method("Own", learner=Component("MLkNN", {"n_neighbors": 3}), learners=(first,)),
@@ -256,7 +256,7 @@ def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
 def test_rows_beside_a_bag_are_those_the_sampler_makes_of_all_rows(tiny):
     from labelance.study._evaluate import TrainingSets
 
-    method = Method("B", tiny.method("MLSOL").sampler, n_estimators=2, bootstrap="beside")
+    method = Method("B", tiny.method("MLSOL").sampler, n_estimators=2, bootstrap="originals")
     place = Fold("one", 0, 0)
     fold = FoldData(load_source(tiny.dataset("one")), place, 2)
     streams = family_stream(0, place, method.family).spawn(2)

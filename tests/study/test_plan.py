@@ -85,8 +85,8 @@ def test_beyond_has_the_folds_seeds_and_learners_of_the_paper():
         ),
         ({"ensemble": {"class": "EMLS", "estimator": {"class": "MLkNN"}}}, "of its own"),
         ({"ensemble": "StackedBagging", "sampler": "MLSOL"}, "the method says sampler, too"),
-        ({"bootstrap": "within", "sampler": "MLSMOTE"}, "two parents"),
-        ({"bootstrap": "within"}, "two parents"),
+        ({"bootstrap": "parents", "sampler": "MLSMOTE"}, "two parents"),
+        ({"bootstrap": "parents"}, "two parents"),
     ],
     ids=str,
 )
@@ -191,10 +191,10 @@ def test_what_is_neither_preset_nor_file():
         ({"methods": (Method("A", objective="f2"),)}, "f2"),
         ({"methods": (Method("A", stream=-1),)}, "stream is -1"),
         ({"methods": (Method("A", variant="weka"),)}, "weka"),
-        ({"methods": (Method("A", bootstrap="beside"),)}, "without a sampler"),
+        ({"methods": (Method("A", bootstrap="originals"),)}, "without a sampler"),
         ({"methods": (Method("A", n_estimators=2, bootstrap=1),)}, "bootstrap is 1"),
         (
-            {"methods": (Method("A", Component("MLRUS"), bootstrap="beside"),)},
+            {"methods": (Method("A", Component("MLRUS"), bootstrap="originals"),)},
             "deletes or edits",
         ),
         ({"methods": (Method("A", tune_on="oob", objective="f1"),)}, "without bootstrap"),

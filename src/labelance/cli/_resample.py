@@ -273,8 +273,7 @@ def _resample(
 
 def _sampler_flags(sampler: Any) -> dict[str, str]:
     """Return how parameters of the sampler are typed."""
-    # Messages use n_samples for the number of rows, too.
-    names = sampler.get_params().keys() - {"random_state", "n_samples"}
+    names = sampler.get_params().keys() - {"random_state"}
     return {name: f"--set {name}" for name in names}
 
 

@@ -27,7 +27,7 @@ from labelance.decisions._search import ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
     Members,
-    check_no_no_rows_left_out,
+    check_rows_left_out,
     fit_members,
     staged_scores,
 )
@@ -65,15 +65,15 @@ class EMLS(WeightedClassifier):
         Try every distinct score, or 0.05, 0.10, … 0.95 as the paper's authors do.
     tune_on : {"auto", "oob", "cv", "train"}, default="auto"
         Whose scores the thresholds are found on: "train", the training rows, as in the paper;
-        "oob", rows that members left out (with ``bootstrap=True``, ``"within"``, or samplers that
+        "oob", rows that members left out (with ``bootstrap=True``, ``"parents"``, or samplers that
         delete rows); "cv", out-of-fold scores of 3 stratified folds, sampling inside each, which
-        takes three more ensembles. "auto" is "oob" with ``bootstrap=True`` or ``"within"`` (and no
+        takes three more ensembles. "auto" is "oob" with ``bootstrap=True`` or ``"parents"`` (and no
         warm start), else "cv".
-    bootstrap : bool, "beside" or "within", default=False
-        Draw the rows of every member with replacement: before sampling (True), or "beside" the
-        rows that the sampler adds to all of them, which keeps one plan for all members, or
-        beside those of them that are made from rows "within" the bag (MLSOL), which keeps the
-        rows outside it unseen.
+    bootstrap : bool, "originals" or "parents", default=False
+        Draw the rows of every member with replacement. True draws before sampling. "originals"
+        samples from all rows and draws among the original ones only, which keeps one plan for
+        all members. "parents" also keeps only the new rows whose two parents were drawn (MLSOL),
+        so that a member sees nothing of the other rows.
     max_features : int or float, default=1.0
         The features that every member sees, drawn without replacement: a number, or a share.
     variant : {"paper", "mulan"}, default="paper"
@@ -231,7 +231,7 @@ class EMLS(WeightedClassifier):
         self._check_no_warm_start_out_of_bag()
         if training_sets is None:
             self._check_no_oob_without_rows_left_out()
-            self._check_no_bags_beside_out_of_bag()
+            self._check_no_rows_from_outside_bags()
         rng = as_generator(self.random_state)
         self._members = fit_members(
             self,
@@ -285,7 +285,7 @@ class EMLS(WeightedClassifier):
 
     def _has_bags(self) -> bool:
         """Say whether there are rows that members know nothing of, and who left them out."""
-        return self.bootstrap in (True, "within") and not self.warm_start
+        return self.bootstrap in (True, "parents") and not self.warm_start
 
     def _tunes_out_of_bag(self) -> bool:
         return self.objective is not None and self._source() == "oob"
@@ -302,7 +302,7 @@ class EMLS(WeightedClassifier):
     def _scores_left_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
-        check_no_no_rows_left_out(known, data)
+        check_rows_left_out(known, data)
         return known
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
@@ -338,11 +338,11 @@ class EMLS(WeightedClassifier):
                 'Set warm_start=False, or use tune_on="cv"',
             )
 
-    def _check_no_bags_beside_out_of_bag(self) -> None:
-        if self.bootstrap == "beside" and self._tunes_out_of_bag():
+    def _check_no_rows_from_outside_bags(self) -> None:
+        if self.bootstrap == "originals" and self._tunes_out_of_bag():
             raise InputError(
                 'tune_on="oob" needs rows that a member knows nothing of',
-                'with bootstrap="beside" new rows are made from rows outside its bag, too',
+                'with bootstrap="originals" new rows are made from rows outside its bag, too',
                 'Use bootstrap=True, or tune_on="cv"',
             )
 

@@ -116,7 +116,7 @@ def score_members(ensemble: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
 
 
-def check_no_no_rows_left_out(known: HeldOutScores, data: Data) -> None:
+def check_rows_left_out(known: HeldOutScores, data: Data) -> None:
     """Raise where every member saw every row."""
     if not len(known.rows):
         raise InputError(
@@ -152,7 +152,7 @@ def fit_members(
         Gives one stream to every member.
     training_sets : sequence of TrainingSet or None
         Sets that were drawn before; None draws them. Equal ones are learned once.
-    bootstrap : bool, "beside" or "within"
+    bootstrap : bool, "originals" or "parents"
         How bags are drawn.
     unseen : bool
         Whether anything is learned from the rows that members leave out.

@@ -25,7 +25,7 @@ from labelance.decisions._objectives import Objective
 from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
-    check_no_no_rows_left_out,
+    check_rows_left_out,
     fit_members,
     staged_scores,
 )
@@ -247,7 +247,7 @@ class StackedBagging(WeightedClassifier):
             rng,
             training_sets,
             # From one plan, where new rows have two parents.
-            bootstrap="within" if plans_for_all_bags(self._make_sampler()) else True,
+            bootstrap="parents" if plans_for_all_bags(self._make_sampler()) else True,
             unseen=True,
         )
         self.estimators_ = self._members.estimators()
@@ -292,7 +292,7 @@ class StackedBagging(WeightedClassifier):
     def _scores_left_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
-        check_no_no_rows_left_out(known, data)
+        check_rows_left_out(known, data)
         return self._combine_left_out(data, known)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:

@@ -22,12 +22,12 @@ from labelance._validation._features import open_features
 from labelance.exceptions import InputError
 from labelance.sampling import BaseMultiLabelSampler, ResamplingPlan
 
-BootstrapKind = Literal[False, True, "beside", "within"]
+BootstrapKind = Literal[False, True, "originals", "parents"]
 
 # Parameters that EMLS and `draw_training_sets` share.
 DRAWING: dict[str, list[Any]] = {
     "sampler": [HasMethods(["fit_resample"]), None],
-    "bootstrap": ["boolean", StrOptions({"beside", "within"})],
+    "bootstrap": ["boolean", StrOptions({"originals", "parents"})],
     "max_features": [
         Interval(Integral, 1, None, closed="left"),
         Interval(RealNotInt, 0, 1, closed="right"),
@@ -104,10 +104,10 @@ def plan_draws(
     The plan of a sampler of ours on all rows, which holds all that is not random, is made here,
     once; neighbors of the rows found before serve this plan, and nothing else.
     """
-    if bootstrap == "beside":
-        _check_no_bags_beside_other_changes(sampler)
-    if bootstrap == "within":
-        _check_no_bags_within_other_changes(sampler)
+    if bootstrap == "originals":
+        _check_only_adds_rows(sampler)
+    if bootstrap == "parents":
+        _check_two_parents(sampler)
     bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
     # Label sets become a table, and rows of a fold count their own categories.
     data = open_data(data.features.container.native, data.labels.table)
@@ -157,10 +157,10 @@ def draw_training_set(
         None samples nothing.
     plan : ResamplingPlan or None
         That of the sampler on all rows, where it has one.
-    bootstrap : bool, "beside" or "within"
-        True gives the sampler a bag of the rows. "beside" lays a bag of the rows next to those
-        that the sampler adds to all of them; "within" keeps only new rows whose two parents
-        are in the bag, so that a member sees nothing of the rows outside.
+    bootstrap : bool, "originals" or "parents"
+        True gives the sampler a bag of the rows. "originals" draws a bag of the original rows
+        and keeps all new rows; "parents" keeps only new rows whose two parents are in the bag,
+        so that a member sees nothing of the rows outside.
     n_columns : int or None
         Number of columns to draw without replacement; None keeps all.
     weight : ndarray or None
@@ -175,7 +175,7 @@ def draw_training_set(
     else:
         drawn, provenance = _resample(data, rng, sampler, plan, weight)
         if bootstrap:
-            drawn = _bag_originals(drawn, provenance, n, rng, within=bootstrap == "within")
+            drawn = _bag_originals(drawn, provenance, n, rng, within=bootstrap == "parents")
     if n_columns is None:
         return drawn
     features = np.sort(rng.choice(drawn.X.shape[1], size=n_columns, replace=False))
@@ -263,11 +263,11 @@ def columns_to_draw(max_features: float, n_features: int) -> int | None:
     return None if n_drawn == n_features else n_drawn
 
 
-def _check_no_bags_beside_other_changes(sampler: Any) -> None:
+def _check_only_adds_rows(sampler: Any) -> None:
     traits = getattr(sampler, "traits", None)
     if not (traits and traits.only_adds):
         raise InputError(
-            'bootstrap="beside" lays bags of rows beside those that a sampler adds',
+            'bootstrap="originals" draws original rows and keeps those that a sampler adds',
             f"{sampler} is not a sampler of ours that only adds rows",
             "Use bootstrap=True, or a sampler such as MLSOL",
         )
@@ -279,10 +279,10 @@ def plans_for_all_bags(sampler: Any) -> bool:
     return traits is not None and traits.only_adds and traits.inherits_labels
 
 
-def _check_no_bags_within_other_changes(sampler: Any) -> None:
+def _check_two_parents(sampler: Any) -> None:
     if not plans_for_all_bags(sampler):
         raise InputError(
-            'bootstrap="within" keeps the new rows whose two parents are in a bag',
+            'bootstrap="parents" keeps the new rows whose two parents are in a bag',
             f"{sampler} is not a sampler whose new rows descend from two parents alone",
             "Use bootstrap=True, or MLSOL",
         )
@@ -319,7 +319,7 @@ def draw_training_sets(
         The labels, 0 or 1.
     n_sets : int, default=5
         Number of sets, at least as many as the largest ensemble has members.
-    bootstrap : bool, "beside" or "within", default=False
+    bootstrap : bool, "originals" or "parents", default=False
         As in :class:`EMLS`.
     max_features : int or float, default=1.0
         As in :class:`EMLS`.
@@ -411,8 +411,8 @@ def _check_no_related_sets(training_sets: Sequence[TrainingSet]) -> None:
     if any(drawn.related for drawn in training_sets):
         raise InputError(
             "Rows that a member leaves out are to be unseen, for thresholds or a second level",
-            'training sets that were drawn with bootstrap="beside" have rows made from them',
-            'Draw them with bootstrap="within" or True, or use tune_on="cv"',
+            'training sets that were drawn with bootstrap="originals" have rows made from them',
+            'Draw them with bootstrap="parents" or True, or use tune_on="cv"',
         )
 
 

@@ -54,7 +54,7 @@ class MCE(LearnerWithEstimator):
         Any scikit-learn classifier; None is :class:`C45Classifier`.
     n_estimators : int, default=30
         Number of members; the authors' program has 100.
-    sampling_ratio : float, default=0.8
+    max_samples : float, default=0.8
         The paper's r: the share of rows that a member learns from.
     projection_ratio : float, default=1.0
         The paper's mu: projected features for each feature and label.
@@ -133,7 +133,7 @@ class MCE(LearnerWithEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "sampling_ratio": [Interval(Real, 0, 1, closed="neither")],
+        "max_samples": [Interval(Real, 0, 1, closed="neither")],
         "projection_ratio": [Interval(Real, 0, None, closed="neither")],
         "projection_density": [Interval(Real, 0, None, closed="neither")],
         "scale": [StrOptions({"range", "standard"}), None],
@@ -145,7 +145,7 @@ class MCE(LearnerWithEstimator):
         estimator: Any = None,
         *,
         n_estimators: int = 30,
-        sampling_ratio: float = 0.8,
+        max_samples: float = 0.8,
         projection_ratio: float = 1.0,
         projection_density: float = 3.0,
         scale: Scale = None,
@@ -158,7 +158,7 @@ class MCE(LearnerWithEstimator):
             estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
         )
         self.n_estimators = n_estimators
-        self.sampling_ratio = sampling_ratio
+        self.max_samples = max_samples
         self.projection_ratio = projection_ratio
         self.projection_density = projection_density
         self.scale = scale
@@ -177,7 +177,7 @@ class MCE(LearnerWithEstimator):
         streams = as_generator(self.random_state).spawn(self.n_estimators)
         for stream in track(streams, "Fitting members", "members"):
             shuffled = stream.permutation(n)
-            n_learn = min(max(round(self.sampling_ratio * n), 1), max(n - 1, 1))
+            n_learn = min(max(round(self.max_samples * n), 1), max(n - 1, 1))
             learn, left_out = np.sort(shuffled[:n_learn]), np.sort(shuffled[n_learn:])
             projection = self._draw_projection(features.shape[1], q, stream)
             rows = self._project(features, confidence / said[:, None], projection)

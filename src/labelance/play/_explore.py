@@ -111,7 +111,7 @@ def explore(
     options = {"k_neighbors": n_neighbors, "random_state": random_state, **distance}
     samplers = {
         "MLSOL": MLSOL(sampling_ratio=ratio, **options),
-        "MLSMOTE": MLSMOTE(n_samples=int(ratio * y.shape[0]), **options),
+        "MLSMOTE": MLSMOTE(n_synthetic=int(ratio * y.shape[0]), **options),
         "MLROS": MLROS(sampling_ratio=ratio, random_state=random_state),
     }
     with warnings.catch_warnings():

@@ -109,7 +109,7 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
                 f"{type(self).__name__} leaves at least one row",
                 f"the labels of all {data.n_samples} rows differ from their neighbors' by more "
                 f"than the threshold of {deletion.threshold:g}",
-                "Raise the threshold, or part frequent from rare labels with REMEDIAL first",
+                "Raise label_distance_threshold, or apply REMEDIAL first",
             )
         return deletion
 
@@ -122,8 +122,8 @@ class MLeNN(NeighborCleaner):
     """Multi-Label edited Nearest Neighbors: deletes frequent rows that contradict their region.
 
     Rows without any minority label (IRLbl > MeanIR) are candidates; a candidate is deleted if
-    its labelset differs by more than ``threshold`` from those of at least half of its
-    neighbors. So rare labels are never lost, and the rows around them that blur the borders
+    its labelset differs by more than ``label_distance_threshold`` from those of at least half of
+    its neighbors. So rare labels are never lost, and the rows around them that blur the borders
     of the frequent ones are.
 
     It helps when frequent labels are noisy, and it makes learning cheaper. It hurts where
@@ -132,7 +132,7 @@ class MLeNN(NeighborCleaner):
 
     Parameters
     ----------
-    threshold : float, default=0.75
+    label_distance_threshold : float, default=0.75
         Two labelsets are different if their distance is larger than this. From 1 on nothing
         is deleted.
     k_neighbors : int or object with ``kneighbors``, default=3
@@ -212,7 +212,7 @@ class MLeNN(NeighborCleaner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "threshold": [Interval(Real, 0, None, closed="left")],
+        "label_distance_threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
     }
@@ -220,7 +220,7 @@ class MLeNN(NeighborCleaner):
     def __init__(
         self,
         *,
-        threshold: float = 0.75,
+        label_distance_threshold: float = 0.75,
         k_neighbors: Any = 3,
         label_distance: LabelDistance = "hamming",
         sampling_strategy: SamplingStrategy = "auto",
@@ -232,7 +232,7 @@ class MLeNN(NeighborCleaner):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.threshold = threshold
+        self.label_distance_threshold = label_distance_threshold
         self.k_neighbors = k_neighbors
         self.label_distance = label_distance
         self.sampling_strategy = sampling_strategy
@@ -248,11 +248,14 @@ class MLeNN(NeighborCleaner):
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLeNN")
         candidates = np.flatnonzero(~rows_with(data.Y, kept))
         neighbors = around.indices[candidates]
-        far = label_distances(data.Y, candidates, neighbors, self.label_distance) > self.threshold
+        far = (
+            label_distances(data.Y, candidates, neighbors, self.label_distance)
+            > self.label_distance_threshold
+        )
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[candidates] = 2 * far.sum(axis=1) >= around.n_neighbors
         strategy = rows_by_label(data, kept, column_counts(data.Y))
-        return Deletion(marked, self.threshold, {"sampling_strategy_": strategy})
+        return Deletion(marked, self.label_distance_threshold, {"sampling_strategy_": strategy})
 
 
 class MLTL(NeighborCleaner):
@@ -268,11 +271,11 @@ class MLTL(NeighborCleaner):
 
     Parameters
     ----------
-    threshold : float, optional
+    label_distance_threshold : float, optional
         Labelsets are far apart if their Jaccard distance is larger than this; at 1 nothing is
         deleted. None chooses as the author's program does: 0.5 if 1 / sqrt(MeanIR) > 0.5 or
         SCUMBLE > 0.3, else 0.3 if 1 / sqrt(MeanIR) > 0.3, else 0.15.
-    strategy : {"undersample", "clean"}, default="undersample"
+    mode : {"undersample", "clean"}, default="undersample"
         Delete linked rows that have at least one label with IRLbl < MeanIR, or all linked rows.
     mutual : bool, default=False
         A link also asks that each of the two is the other's nearest neighbor, as Tomek
@@ -307,7 +310,7 @@ class MLTL(NeighborCleaner):
     ----------
     sample_indices_ : ndarray of shape (n_kept,)
         The rows that were kept, as row numbers of X.
-    threshold_ : float
+    label_distance_threshold_ : float
         The threshold used.
     sampling_strategy_ : dict
         The protected labels, by name or column number, and how many rows have each, all of
@@ -343,7 +346,7 @@ class MLTL(NeighborCleaner):
     >>> from labelance.sampling import MLTL
     >>> X = np.array([[0.0], [1], [2.5], [2.9], [4], [5]])
     >>> y = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 1]])
-    >>> sampler = MLTL(threshold=0.6)
+    >>> sampler = MLTL(label_distance_threshold=0.6)
     >>> X_kept, y_kept = sampler.fit_resample(X, y)
     >>> sampler.sample_indices_  # rows 2 and 3 are linked; row 2 has the more frequent label
     array([0, 1, 3, 4, 5])
@@ -354,8 +357,8 @@ class MLTL(NeighborCleaner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "threshold": [Interval(Real, 0, None, closed="left"), None],
-        "strategy": [StrOptions({"undersample", "clean"})],
+        "label_distance_threshold": [Interval(Real, 0, None, closed="left"), None],
+        "mode": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],
         "protect_minority": ["boolean"],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
@@ -365,8 +368,8 @@ class MLTL(NeighborCleaner):
     def __init__(
         self,
         *,
-        threshold: float | None = None,
-        strategy: str = "undersample",
+        label_distance_threshold: float | None = None,
+        mode: str = "undersample",
         mutual: bool = False,
         protect_minority: bool = False,
         sampling_strategy: SamplingStrategy = "auto",
@@ -378,8 +381,8 @@ class MLTL(NeighborCleaner):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.threshold = threshold
-        self.strategy = strategy
+        self.label_distance_threshold = label_distance_threshold
+        self.mode = mode
         self.mutual = mutual
         self.protect_minority = protect_minority
         self.sampling_strategy = sampling_strategy
@@ -397,7 +400,11 @@ class MLTL(NeighborCleaner):
         return super()._neighborhood(data, metric, None if given is None else given.truncate(1))
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
-        threshold = choose_threshold(data.Y) if self.threshold is None else self.threshold
+        threshold = (
+            choose_threshold(data.Y)
+            if self.label_distance_threshold is None
+            else self.label_distance_threshold
+        )
         protected = self._protected_labels(data)
         candidates = self._candidates(data, protected)
         nearest = around.indices
@@ -408,7 +415,7 @@ class MLTL(NeighborCleaner):
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[linked] = True
         strategy = rows_by_label(data, protected, column_counts(data.Y))
-        fitted = {"threshold_": threshold, "sampling_strategy_": strategy}
+        fitted = {"label_distance_threshold_": threshold, "sampling_strategy_": strategy}
         return Deletion(marked, threshold, fitted)
 
     def _protected_labels(self, data: Data) -> np.ndarray:
@@ -421,7 +428,7 @@ class MLTL(NeighborCleaner):
     def _candidates(self, data: Data, protected: np.ndarray) -> np.ndarray:
         """Return the rows that may be deleted."""
         may_go = ~rows_with(data.Y, protected)
-        if self.strategy == "undersample":
+        if self.mode == "undersample":
             may_go &= rows_with(data.Y, below_mean_irlbl(data.Y))
         return np.flatnonzero(may_go)
 

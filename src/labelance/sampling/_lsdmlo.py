@@ -133,7 +133,7 @@ class LSDMLO(NeighborSampler):
     ----------
     sampling_ratio : float, default=0.3
         Rows to add, as a share of the rows that came: floor(sampling_ratio * n).
-    n_samples : int, optional
+    n_synthetic : int, optional
         Rows to add, as a number; used instead of ``sampling_ratio`` when given.
     correlation : float, default=1.0
         The paper's alpha: how much the scores of similar labels are drawn together.
@@ -219,7 +219,7 @@ class LSDMLO(NeighborSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in NeighborSampler._parameter_constraints.items() if k != "metric"},
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "n_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
         "correlation": [Interval(Real, 0, None, closed="left")],
         "sparsity": [Interval(Real, 0, None, closed="left")],
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -230,7 +230,7 @@ class LSDMLO(NeighborSampler):
         self,
         *,
         sampling_ratio: float = 0.3,
-        n_samples: int | None = None,
+        n_synthetic: int | None = None,
         correlation: float = 1.0,
         sparsity: float = 0.25,
         k_neighbors: int = 5,
@@ -242,7 +242,7 @@ class LSDMLO(NeighborSampler):
         verbose: int = 0,
     ) -> None:
         self.sampling_ratio = sampling_ratio
-        self.n_samples = n_samples
+        self.n_synthetic = n_synthetic
         self.correlation = correlation
         self.sparsity = sparsity
         self.k_neighbors = k_neighbors
@@ -296,7 +296,7 @@ class LSDMLO(NeighborSampler):
         )
 
     def _budget(self, data: Data) -> int:
-        return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
+        return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_synthetic)
 
     def _label_metrics(self, data: Data) -> list[FeatureMetric]:
         """Return the distance of every label: features weighted by the label's coefficients."""

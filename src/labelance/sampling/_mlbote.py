@@ -132,12 +132,14 @@ class Border:
     thinness: np.ndarray
 
 
-def find_border(space: Distances, has_label: np.ndarray, k_border: int, k_neighbors: int) -> Border:
+def find_border(
+    space: Distances, has_label: np.ndarray, m_neighbors: int, k_neighbors: int
+) -> Border:
     """Find the border of a label that two rows or more have, and not all."""
     label, others = np.flatnonzero(has_label), np.flatnonzero(~has_label)
-    facing, gap_to_rest = space.across(label, others, k_border)
+    facing, gap_to_rest = space.across(label, others, m_neighbors)
     rest = np.unique(facing)
-    nearest = space.across(rest, label, min(k_border, len(label) - 1))[0]
+    nearest = space.across(rest, label, min(m_neighbors, len(label) - 1))[0]
     own = np.unique(nearest)
     gap_within = space.within(label, k_neighbors)[1]
     place = np.searchsorted(label, own)
@@ -237,7 +239,7 @@ class MLBOTE(NeighborSampler):
     cross_threshold : float, default=5.0
         The paper's th_c: how many times denser a label must be than the rest across the border, by
         squared mean distances, for rows of the rest to become seeds.
-    k_border : int, default=3
+    m_neighbors : int, default=3
         The paper's k_b: nearest rows across the border that belong to it.
     k_neighbors : int, default=5
         The paper's k_w: neighbors that densities and noise are judged by, and references.
@@ -321,7 +323,7 @@ class MLBOTE(NeighborSampler):
         **NeighborSampler._parameter_constraints,
         "borderline_ratio": [Interval(Real, 0, None, closed="left")],
         "cross_threshold": [Interval(Real, 1, None, closed="left")],
-        "k_border": [Interval(Integral, 1, None, closed="left")],
+        "m_neighbors": [Interval(Integral, 1, None, closed="left")],
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -331,7 +333,7 @@ class MLBOTE(NeighborSampler):
         *,
         borderline_ratio: float = 0.01,
         cross_threshold: float = 5.0,
-        k_border: int = 3,
+        m_neighbors: int = 3,
         k_neighbors: int = 5,
         metric: str = "euclidean",
         scale: Scale = None,
@@ -343,7 +345,7 @@ class MLBOTE(NeighborSampler):
     ) -> None:
         self.borderline_ratio = borderline_ratio
         self.cross_threshold = cross_threshold
-        self.k_border = k_border
+        self.m_neighbors = m_neighbors
         self.k_neighbors = k_neighbors
         self.metric = metric
         self.scale = scale
@@ -412,7 +414,7 @@ class MLBOTE(NeighborSampler):
         for j in track(varying, "Finding borders", "labels"):
             has_label = np.zeros(n, dtype=bool)
             has_label[columns.indices[columns.indptr[j] : columns.indptr[j + 1]]] = True
-            border = find_border(space, has_label, self.k_border, self.k_neighbors)
+            border = find_border(space, has_label, self.m_neighbors, self.k_neighbors)
             thinness[border.rest] = np.minimum(thinness[border.rest], border.thinness)
             at_border[border.rest] = True
             if in_need[j] and border.weight.any():

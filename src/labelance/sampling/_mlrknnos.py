@@ -303,7 +303,7 @@ class MLRkNNOS(NeighborSampler):
         Says which other labels a synthetic row has; any scikit-learn classifier. None is a
         support vector machine with an RBF kernel. It sees nominal features as columns of zeros
         and ones, and a missing value as the feature's mean.
-    max_samples : int or None, default=100_000
+    max_synthetic : int or None, default=100_000
         The largest number of synthetic rows; if there would be more, an error says how many.
         None sets no limit.
     metric : str, default="euclidean"
@@ -350,7 +350,7 @@ class MLRkNNOS(NeighborSampler):
     -----
     For a label with b minority rows, n - 2 b rows are made; none if b is 0 or 1. These
     rows have that label's minority value, while their other labels are predicted. With q
-    labels that is up to q n rows in all, hence ``max_samples``. Cost: O(b² d) for the
+    labels that is up to q n rows in all, hence ``max_synthetic``. Cost: O(b² d) for the
     searches, q classifiers trained on up to 2 n rows, and q predictions for all synthetic
     rows, which dominate. This is a reconstruction from the abstract and from the R package
     mldr.resampling, which takes 3 neighbors; here labels are balanced exactly, nominal
@@ -387,7 +387,7 @@ class MLRkNNOS(NeighborSampler):
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "labeller": [HasMethods(["fit", "predict"]), None],
-        "max_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "max_synthetic": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -397,7 +397,7 @@ class MLRkNNOS(NeighborSampler):
         sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: int = 5,
         labeller: Any = None,
-        max_samples: int | None = 100_000,
+        max_synthetic: int | None = 100_000,
         metric: str = "euclidean",
         scale: Scale = None,
         categorical_features: Any = None,
@@ -409,7 +409,7 @@ class MLRkNNOS(NeighborSampler):
         self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
         self.labeller = labeller
-        self.max_samples = max_samples
+        self.max_synthetic = max_synthetic
         self.metric = metric
         self.scale = scale
         self.categorical_features = categorical_features
@@ -426,7 +426,7 @@ class MLRkNNOS(NeighborSampler):
         n_new = rows_to_balance(self.sampling_strategy, data)
         chosen = (sizes > 1) & (n_new > 0)
         labels = np.flatnonzero(chosen)
-        check_balanceable(n_new[labels], self.max_samples, caller="MLRkNNOS")
+        check_balanceable(n_new[labels], self.max_synthetic, caller="MLRkNNOS")
         check_row_limit(sum(n_new[labels].tolist()), data, caller="MLRkNNOS")
         bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
         reverse = self._for_each(

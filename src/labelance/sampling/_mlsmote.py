@@ -218,7 +218,7 @@ class MLSMOTE(NeighborSampler):
         holds the rows made for labels before it, so that the order of labels matters and every
         draw searches anew; labels with IRLbl = MeanIR are minority labels too; and the seed
         has a vote on nominal features, besides its neighbors.
-    n_samples : int, optional
+    n_synthetic : int, optional
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags
         (original rows, also with ``variant="mulan"``). Unless given, every member of every bag is a
         seed once.
@@ -228,7 +228,7 @@ class MLSMOTE(NeighborSampler):
         above its mean, "all" every label; or names, numbers or a mask of labels. A float asks for
         that ratio of rows with a label of "auto" to rows without it, and a dict from labels
         for a ratio (float) or a number of rows with the label (int): as many rows are made
-        inside its bag as it lacks, from seeds drawn with replacement as with ``n_samples``. It
+        inside its bag as it lacks, from seeds drawn with replacement as with ``n_synthetic``. It
         may end with more, since rows made for other labels may have it too. A function of y
         may return any of these.
     metric : str, default="euclidean"
@@ -262,7 +262,7 @@ class MLSMOTE(NeighborSampler):
         The label whose bag each synthetic row comes from.
     sampling_strategy_ : dict
         The minority labels, by name or column number, and how many synthetic rows are drawn in
-        each one's bag; None where ``n_samples`` are drawn from all bags together. Where bags
+        each one's bag; None where ``n_synthetic`` are drawn from all bags together. Where bags
         grow (``variant="mulan"``) they are as large as at the start here.
     constant_labels_ : ndarray
         Labels present in no row or in all; they stay constant.
@@ -328,7 +328,7 @@ class MLSMOTE(NeighborSampler):
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "labelset_strategy": [StrOptions({"ranking", "majority", "union", "intersection"})],
         "variant": [StrOptions({"paper", "mulan"})],
-        "n_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
@@ -339,7 +339,7 @@ class MLSMOTE(NeighborSampler):
         k_neighbors: int = 5,
         labelset_strategy: LabelsetStrategy = "ranking",
         variant: Variant = "paper",
-        n_samples: int | None = None,
+        n_synthetic: int | None = None,
         sampling_strategy: SamplingStrategy = "auto",
         metric: str = "euclidean",
         scale: Scale = None,
@@ -352,7 +352,7 @@ class MLSMOTE(NeighborSampler):
         self.k_neighbors = k_neighbors
         self.labelset_strategy = labelset_strategy
         self.variant = variant
-        self.n_samples = n_samples
+        self.n_synthetic = n_synthetic
         self.sampling_strategy = sampling_strategy
         self.metric = metric
         self.scale = scale
@@ -370,7 +370,7 @@ class MLSMOTE(NeighborSampler):
         chosen = (strategy.lacking > 0) & (strategy.present >= least)
         n_new = strategy.present if strategy.targets is None else strategy.lacking
         labels = np.flatnonzero(chosen)
-        total = sum(n_new[labels].tolist()) if self.n_samples is None else self.n_samples
+        total = sum(n_new[labels].tolist()) if self.n_synthetic is None else self.n_synthetic
         check_row_limit(int(total), data, caller="MLSMOTE")
         bags = label_bags(data.Y, labels)
         quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
@@ -383,7 +383,7 @@ class MLSMOTE(NeighborSampler):
             seeds = SeedNeighborhoods.of(labels, bags, around)
             candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
         self.sampling_strategy_ = rows_by_label(
-            data, chosen, n_new if self.n_samples is None else None
+            data, chosen, n_new if self.n_synthetic is None else None
         )
         return MLSMOTEPlan(labels, bags, quotas, candidates)
 
@@ -391,11 +391,11 @@ class MLSMOTE(NeighborSampler):
         """Return the labels to make rows for, and how many rows they should have, if it says."""
         auto = partial(above_mean_irlbl, at_least_mean=self.variant == "mulan")
         strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
-        if strategy.targets is not None and self.n_samples is not None:
+        if strategy.targets is not None and self.n_synthetic is not None:
             raise InputError(
-                "MLSMOTE takes the number of rows from n_samples or from sampling_strategy",
+                "MLSMOTE takes the number of rows from n_synthetic or from sampling_strategy",
                 "both say how many",
-                "Leave n_samples out, or list labels without targets",
+                "Leave n_synthetic out, or list labels without targets",
             )
         return strategy
 
@@ -445,7 +445,7 @@ class MLSMOTE(NeighborSampler):
     def _n_seeds(self, plan: MLSMOTEPlan) -> int | np.ndarray | None:
         """Return how many seeds to draw: altogether, from each bag, or (None) every member once."""
         if plan.quotas is None:
-            return self.n_samples
+            return self.n_synthetic
         return np.where(plan.sizes > 0, plan.quotas, 0)
 
     def _draw_in_grown_bags(

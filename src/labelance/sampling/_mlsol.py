@@ -148,7 +148,7 @@ class MLSOL(NeighborSampler):
     ----------
     sampling_ratio : float, default=0.3
         Rows to add, as a share of the rows that came: floor(sampling_ratio * n).
-    n_samples : int, optional
+    n_synthetic : int, optional
         Rows to add, as a number; used instead of ``sampling_ratio`` when given.
     sampling_strategy : str, float, list, dict or callable, default="auto"
         The labels whose minority cells make seeds: "auto" and "all" mean every label,
@@ -251,7 +251,7 @@ class MLSOL(NeighborSampler):
         **NeighborSampler._parameter_constraints,
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "n_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
         "interpolation": [StrOptions({"feature", "line"})],
         "variant": [StrOptions({"paper", "mulan"})],
@@ -263,7 +263,7 @@ class MLSOL(NeighborSampler):
         self,
         *,
         sampling_ratio: float = 0.3,
-        n_samples: int | None = None,
+        n_synthetic: int | None = None,
         sampling_strategy: SamplingStrategy = "auto",
         k_neighbors: Any = 5,
         metric: str = "euclidean",
@@ -279,7 +279,7 @@ class MLSOL(NeighborSampler):
         verbose: int = 0,
     ) -> None:
         self.sampling_ratio = sampling_ratio
-        self.n_samples = n_samples
+        self.n_synthetic = n_synthetic
         self.sampling_strategy = sampling_strategy
         self.k_neighbors = k_neighbors
         self.metric = metric
@@ -320,7 +320,7 @@ class MLSOL(NeighborSampler):
         return MLSOLPlan(around, local, weights, metric)
 
     def _budget(self, data: Data) -> int:
-        return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_samples)
+        return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_synthetic)
 
     def _weights(
         self, local: LocalDistribution, labels: np.ndarray, lacking: np.ndarray | None

@@ -44,7 +44,7 @@ class REMEDIAL(RowSampler):
 
     Parameters
     ----------
-    threshold : float, optional
+    scumble_threshold : float, optional
         Rows whose SCUMBLE is larger are decoupled. Unless given, the mean over all rows.
     drop_empty : bool, default=False
         What becomes of a row above the threshold whose labels are all on one side, so that
@@ -122,7 +122,7 @@ class REMEDIAL(RowSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
-        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "scumble_threshold": [Interval(Real, 0, 1, closed="both"), None],
         "drop_empty": ["boolean"],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
     }
@@ -130,19 +130,19 @@ class REMEDIAL(RowSampler):
     def __init__(
         self,
         *,
-        threshold: float | None = None,
+        scumble_threshold: float | None = None,
         drop_empty: bool = False,
         sampling_strategy: SamplingStrategy = "auto",
         verbose: int = 0,
     ) -> None:
-        self.threshold = threshold
+        self.scumble_threshold = scumble_threshold
         self.drop_empty = drop_empty
         self.sampling_strategy = sampling_strategy
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
         rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="REMEDIAL")
-        draw = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
+        draw = decouple(data.Y, rare, self.scumble_threshold, drop_empty=self.drop_empty)
         moved = np.bincount(
             data.Y[draw.provenance["decoupled_indices_"]].indices, minlength=len(rare)
         )
@@ -226,7 +226,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLSMOTE` unless given. Its ``random_state`` is not used.
-    threshold : float, optional
+    scumble_threshold : float, optional
         Rows whose SCUMBLE is larger are decoupled. Unless given, the mean over all rows.
     drop_empty : bool, default=False
         Whether to leave out rows without labels that decoupling makes.
@@ -312,7 +312,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelSampler._parameter_constraints,
         "resampler": [BaseMultiLabelSampler, None],
-        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "scumble_threshold": [Interval(Real, 0, 1, closed="both"), None],
         "drop_empty": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -321,13 +321,13 @@ class RemedialHwR(BaseMultiLabelSampler):
         self,
         *,
         resampler: BaseMultiLabelSampler | None = None,
-        threshold: float | None = None,
+        scumble_threshold: float | None = None,
         drop_empty: bool = False,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.resampler = resampler
-        self.threshold = threshold
+        self.scumble_threshold = scumble_threshold
         self.drop_empty = drop_empty
         self.random_state = random_state
         self.verbose = verbose
@@ -349,7 +349,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         _check_no_containers(type(self).__name__, resampler)
         resampler._validate_params()
         rare = above_mean_irlbl(data.Y)
-        decoupling = decouple(data.Y, rare, self.threshold, drop_empty=self.drop_empty)
+        decoupling = decouple(data.Y, rare, self.scumble_threshold, drop_empty=self.drop_empty)
         data = _apply(decoupling, data)
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
@@ -378,7 +378,7 @@ class RHwRSMT(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLSMOTE` with its defaults unless given.
-    threshold, drop_empty, random_state, verbose
+    scumble_threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -401,7 +401,7 @@ class RHwROS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLROS` with its defaults unless given.
-    threshold, drop_empty, random_state, verbose
+    scumble_threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -428,7 +428,7 @@ class RHwHUS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLeNN` with its defaults unless given.
-    threshold, drop_empty, random_state, verbose
+    scumble_threshold, drop_empty, random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 

@@ -142,7 +142,7 @@ def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
     return lacking.astype(np.int64)
 
 
-def check_balanceable(n_new: np.ndarray, max_samples: int | None, *, caller: str) -> None:
+def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: str) -> None:
     """Raise if no label can be balanced alone, or if that would make too many rows."""
     if len(n_new) == 0:
         raise NothingToSampleError(
@@ -150,11 +150,11 @@ def check_balanceable(n_new: np.ndarray, max_samples: int | None, *, caller: str
             "no label of sampling_strategy is such",
             "Check y with labelance.profile(X, y), or leave sampling out",
         )
-    if max_samples is not None and n_new.sum() > max_samples:
+    if max_synthetic is not None and n_new.sum() > max_synthetic:
         raise TooManyRowsError(
-            f"{caller} makes at most max_samples={max_samples} rows",
+            f"{caller} makes at most max_synthetic={max_synthetic} rows",
             f"balancing {len(n_new)} labels one by one would make {n_new.sum()}",
-            "Raise max_samples if there is memory and time for them, or use a sampler that "
+            "Raise max_synthetic if there is memory and time for them, or use a sampler that "
             "makes rows for all labels together, such as MLSOL",
         )
 
@@ -295,8 +295,8 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
 _PROVENANCE = 16
 
 
-def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
-    """Return ``n_samples`` if given, else floor(ratio * n), safe against 0.29 * 100 = 28.999….
+def rows_to_sample(n: int, ratio: float, n_synthetic: int | None = None) -> int:
+    """Return ``n_synthetic`` if given, else floor(ratio * n), safe against 0.29 * 100 = 28.999….
 
     Examples
     --------
@@ -304,8 +304,8 @@ def rows_to_sample(n: int, ratio: float, n_samples: int | None = None) -> int:
     >>> rows_to_sample(100, 0.29)
     29
     """
-    if n_samples is not None:
-        return int(n_samples)
+    if n_synthetic is not None:
+        return int(n_synthetic)
     if math.isinf(ratio * n):
         raise InputError(
             "sampling_ratio is a share of the rows", f"it is {ratio}", "Choose a finite number"
@@ -333,5 +333,5 @@ def check_number_limit(n: int, *, caller: str) -> None:
 
 
 def _refuse(n: int, size: float, caller: str) -> None:
-    fix = "Ask for fewer rows: sampling_ratio, n_samples or the targets of sampling_strategy"
+    fix = "Ask for fewer rows: sampling_ratio, n_synthetic or the targets of sampling_strategy"
     check_fits_memory(n, size, caller=caller, fix=fix)

@@ -188,7 +188,7 @@ class UCLSO(BaseMultiLabelSampler):
         mask of labels. Instead of balance, a float asks for that ratio of minority to
         majority, and a dict from labels for a ratio (float) or a number of minority rows
         (int). A function of y may return any of these.
-    max_samples : int or None, default=100_000
+    max_synthetic : int or None, default=100_000
         The largest number of synthetic rows; if there would be more, an error says how many.
         None sets no limit.
     scale : {None, "range", "standard"}, default=None
@@ -276,7 +276,7 @@ class UCLSO(BaseMultiLabelSampler):
         **BaseMultiLabelSampler._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "max_samples": [Interval(Integral, 0, None, closed="left"), None],
+        "max_synthetic": [Interval(Integral, 0, None, closed="left"), None],
         "scale": [StrOptions({"range", "standard"}), None],
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
         "random_state": ["random_state", np.random.Generator],
@@ -288,7 +288,7 @@ class UCLSO(BaseMultiLabelSampler):
         *,
         n_clusters: int = 5,
         sampling_strategy: SamplingStrategy = "auto",
-        max_samples: int | None = 100_000,
+        max_synthetic: int | None = 100_000,
         scale: Scale = None,
         categorical_features: CategoricalFeatures = None,
         random_state: Any = None,
@@ -297,7 +297,7 @@ class UCLSO(BaseMultiLabelSampler):
     ) -> None:
         self.n_clusters = n_clusters
         self.sampling_strategy = sampling_strategy
-        self.max_samples = max_samples
+        self.max_synthetic = max_synthetic
         self.scale = scale
         self.categorical_features = categorical_features
         self.random_state = random_state
@@ -327,7 +327,7 @@ class UCLSO(BaseMultiLabelSampler):
                 f"no label has them in {clusters.max() + 1} clusters",
                 "Lower n_clusters, or leave sampling out",
             )
-        check_balanceable(n_new[balanced], self.max_samples, caller="UCLSO")
+        check_balanceable(n_new[balanced], self.max_synthetic, caller="UCLSO")
         check_row_limit(sum(n_new[balanced].tolist()), data, caller="UCLSO")
         self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         return UCLSOPlan(clusters, members, np.flatnonzero(balanced), n_new[balanced], metric)

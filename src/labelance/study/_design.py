@@ -195,7 +195,7 @@ def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
 
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
-Bootstrap = Literal[False, True, "beside", "within"]
+Bootstrap = Literal[False, True, "originals", "parents"]
 # Modules whose code may be built; None trusts all, since the user wrote the plan.
 Trust = tuple[str, ...] | None
 
@@ -285,9 +285,8 @@ class Method:
         Anything with ``fit_resample``; None leaves the rows as they are.
     n_estimators : int, default=1
         Members; their scores are averaged.
-    bootstrap : bool, "beside" or "within", default=False
-        Whether members see rows drawn with replacement: before sampling, or "beside" the rows
-        that the sampler, which sees all rows, adds, or beside those made "within" the bag.
+    bootstrap : bool, "originals" or "parents", default=False
+        Whether members see rows drawn with replacement, as in :class:`labelance.ensemble.EMLS`.
     objective : {"f1", "gmean", "balanced_accuracy"} or None, default=None
         What the thresholds maximise. None keeps the learner's own rule, or 0.5 for the mean of
         several members.
@@ -356,7 +355,7 @@ class Method:
             "threshold_search": ("exact", "grid"),
             "variant": ("paper", "mulan"),
             "tune_on": ("train", "oob", "cv"),
-            "bootstrap": (False, True, "beside", "within"),
+            "bootstrap": (False, True, "originals", "parents"),
             "balanced": (False, True),
         }
         wrong = next(

@@ -146,7 +146,7 @@ def _fair() -> Arguments:
             # One weight for a label's presence means little where problems mix labels.
             Method("Weights", balanced=True, learners=("BR",)),
             Method("Bagging", bootstrap=True, **_FIVE),
-            Method("BaggingMLSOL", mlsol, bootstrap="beside", stream=4282023677, **_FIVE),
+            Method("BaggingMLSOL", mlsol, bootstrap="originals", stream=4282023677, **_FIVE),
             Method("EMLSOL-CV", mlsol, tune_on="cv", stream=_STREAMS["MLSOL"], **_FIVE),
         ),
     )
@@ -165,7 +165,7 @@ def _rivals() -> Arguments:
         "MLBOTE": (Component("MLBOTE", search), 1748093651),
         "LSDMLO": (Component("LSDMLO", {"sampling_ratio": 0.3, **search}), 3061985247),
     }
-    uclso = {"class": "UCLSO", "scale": "range", "max_samples": 1_000_000_000}
+    uclso = {"class": "UCLSO", "scale": "range", "max_synthetic": 1_000_000_000}
     learners = {
         "PerLabel": Component("PerLabel"),
         "UCLSO": Component("PerLabel", {"sampler": uclso}),

@@ -454,17 +454,17 @@ def _check_ensemble(method: Method) -> None:
 
 
 def _wrong_pair(method: Method) -> tuple[str, str] | None:
-    if method.bootstrap == "beside" and method.sampler is None:
-        return 'bootstrap = "beside" came without a sampler', "Add a sampler"
-    if method.bootstrap == "beside" and not _only_adds(method):
-        return 'bootstrap = "beside" came with a sampler that deletes or edits rows', (
+    if method.bootstrap == "originals" and method.sampler is None:
+        return 'bootstrap = "originals" came without a sampler', "Add a sampler"
+    if method.bootstrap == "originals" and not _only_adds(method):
+        return 'bootstrap = "originals" came with a sampler that deletes or edits rows', (
             "Take one that only adds rows, or bootstrap = true"
         )
-    if method.bootstrap == "within" and not _makes_rows_of_two(method):
-        return 'bootstrap = "within" came without a sampler whose new rows have two parents', (
+    if method.bootstrap == "parents" and not _makes_rows_of_two(method):
+        return 'bootstrap = "parents" came without a sampler whose new rows have two parents', (
             "Take MLSOL, or bootstrap = true"
         )
-    if method.tune_on == "oob" and method.bootstrap not in (True, "within"):
+    if method.tune_on == "oob" and method.bootstrap not in (True, "parents"):
         return 'tune_on = "oob" came without bootstrap', "Set bootstrap = true"
     if method.learner is not None and len(method.learners) != 1:
         return "a learner of its own came without the one that it is compared beside", (
