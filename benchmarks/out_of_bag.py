@@ -20,6 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 from labelance._validation._data import validate_data
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.decisions._calibration import fit_calibrators
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
@@ -42,7 +43,7 @@ def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray
         seen, scores = label_scores(forest, X[train]), label_scores(forest, X[test])
         Y_known, Y_test = sp.csr_array(Y[train][known.rows]), Y[test]
         own = best_thresholds(Y_known, known.scores)
-        common = pooled_threshold(Y_known, known.scores, own)
+        common = pooled_threshold(ScoredRows.of(Y_known, known.scores), own)
         n_positive = np.asarray(Y_known.sum(axis=0))
         cuts = (
             0.5,

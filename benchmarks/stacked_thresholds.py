@@ -22,6 +22,7 @@ from scipy.special import logit
 from scipy.stats import rankdata
 
 from labelance.decisions._calibration import fit_calibrators
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, StackedBagging
 from labelance.metrics import macro_f1
@@ -40,7 +41,7 @@ def decisions(model: StackedBagging, train: Rows, test: Rows) -> dict[str, np.nd
     Y, out = sp.csr_array(train.Y[judged]), model.oob_decision_function_[judged]
     seen, unseen = (model.predict_proba(of.X) for of in (train, test))
     own = best_thresholds(Y, out)
-    common = pooled_threshold(Y, out, own)
+    common = pooled_threshold(ScoredRows.of(Y, out), own)
     n_positive = np.asarray(Y.sum(axis=0)).ravel()
     shrunk = np.minimum(shrink_thresholds(own, common, n_positive, 5), 2.0)
     cuts = {

@@ -9,13 +9,20 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import f1_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, fbeta_score
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.decisions import CostMatrix, LabelThresholds, RecallAtPrecision, find_thresholds
+from labelance.decisions import (
+    CostMatrix,
+    FBeta,
+    LabelThresholds,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    find_thresholds,
+)
 from labelance.exceptions import InputError
 
 FOREST = RandomForestClassifier(20, random_state=0)
@@ -28,53 +35,212 @@ def scored():
     return X, y, known
 
 
-@given(st.data())
-def test_no_cut_has_a_larger_f_by_scikit_learn(data):
-    n = data.draw(st.integers(2, 12))
-    y = data.draw(arrays(np.int64, (n, 2), elements=st.integers(0, 1)))
-    tenths = data.draw(arrays(np.int64, (n, 2), elements=st.integers(-3, 13)))
-    weight = data.draw(arrays(np.int64, n, elements=st.integers(1, 4)))
-    scores = tenths / 10
-    found = find_thresholds(y, scores, shrinkage=0, sample_weight=weight)
-    chosen = found.apply(scores)
-    for label in np.flatnonzero(y.any(axis=0)):
+# ------------------------------------------------------------------ against every cut
+
+
+@st.composite
+def small_tables(draw):
+    """Labels, scores with ties and zeros, and whole weights of up to 12 rows and two labels."""
+    n = draw(st.integers(2, 12))
+    y = draw(arrays(np.int64, (n, 2), elements=st.integers(0, 1)))
+    tenths = draw(arrays(np.int64, (n, 2), elements=st.integers(-3, 6)))
+    weight = draw(arrays(np.int64, n, elements=st.integers(1, 4)))
+    return y, tenths / 10, weight
+
+
+def cost(truth, predicted, sample_weight):
+    table = np.array([[0.0, 1], [3, -0.5]])
+    return -(sample_weight * table[truth, predicted]).sum()
+
+
+MEASURES = {
+    "f1": ("f1", lambda *a, **k: f1_score(*a, zero_division=0, **k)),
+    "balanced accuracy": ("balanced_accuracy", balanced_accuracy_score),
+    "F2": (FBeta(2), lambda *a, **k: fbeta_score(*a, beta=2, zero_division=0, **k)),
+    "cost": (CostMatrix([[0, 1], [3, -0.5]]), cost),
+}
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes")
+@pytest.mark.parametrize("name", MEASURES)
+@given(small_tables())
+def test_no_cut_is_better_by_scikit_learn(name, table):
+    y, scores, weight = table
+    objective, measure = MEASURES[name]
+    found = find_thresholds(y, scores, objective=objective, shrinkage=0, sample_weight=weight)
+    chosen = found.predict(scores)
+    for label in np.flatnonzero(y.any(axis=0) & ~y.all(axis=0)):
         truth, score = y[:, label], scores[:, label]
+        cuts = [score >= cut for cut in [*np.unique(score), np.inf]]
+        values = [measure(truth, cut.astype(int), sample_weight=weight) for cut in cuts]
+        got = measure(truth, chosen[:, label], sample_weight=weight)
+        assert got == pytest.approx(max(values))
+        assert found.n_predicted[label] == weight[chosen[:, label] > 0].sum()
+        assert found.n_found[label] == weight[(chosen[:, label] * truth) > 0].sum()
+    assert (found.thresholds[~y.any(axis=0)] == np.inf).all()
 
-        def f(cut, truth=truth):
-            return f1_score(truth, cut, sample_weight=weight, zero_division=0)
 
-        best = max(f(score >= cut) for cut in np.unique(score))
-        assert f(chosen[:, label]) == pytest.approx(best)
-    assert (found.values[~y.any(axis=0)] == np.inf).all()
+@pytest.mark.parametrize("objective", ["f1", "gmean", FBeta(0.5, smoothing=1), "micromacro"])
+@pytest.mark.parametrize("shrink_to", ["prevalence", "pooled"])
+@given(small_tables())
+def test_weights_sparse_scores_and_unknown_cells_are_what_they_stand_for(
+    objective, shrink_to, table
+):
+    y, scores, weight = table
+    options = {"objective": objective, "shrinkage": 3, "shrink_to": shrink_to}
+    plain = find_thresholds(y, scores, **options)
+    sparse = find_thresholds(sp.csr_array(y), sp.csr_array(scores), **options)
+    assert_array_equal(sparse.thresholds, plain.thresholds)
+    assert_array_equal(sparse.n_predicted, plain.n_predicted)
+    again = np.repeat(np.arange(len(y)), weight)
+    weighted = find_thresholds(y, scores, sample_weight=weight, **options)
+    assert_allclose(
+        weighted.thresholds, find_thresholds(y[again], scores[again], **options).thresholds
+    )
+    holes = np.vstack([np.where(weight[:, None] > 2, np.nan, y), [[np.nan, np.nan]]])
+    rest = np.vstack([scores, [[9.0, 9.0]]])
+    kept = weight <= 2
+    if kept.any():
+        found = find_thresholds(holes, rest, missing_labels="ignore", **options)
+        assert_array_equal(
+            found.thresholds, find_thresholds(y[kept], scores[kept], **options).thresholds
+        )
+        stored = find_thresholds(holes, sp.csr_array(rest), missing_labels="ignore", **options)
+        assert_array_equal(stored.thresholds, found.thresholds)
 
 
-@pytest.mark.parametrize("search", ["exact", "grid"])
+@given(small_tables())
+def test_shrinking_counts_is_the_formula_and_knows_ranks_only(table):
+    y, scores, _ = table
+    own = find_thresholds(y, scores, shrinkage=0)
+    found = find_thresholds(y, scores, shrinkage=4, shrink_to="prevalence")
+    for label in np.flatnonzero(y.any(axis=0)):
+        positives, score = y[:, label].sum(), scores[:, label]
+        share = positives / (positives + 4)
+        target = own.n_predicted[label] ** share * positives ** (1 - share)
+        reachable = np.array([(score >= cut).sum() for cut in np.unique(score)[::-1]])
+        gap = np.abs(reachable - target).min()
+        assert abs(found.n_predicted[label] - target) == pytest.approx(gap)
+    bent = find_thresholds(y, np.exp(scores), shrinkage=4, shrink_to="prevalence")
+    assert_array_equal(bent.predict(np.exp(scores)), found.predict(scores))
+
+
+def test_infinite_shrinkage_predicts_as_many_as_there_are(scored):
+    _, y, known = scored
+    distinct = known + 1e-9 * np.arange(known.size).reshape(known.shape)
+    found = find_thresholds(y, distinct, shrinkage=np.inf, shrink_to="prevalence")
+    assert_array_equal(found.n_predicted, y.sum(axis=0))
+
+
+@given(small_tables())
+def test_micromacro_is_a_greedy_search_over_labels(table):
+    """The definition of the rule, tried on every cut of one label after the other."""
+    y, scores, _ = table
+    found = find_thresholds(y, scores, objective="micromacro").predict(scores)
+    done, truth = np.zeros((len(y), 0), int), np.zeros((len(y), 0), int)
+    for place, label in enumerate(np.argsort(-y.sum(axis=0), kind="stable"), start=1):
+        truth = np.column_stack([truth, y[:, label]])
+
+        def worth(cut, label=label, place=place, truth=truth, done=done):
+            both = np.column_stack([done, cut])
+            own = f1_score(y[:, label], cut, zero_division=0)
+            return own / place + f1_score(truth.ravel(), both.ravel(), zero_division=0)
+
+        cuts = [(scores[:, label] >= t).astype(int) for t in [np.inf, *np.unique(scores[:, label])]]
+        best = max(worth(cut) for cut in cuts)
+        assert worth(found[:, label]) == pytest.approx(best)
+        done = np.column_stack([done, found[:, label]])
+
+
+def test_smoothing_spares_a_hopeless_label_thousands_of_alarms():
+    rng = np.random.default_rng(0)
+    y, scores = np.zeros((5000, 1), int), rng.random((5000, 1))
+    y[np.argsort(scores[:, 0])[1000:1003]] = 1  # three rows, far down
+    plain = find_thresholds(y, scores, shrinkage=0)
+    smooth = find_thresholds(y, scores, objective=FBeta(1, smoothing=1))
+    shrunk = find_thresholds(y, scores, shrinkage=20, shrink_to="prevalence")
+    assert plain.n_predicted[0] > 3000
+    assert smooth.n_predicted[0] == 0
+    assert shrunk.n_predicted[0] < 20
+
+
+# ------------------------------------------------------------------ the result
+
+
+def test_the_result_says_why(scored):
+    _, y, known = scored
+    y = np.column_stack([y, np.zeros(len(y), int), np.ones(len(y), int)])
+    known = np.column_stack([known, known[:, 0], known[:, 0]])
+    names = ["a", "b", "c", "d", "none", "all"]
+    found = find_thresholds(
+        pd.DataFrame(y, columns=names), known, shrinkage=20, shrink_to="prevalence"
+    )
+    table = found.to_frame()
+    assert list(table.index) == names
+    assert table.loc["none", "threshold"] == np.inf
+    assert "no positives" in table.loc["none", "reason"]
+    assert "always" in table.loc["all", "reason"]
+    few = find_thresholds(y[:30], known[:30], shrinkage=200, shrink_to="prevalence")
+    assert any("shrunk" in reason for reason in few.reasons)
+    assert "6 labels" in repr(found)
+    assert "<table" in found._repr_html_()
+    inside = table["low"].le(table["value"]) & table["value"].le(table["high"])
+    assert inside[["a", "b", "c", "d"]].all()
+
+
+def test_intervals_get_narrower_with_rows():
+    y = np.tile([[1], [0], [0], [1]], (5, 1))
+    scores = np.tile([[0.9], [0.2], [0.8], [0.6]], (5, 1))
+    narrow = find_thresholds(np.tile(y, (40, 1)), np.tile(scores, (40, 1)), shrinkage=0)
+    wide = find_thresholds(y, scores, shrinkage=0)
+    assert wide.thresholds == narrow.thresholds
+    assert np.ptp(narrow.interval()) < 0.3 * np.ptp(wide.interval())
+    assert np.ptp(wide.interval(0.5)) < np.ptp(wide.interval(0.95))
+
+
+@given(small_tables())
+def test_sparse_scores_are_cut_as_dense_ones(table):
+    y, scores, _ = table
+    found = find_thresholds(y, scores, shrinkage=0)
+    cut = found.predict(sp.csr_array(scores))
+    assert sp.issparse(cut)
+    assert_array_equal(cut.toarray(), found.predict(scores))
+
+
 @pytest.mark.parametrize("shrinkage", ["auto", 0, 2.5])
 @pytest.mark.parametrize(
     "objective", ["f1", "gmean", CostMatrix([[0, 1], [9, 0]]), RecallAtPrecision(0.5)], ids=str
 )
-def test_the_search_is_that_of_label_thresholds(scored, objective, shrinkage, search):
+def test_the_search_is_that_of_label_thresholds(scored, objective, shrinkage):
     X, y, known = scored
-    model = LabelThresholds(
-        FOREST, objective=objective, threshold_search=search, shrinkage=shrinkage
-    ).fit(X, y)
-    found = find_thresholds(y, known, objective=objective, search=search, shrinkage=shrinkage)
-    assert_array_equal(found.values, model.thresholds_)
-    assert_array_equal(found.spread, model.threshold_spread_)
-    assert_array_equal(found.apply(model.predict_proba(X)), model.predict(X))
+    model = LabelThresholds(FOREST, objective=objective, shrinkage=shrinkage).fit(X, y)
+    found = find_thresholds(y, known, objective=objective, shrinkage=shrinkage)
+    assert_array_equal(found.thresholds, model.thresholds_)
+    assert_array_equal(found.predict(model.predict_proba(X)), model.predict(X))
 
 
-def test_any_container_gives_the_same(scored):
+def test_any_container_and_any_number_of_threads_give_the_same(scored):
     _, y, known = scored
     plain = find_thresholds(y, known)
     for labels, scores in [
         (sp.csr_array(y), known),
+        (y, sp.csr_array(known)),
         (pd.DataFrame(y), pd.DataFrame(known)),
         (y.tolist(), known.tolist()),
     ]:
-        found = find_thresholds(labels, scores)
-        assert_array_equal(found.values, plain.values)
-        assert_array_equal(found.apply(scores), plain.apply(known))
+        found = find_thresholds(labels, scores, n_jobs=2)
+        assert_array_equal(found.thresholds, plain.thresholds)
+        cut = found.predict(scores)
+        cut = cut.toarray() if sp.issparse(cut) else cut
+        assert_array_equal(cut, plain.predict(known))
+
+
+def test_tensors_are_scores(scored):
+    torch = pytest.importorskip("torch")
+    _, y, known = scored
+    known = known.astype(np.float32)
+    found = find_thresholds(torch.from_numpy(y), torch.from_numpy(known))
+    assert_array_equal(found.thresholds, find_thresholds(y, known).thresholds)
 
 
 def test_rows_of_weight_zero_are_as_if_they_were_not_there(scored):
@@ -82,24 +248,40 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(scored):
     weight = np.arange(len(y)) % 2
     kept = weight > 0
     some = find_thresholds(y, known, sample_weight=weight)
-    assert_array_equal(some.values, find_thresholds(y[kept], known[kept]).values)
+    assert_array_equal(some.thresholds, find_thresholds(y[kept], known[kept]).thresholds)
 
 
 def test_thresholds_stay_what_they_are(scored):
     found = find_thresholds(*scored[1:])
     with pytest.raises(FrozenInstanceError):
-        found.values = np.zeros(4)
+        found.thresholds = np.zeros(4)
 
 
 def test_what_has_no_thresholds_is_refused(scored):
     _, y, known = scored
-    for wrong in [{"objective": None}, {"search": "fine"}, {"shrinkage": -1}]:
+    for wrong in [{"objective": None}, {"shrink_to": "fine"}, {"shrinkage": -1}]:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             find_thresholds(y, known, **wrong)
     with pytest.raises(InputError, match="each of 4 labels"):
         find_thresholds(y, known, objective=CostMatrix(np.ones((3, 2, 2))))
+    with pytest.raises(InputError, match="same rows and labels"):
+        find_thresholds(y, known[:, :2])
+    with pytest.raises(InputError, match="nan or infinite"):
+        find_thresholds(y, sp.csr_array(np.full(known.shape, np.inf)))
     found = find_thresholds(y, known)
     with pytest.raises(InputError, match="each of 4 labels"):
-        found.apply(known[:, :2])
+        found.predict(known[:, :2])
     with pytest.raises(InputError, match="nan or infinite"):
-        found.apply(known * np.nan)
+        found.predict(known * np.nan)
+    for wrong in [{"beta": -1}, {"smoothing": np.inf}, {"beta": "one"}]:
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            FBeta(**wrong)
+
+
+def test_conditions_hold_on_the_rows_they_were_found_on(scored):
+    _, y, known = scored
+    sure = find_thresholds(y, known, objective=RecallAtPrecision(0.8))
+    told = np.isfinite(sure.thresholds)
+    assert (sure.n_found[told] >= 0.8 * sure.n_predicted[told]).all()
+    full = find_thresholds(y, known, objective=PrecisionAtRecall(0.9))
+    assert (full.n_found >= 0.9 * full.n_positive).all()

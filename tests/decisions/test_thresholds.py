@@ -29,6 +29,7 @@ from labelance.decisions import (
     PrecisionAtRecall,
     RecallAtPrecision,
 )
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import has_bags
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS
@@ -383,7 +384,7 @@ def test_the_common_threshold_is_the_best_for_all_labels_alike(seed):
             ]
         )
 
-    found = pooled_threshold(Y, scores, own)
+    found = pooled_threshold(ScoredRows.of(Y, scores), own)
     assert found in own
     assert_allclose(mean_f(found), max(map(mean_f, own)))
 

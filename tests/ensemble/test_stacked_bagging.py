@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
@@ -349,7 +350,7 @@ def test_thresholds_come_from_out_of_bag_scores(data):
     scores = model.oob_decision_function_[judged]
     known = sp.csr_array(Y[judged])
     own = best_thresholds(known, scores)
-    pooled = pooled_threshold(known, scores, own)
+    pooled = pooled_threshold(ScoredRows.of(known, scores), own)
     assert_allclose(
         model.thresholds_, shrink_thresholds(own, pooled, Y[judged].sum(axis=0), strength=5)
     )

@@ -325,7 +325,7 @@ def areas(**options):
 
 def thresholds(**options):
     found = quietly(partial(decisions.find_thresholds, *scored()[:2], **options))
-    return found.values, found.spread
+    return found.thresholds, found.n_predicted, found.value, found.interval()
 
 
 def report():
@@ -561,7 +561,15 @@ def function_cases():
         yield f"metrics.{name}", partial(on_predictions, getattr(metrics, name))
     yield (
         "decisions.find_thresholds",
-        lambda: [thresholds(search=search) for search in ("exact", "grid")],
+        lambda: [
+            thresholds(**options)
+            for options in (
+                {"shrinkage": 0},
+                {"shrinkage": 20, "shrink_to": "prevalence"},
+                {"shrinkage": 5, "shrink_to": "pooled"},
+                {"objective": "micromacro"},
+            )
+        ],
     )
     yield (
         "decisions.correct_prior",

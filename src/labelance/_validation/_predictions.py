@@ -80,11 +80,11 @@ def validate_scores(
     values = container.values()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)
-        return Scored(true.Y, values, true.unknown, true.names)
+        return Scored(true.Y, values, true.unknown, true.names or container.names)
     if probabilities:
         _check_probabilities(stored_values(values), caller)
     _check_no_strange_scores(stored_values(values), caller)
-    return Scored(true.Y, values, true.unknown, true.names)
+    return Scored(true.Y, values, true.unknown, true.names or container.names)
 
 
 def validate_score_table(scores: Any, n_labels: int, *, caller: str, sparse: bool = False) -> Any:

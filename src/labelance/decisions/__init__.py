@@ -1,13 +1,20 @@
 """Decisions: thresholds for objectives and costs, calibrated probabilities, corrected priors."""
 
 from labelance.decisions._calibration import LabelCalibration
-from labelance.decisions._objectives import CostMatrix, PrecisionAtRecall, RecallAtPrecision
+from labelance.decisions._objectives import (
+    CostMatrix,
+    FBeta,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+)
 from labelance.decisions._prior import correct_prior
-from labelance.decisions._search import Thresholds, find_thresholds
+from labelance.decisions._result import Thresholds
+from labelance.decisions._search import find_thresholds
 from labelance.decisions._thresholds import LabelThresholds
 
 __all__ = [
     "CostMatrix",
+    "FBeta",
     "LabelCalibration",
     "LabelThresholds",
     "PrecisionAtRecall",

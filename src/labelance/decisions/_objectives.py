@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from labelance.exceptions import InputError
 
 Rule = Callable[[Any, Any, Any, Any], Any]
+MEASURES = ("f1", "gmean", "balanced_accuracy")
 Objective = Literal["f1", "gmean", "balanced_accuracy"] | Rule
 
 
@@ -38,9 +39,59 @@ def objective_value(
     return (recall + specificity) / 2
 
 
+def objective_of_label(objective: Objective, label: int) -> Objective:
+    """Return the objective of one label, where labels have their own."""
+    return objective.of_label(label) if isinstance(objective, CostMatrix) else objective
+
+
 def _ratio(part: Any, whole: Any) -> np.ndarray:
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.ones(part.shape), where=whole > 0)
+
+
+@dataclass(frozen=True)
+class FBeta:
+    """F with a weight of recall against precision, and smoothing for rare labels.
+
+    An objective of :func:`find_thresholds` and :class:`LabelThresholds`:
+
+        ((1 + beta²) tp + smoothing / 2) / (beta² positives + predicted + smoothing)
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        2 counts recall more, 0.5 precision.
+    smoothing : float, default=0.0
+        How many rows F is thought to be 1/2 on before anything is seen. Without smoothing, a
+        label whose best F is tiny is predicted for thousands of rows, as almost any row raises it;
+        1 asks for a better start.
+
+    Examples
+    --------
+    >>> from labelance.decisions import FBeta, find_thresholds
+    >>> y_true, y_score = [[1], [0], [1], [0]], [[0.9], [0.6], [0.4], [0.1]]
+    >>> find_thresholds(y_true, y_score, objective=FBeta(0.5)).thresholds
+    array([0.9])
+    >>> find_thresholds(y_true, y_score, objective=FBeta(2)).thresholds
+    array([0.4])
+    """
+
+    beta: float = 1.0
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("beta", "smoothing"):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+                raise InputError(
+                    f"FBeta takes a {name} of 0 or more", f"{name}={value!r}", "Pass e.g. 1.0"
+                )
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
+        """Return the smoothed F-beta; 0/0 counts as 1."""
+        squared = float(self.beta) ** 2
+        whole = squared * (tp + fn) + tp + fp + self.smoothing
+        return _ratio((1 + squared) * tp + self.smoothing / 2, whole)
 
 
 @dataclass(frozen=True)
@@ -159,6 +210,11 @@ class CostMatrix:
         c = np.asarray(self.costs, float)
         return -(tn * c[..., 0, 0] + fp * c[..., 0, 1] + fn * c[..., 1, 0] + tp * c[..., 1, 1])
 
+    def of_label(self, label: int) -> CostMatrix:
+        """Return the costs of one label."""
+        table = np.asarray(self.costs, float)
+        return self if table.ndim == 2 else CostMatrix(table[label])
+
     def check_no_other_labels(self, n_labels: int) -> None:
         """Raise unless there is a matrix for all labels, or one for each."""
         shape = np.shape(self.costs)
@@ -188,12 +244,12 @@ def check_no_impossible_objective(objective: Objective, n_labels: int) -> None:
     if isinstance(objective, CostMatrix):
         objective.check_no_other_labels(n_labels)
     elif callable(objective):
-        _check_rule(objective, n_labels)
+        _check_rule(objective)
 
 
-def _check_rule(objective: Rule, n_labels: int) -> None:
+def _check_rule(objective: Rule) -> None:
     """Raise unless a function takes four arrays of counts and returns a value for each count."""
-    counts = np.ones((1, n_labels))
+    counts = np.ones(2)
     try:
         shape = np.shape(objective(counts, counts, counts, counts))
     except TypeError as error:  # such as a class instead of one of its objects

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from joblib import Parallel, delayed
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
 from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._categorical import name_columns
-from labelance._validation._predictions import validate_score_table, validate_scores
+from labelance._validation._labels import MissingLabels
+from labelance._validation._predictions import validate_scores
+from labelance.decisions._cuts import Counts, Cuts, ScoredRows
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.decisions._objectives import (
+    MEASURES,
     Objective,
     check_no_impossible_objective,
-    objective_value,
+    objective_of_label,
 )
+from labelance.decisions._result import Thresholds
 from labelance.exceptions import UndefinedLabelWarning
 from labelance.model_selection._splitters import assign_folds
 
 ThresholdSearch = Literal["exact", "grid"]
 Shrinkage = float | Literal["auto"]
+ShrinkTo = Literal["auto", "prevalence", "pooled"]
+Variant = Literal["paper", "mulan"]
 
 # Parameters of all classifiers that search thresholds.
 SEARCHING: dict[str, list[Any]] = {
@@ -35,55 +41,23 @@ SEARCHING: dict[str, list[Any]] = {
     "variant": [StrOptions({"paper", "mulan"})],
     "random_state": ["random_state", np.random.Generator],
 }
-Variant = Literal["paper", "mulan"]
+SHRINKING: dict[str, list[Any]] = {
+    "shrinkage": [Interval(Real, 0, np.inf, closed="both"), StrOptions({"auto"})],
+    "shrink_to": [StrOptions({"auto", "prevalence", "pooled"})],
+}
 
 # The authors' program adds 0.05 again and again; the odd last digits of the sums matter,
 # since shares of votes such as 0.15 or 0.8 fall on the grid.
 GRID = np.add.accumulate(np.full(19, 0.05))
 _MOST_POOLED = 100
-_SHRINKAGE = 5.0  # of measures by name
-
-
-@dataclass(frozen=True, eq=False)
-class Thresholds:
-    """A threshold for every label, as :func:`find_thresholds` returns them.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_labels,)
-        A label is predicted where its score is at least this. Infinite for labels that no row
-        has, and for labels that it is best never to predict.
-    spread : ndarray of shape (n_labels,)
-        The standard deviation of the thresholds found on each of 3 stratified folds of the rows
-        alone, without shrinkage: how much a threshold depends on the rows. nan where fewer than
-        two folds have the label.
-    """
-
-    values: np.ndarray
-    spread: np.ndarray
-
-    def apply(self, scores: Any) -> NDArray[np.int64]:
-        """Return the labels, 0 or 1, of rows with these scores.
-
-        Parameters
-        ----------
-        scores : array or data frame of shape (n, n_labels)
-            Scores of any rows, by the same model.
-
-        Returns
-        -------
-        y : ndarray of shape (n, n_labels)
-            1 where a score reaches the threshold of its label.
-        """
-        table = validate_score_table(scores, len(self.values), caller="Thresholds.apply")
-        return (table >= self.values).astype(np.int64)
+_STRENGTH = {"prevalence": 20.0, "pooled": 5.0}
 
 
 @validate_params(
     {
-        "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable],
-        "search": [StrOptions({"exact", "grid"})],
-        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "objective": [StrOptions({*MEASURES, "micromacro"}), callable],
+        **SHRINKING,
+        "n_jobs": [Integral, None],
     },
     prefer_skip_nested_validation=False,
 )
@@ -91,10 +65,12 @@ def find_thresholds(
     y_true: Any,
     y_score: Any,
     *,
-    objective: Objective = "f1",
-    search: ThresholdSearch = "exact",
+    objective: Objective | Literal["micromacro"] = "f1",
     shrinkage: Shrinkage = "auto",
+    shrink_to: ShrinkTo = "auto",
     sample_weight: Any = None,
+    missing_labels: MissingLabels = "error",
+    n_jobs: int | None = None,
 ) -> Thresholds:
     """Find the threshold of every label on scores of rows with known labels.
 
@@ -106,23 +82,31 @@ def find_thresholds(
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
         The labels, 0 or 1.
-    y_score : array or data frame of shape (n, q)
-        A score for every row and label; larger means more likely to be present.
-    objective : {"f1", "gmean", "balanced_accuracy"} or callable, default="f1"
-        What the thresholds maximise, as in :class:`LabelThresholds`.
-    search : {"exact", "grid"}, default="exact"
-        Try every distinct score, or 0.05, 0.10, … 0.95. Among equals, exact takes the largest
-        threshold and the grid the smallest.
+    y_score : array, sparse matrix, tensor or data frame of shape (n, q)
+        A score for every row and label; larger means more likely to be present. In a sparse
+        matrix, a cell that is not stored has the score 0.
+    objective : {"f1", "gmean", "balanced_accuracy", "micromacro"} or callable, default="f1"
+        What the thresholds maximise, as in :class:`LabelThresholds`. "balanced_accuracy" has the
+        thresholds of Youden's index, too. "micromacro" chooses labels from frequent to
+        rare, each for the sum of its F, divided by its place, and of the micro F of all labels
+        so far (the rule of LibMultiLabel).
     shrinkage : float or "auto", default="auto"
-        How many rows with the label a threshold common to all labels counts as, as in
-        :class:`LabelThresholds`. 0 gives every label its own threshold.
+        How much the thresholds of rare labels are drawn to what ``shrink_to`` says, as in
+        :class:`LabelThresholds`. 0 gives every label its own best threshold, and ``np.inf``
+        that of ``shrink_to`` alone.
+    shrink_to : {"auto", "prevalence", "pooled"}, default="auto"
+        What to shrink to, as in :class:`LabelThresholds`.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight 0 are left out.
+    missing_labels : {"error", "ignore"}, default="error"
+        "ignore" leaves out cells of ``y_true`` that are NaN, label by label.
+    n_jobs : int, optional
+        Threads that sort labels. The result does not depend on it.
 
     Returns
     -------
     thresholds : Thresholds
-        ``values``, their ``spread``, and ``apply`` for scores of other rows.
+        ``thresholds``, what each finds and why it is what it is; ``predict`` decides other rows.
 
     See Also
     --------
@@ -134,21 +118,45 @@ def find_thresholds(
     >>> y_true = [[0, 0], [0, 1], [1, 1], [1, 0]]
     >>> y_score = [[0.1, 0.2], [0.2, 0.6], [0.3, 0.7], [0.4, 0.1]]
     >>> found = find_thresholds(y_true, y_score, shrinkage=0)
-    >>> found.values
+    >>> found.thresholds
     array([0.3, 0.6])
-    >>> found.apply([[0.35, 0.5]])
+    >>> found.predict([[0.35, 0.5]])
     array([[1, 0]])
     """
-    Y, scores, *_ = validate_scores(y_true, y_score, caller="find_thresholds")
-    rows, weight = validate_weights(sample_weight, Y.shape[0], caller="find_thresholds")
-    if rows is not None:
-        Y, scores = Y[rows], scores[rows]
-    check_no_impossible_objective(objective, Y.shape[1])
-    values = tune_thresholds(
-        Y, scores, objective=objective, search=search, shrinkage=shrinkage, weight=weight
+    scored = validate_scores(
+        y_true, y_score, caller="find_thresholds", missing_labels=missing_labels, sparse=True
     )
-    spread = threshold_spread(Y, scores, objective=objective, search=search, weight=weight)
-    return Thresholds(values, spread)
+    n, n_labels = scored.Y.shape
+    rows, weight = validate_weights(sample_weight, n, caller="find_thresholds")
+    data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
+    if rows is not None:
+        data = data.take(rows)
+    data = data._replace(weight=weight)
+    if objective == "micromacro":
+        own = values = _micromacro(data)
+        objective = "f1"
+    else:
+        check_no_impossible_objective(objective, n_labels)
+        own, values = search_thresholds(
+            data, objective=objective, shrinkage=shrinkage, shrink_to=shrink_to, n_jobs=n_jobs
+        )
+    counts = [data.counts_at(label, value) for label, value in enumerate(values)]
+    reasons = [_reason(data, *line) for line in zip(range(n_labels), counts, own, values)]
+    return Thresholds.describe(values, counts, reasons, scored.names, objective)
+
+
+def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: float) -> str:
+    """Say in words why a label has its threshold."""
+    if counts.n_positive == 0:
+        return "no positives: never predicted"
+    if counts.n_positive == counts.n:
+        return "every row has it: always predicted"
+    if np.isposinf(value):
+        return "best never predicted"
+    if own == value:
+        return "best for the label"
+    best = data.counts_at(label, own).chosen
+    return f"shrunk: {counts.chosen:.10g} rows predicted instead of {best:.10g}"
 
 
 def training_thresholds(
@@ -173,26 +181,197 @@ def training_thresholds(
 
 
 def tune_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
+    Y: sp.csr_array, scores: np.ndarray, *, weight: Weights = None, **options: Any
+) -> np.ndarray:
+    """Return the best threshold of every label, shrunk as `search_thresholds` is told."""
+    return search_thresholds(ScoredRows.of(Y, scores, weight=weight), **options)[1]
+
+
+def best_thresholds(
+    Y: sp.csr_array, scores: np.ndarray, *, weight: Weights = None, **options: Any
+) -> np.ndarray:
+    """Return the threshold of every label that is best for it alone."""
+    return search_thresholds(ScoredRows.of(Y, scores, weight=weight), shrinkage=0, **options)[0]
+
+
+def search_thresholds(
+    data: ScoredRows,
     *,
     objective: Objective = "f1",
     search: ThresholdSearch = "exact",
     variant: Variant = "paper",
     shrinkage: Shrinkage = 0.0,
-    weight: Weights = None,
+    shrink_to: ShrinkTo = "auto",
     names: tuple[Any, ...] | None = None,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return for every label the threshold t that does best with ``score >= t``, and it shrunk.
+
+    Parameters
+    ----------
+    data : ScoredRows
+        Clean labels and scores.
+    objective : {"f1", "gmean", "balanced_accuracy"} or callable
+        What to maximise: a measure, or a function of arrays of true positives, false positives,
+        false negatives and true negatives.
+    search : {"exact", "grid"}
+        Try every distinct score, or the 19 values 0.05, 0.10, … 0.95. Among equals, exact
+        takes the largest threshold and the grid the smallest.
+    variant : {"paper", "mulan"}
+        Where nothing on the grid is better than 0, keep 0.5, with a warning; or 0, which
+        predicts the label everywhere, as the authors' program does.
+    shrinkage, shrink_to : float or "auto", {"auto", "prevalence", "pooled"}
+        As in :class:`LabelThresholds`.
+    names : tuple or None
+        Names of the labels, for a warning.
+    n_jobs : int or None
+        How many threads.
+
+    Returns
+    -------
+    own, shrunk : ndarrays of shape (q,)
+        Infinite (exact search) for labels that no row has, and where a function is largest
+        if the label is never predicted.
+    """
+    strength, target = _choose_shrinkage(objective, shrinkage, shrink_to)
+
+    def of_label(label: int) -> tuple[float, float, float]:
+        cuts, aim = data.cuts_of(label), objective_of_label(objective, label)
+        own, value = _on_grid(cuts, aim) if search == "grid" else _exact(cuts, aim)
+        return own, _shrink_count(cuts, own, strength) if target == "prevalence" else own, value
+
+    labels = range(data.Y.shape[1])
+    if n_jobs in (None, 1):
+        found = [of_label(label) for label in labels]
+    else:
+        found = Parallel(n_jobs, prefer="threads")(delayed(of_label)(label) for label in labels)
+    own, shrunk, value = map(np.array, zip(*found))
+    if search == "grid" and not callable(objective):  # 0 is nothing special to a function
+        hopeless = value <= 0
+        own[hopeless] = shrunk[hopeless] = 0.0 if variant == "mulan" else 0.5
+        if variant == "paper":
+            _warn_of_hopeless(np.flatnonzero(hopeless), names, len(hopeless))
+    if target == "pooled" and strength > 0:
+        pooled = pooled_threshold(data, own, objective)
+        shrunk = shrink_thresholds(own, pooled, data.n_positive(), strength)
+    return own, shrunk
+
+
+def _choose_shrinkage(
+    objective: Objective, shrinkage: Shrinkage, shrink_to: ShrinkTo
+) -> tuple[float, str]:
+    """Return how much to shrink, and to what.
+
+    F is best near as many predictions as there are positives; balanced accuracy and the
+    geometric mean are not, and the conditions of a function would be broken.
+    """
+    target = "pooled" if shrink_to == "auto" else shrink_to
+    if shrinkage != "auto":
+        return float(shrinkage), target
+    return 0.0 if callable(objective) else _STRENGTH[target], target
+
+
+def _exact(cuts: Cuts, objective: Objective) -> tuple[float, float]:
+    """Return the best of all distinct scores, the largest among equals, and its value."""
+    if not cuts.counts.n_positive:
+        return np.inf, np.nan
+    values = cuts.counts.value(objective)
+    best = int(np.argmax(values))
+    if callable(objective):  # measures by name gain nothing by never predicting a label
+        none = float(Counts(0, 0, cuts.counts.n_positive, cuts.counts.n).value(objective))
+        if none >= values[best]:
+            return np.inf, none
+    return float(cuts.scores[best]), float(values[best])
+
+
+def _on_grid(cuts: Cuts, objective: Objective) -> tuple[float, float]:
+    """Return the best value of the grid, the smallest among equals, and its value."""
+    values = cuts.at(GRID).value(objective)
+    best = int(np.argmax(values))
+    return float(GRID[best]), float(values[best])
+
+
+def _shrink_count(cuts: Cuts, own: float, strength: float) -> float:
+    """Return a threshold whose count of rows lies between that of another and the positives.
+
+    The mean of the two logarithms: the label's own count weighs as much as it has positives, the
+    count of positives ``strength``. Counts, and not scores, so that any increasing
+    function of the scores gives the same decisions.
+    """
+    if strength == 0 or not np.isfinite(own):
+        return own
+    n_positive = cuts.counts.n_positive
+    weight = n_positive / (n_positive + strength)
+    count = max(float(cuts.at(np.array([own])).chosen[0]), 0.5)
+    target = math.exp(weight * math.log(count) + (1 - weight) * math.log(max(n_positive, 0.5)))
+    nearest = int(np.argmin(np.abs(cuts.counts.chosen - target)))
+    return float(cuts.scores[nearest])
+
+
+def _warn_of_hopeless(labels: np.ndarray, names: tuple[Any, ...] | None, n_labels: int) -> None:
+    if len(labels):
+        warn_user(
+            f"No threshold finds a true positive of {len(labels)} of {n_labels} labels: "
+            f"{name_columns(labels, names)}. They keep 0.5.",
+            UndefinedLabelWarning,
+        )
+
+
+def _micromacro(data: ScoredRows) -> np.ndarray:
+    """Return thresholds from frequent labels to rare ones, each good for itself and for all."""
+    thresholds = np.full(data.Y.shape[1], np.inf)
+    tp = fp_fn = 0.0  # of the labels so far
+    order = np.argsort(-data.n_positive(), kind="stable")
+    for place, label in enumerate(order, start=1):
+        scores, (hits, chosen, n_positive, _) = data.cuts_of(label)
+        hits, chosen = np.append(0, hits), np.append(0, chosen)
+        wrong = chosen + n_positive - 2 * hits
+        micro = _f_of(hits + tp, wrong + fp_fn)
+        best = int(np.argmax(_f_of(hits, wrong) / place + micro))
+        if best:
+            thresholds[label] = scores[best - 1]
+        tp, fp_fn = tp + hits[best], fp_fn + wrong[best]
+    return thresholds
+
+
+def _f_of(hits: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Return F from true positives and mistakes of both kinds; 0/0 is 0."""
+    return 2 * hits / np.maximum(2 * hits + wrong, 1e-300)
+
+
+def pooled_threshold(
+    data: ScoredRows, thresholds: np.ndarray, objective: Objective = "f1"
+) -> float:
+    """Return the threshold that is best for all labels alike, among those of the labels.
+
+    Best is the largest mean of the objective over labels that some row has. Of more than 100
+    thresholds the percentiles are tried; 0.5 where there is none.
+    """
+    tried = np.unique(thresholds[np.isfinite(thresholds)])
+    if len(tried) > _MOST_POOLED:
+        tried = np.quantile(tried, np.linspace(0, 1, _MOST_POOLED))
+    if not len(tried):
+        return 0.5
+    values = [
+        data.cuts_of(label).at(tried).value(objective_of_label(objective, label))
+        for label in map(int, np.flatnonzero(data.n_positive()))
+    ]
+    return float(tried[np.argmax(np.ascontiguousarray(np.transpose(values)).mean(axis=1))])
+
+
+def shrink_thresholds(
+    thresholds: np.ndarray, pooled: float, n_positive: np.ndarray, strength: float
 ) -> np.ndarray:
-    """Return the best threshold of every label, shrunk to the pooled one as asked."""
-    thresholds = best_thresholds(
-        Y, scores, objective=objective, search=search, variant=variant, weight=weight, names=names
-    )
-    if shrinkage == "auto":
-        shrinkage = 0.0 if callable(objective) else _SHRINKAGE
-    if shrinkage == 0:
-        return thresholds
-    pooled = pooled_threshold(Y, scores, thresholds, objective=objective, weight=weight)
-    return shrink_thresholds(thresholds, pooled, _count(_as_mask(Y), weight), shrinkage)
+    """Return means of every label's own threshold and the pooled one.
+
+    The label's own counts as often as rows have the label, the pooled one ``strength`` times;
+    an infinite threshold stays.
+    """
+    if np.isinf(strength):
+        return np.where(np.isfinite(thresholds), pooled, thresholds)
+    own = np.where(np.isfinite(thresholds), thresholds, pooled)
+    shrunk = (n_positive * own + strength * pooled) / np.maximum(n_positive + strength, 1e-300)
+    return np.where(np.isfinite(thresholds), shrunk, thresholds)
 
 
 def threshold_spread(
@@ -232,158 +411,3 @@ def threshold_spread(
     spread = np.full(n_labels, np.nan)
     spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
     return spread
-
-
-def best_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    *,
-    objective: Objective = "f1",
-    search: ThresholdSearch = "exact",
-    variant: Variant = "paper",
-    weight: Weights = None,
-    names: tuple[Any, ...] | None = None,
-) -> np.ndarray:
-    """Return for every label the threshold t that does best with ``score >= t``.
-
-    Parameters
-    ----------
-    Y : csr_array of shape (n, q)
-        Clean labels.
-    scores : ndarray of shape (n, q)
-        Scores of the same rows.
-    objective : {"f1", "gmean", "balanced_accuracy"} or callable
-        What to maximise: a measure, or a function of the true positives, false positives, false
-        negatives and true negatives, whose last axis is that of the labels.
-    search : {"exact", "grid"}
-        Try every distinct score, or the 19 values 0.05, 0.10, … 0.95. Among equals, exact
-        takes the largest threshold and the grid the smallest.
-    variant : {"paper", "mulan"}
-        Where nothing on the grid is better than 0, keep 0.5, with a warning; or 0, which
-        predicts the label everywhere, as the authors' program does.
-    weight : ndarray of shape (n,) or None
-        How often every row counts; None is once.
-    names : tuple or None
-        Names of the labels, for a warning.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (q,)
-        Infinite (exact search) for labels that no row has, and where a function is largest
-        if the label is never predicted.
-    """
-    positive = _as_mask(Y)
-    if search == "exact":
-        return _exact(positive, scores, weight, objective)
-    return _on_grid(positive, scores, weight, objective, variant, names)
-
-
-def _as_mask(Y: sp.csr_array) -> np.ndarray:
-    """Return where labels are present, as dense as the scores are."""
-    positive = np.zeros(Y.shape, dtype=bool)
-    positive[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
-    return positive
-
-
-def _exact(
-    positive: np.ndarray, scores: np.ndarray, weight: Weights, objective: Objective
-) -> np.ndarray:
-    """Try every distinct score of every label, from the largest down."""
-    order = np.argsort(-scores, axis=0, kind="stable")
-    ranked = np.take_along_axis(scores, order, axis=0)
-    found = np.take_along_axis(positive, order, axis=0)
-    if weight is None:
-        hits, chosen = np.cumsum(found, axis=0), np.arange(1, len(scores) + 1)[:, None]
-    else:
-        hits, chosen = np.cumsum(weight[order] * found, axis=0), np.cumsum(weight[order], axis=0)
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    value = objective_value(objective, hits, chosen - hits, n_positive, n)
-    # A threshold takes all rows with its score, so only the end of a run of equals counts.
-    run_goes_on = np.zeros(scores.shape, dtype=bool)
-    run_goes_on[:-1] = ranked[:-1] == ranked[1:]
-    value[run_goes_on] = -np.inf
-    best = np.argmax(value, axis=0)
-    thresholds = ranked[best, np.arange(scores.shape[1])].astype(float)
-    if callable(objective):  # measures by name gain nothing by never predicting a label
-        none = objective_value(objective, 0 * n_positive, 0 * n_positive, n_positive, n)
-        thresholds[none >= value.max(axis=0)] = np.inf
-    thresholds[~positive.any(axis=0)] = np.inf
-    return thresholds
-
-
-def _on_grid(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    weight: Weights,
-    objective: Objective,
-    variant: Variant,
-    names: tuple[Any, ...] | None,
-) -> np.ndarray:
-    """Try the values of the grid, from the smallest up."""
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    values = []
-    for threshold in GRID:
-        chosen = scores >= threshold
-        hits = _count(chosen & positive, weight)
-        false = _count(chosen, weight) - hits
-        values.append(objective_value(objective, hits, false, n_positive, n))
-    table = np.array(values)
-    thresholds = GRID[np.argmax(table, axis=0)]
-    hopeless = table.max(axis=0) <= 0
-    if hopeless.any() and not callable(objective):  # 0 is nothing special to a function
-        thresholds[hopeless] = 0.0 if variant == "mulan" else 0.5
-        if variant == "paper":
-            warn_user(
-                f"No threshold finds a true positive of {hopeless.sum()} of {len(hopeless)} "
-                f"labels: {name_columns(np.flatnonzero(hopeless), names)}. They keep 0.5.",
-                UndefinedLabelWarning,
-            )
-    return thresholds
-
-
-def _count(rows: np.ndarray, weight: Weights) -> Any:
-    """Return how many rows there are in every column of a mask, or their weight."""
-    return rows.sum(axis=0) if weight is None else weight @ rows
-
-
-def pooled_threshold(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    thresholds: np.ndarray,
-    *,
-    objective: Objective = "f1",
-    weight: Weights = None,
-) -> float:
-    """Return the threshold that is best for all labels alike, among those of the labels.
-
-    Best is the largest mean of the objective over labels that some row has. Of more than 100
-    thresholds the percentiles are tried; 0.5 where there is none.
-    """
-    tried = np.unique(thresholds[np.isfinite(thresholds)])
-    if len(tried) > _MOST_POOLED:
-        tried = np.quantile(tried, np.linspace(0, 1, _MOST_POOLED))
-    if not len(tried):
-        return 0.5
-    positive = _as_mask(Y)
-    n_positive, n = _count(positive, weight), _count(np.ones(len(scores), dtype=bool), weight)
-    means = []
-    for threshold in tried:
-        chosen = scores >= threshold
-        hits = _count(chosen & positive, weight)
-        false = _count(chosen, weight) - hits
-        value = objective_value(objective, hits, false, n_positive, n)
-        means.append(value[n_positive > 0].mean())
-    return float(tried[np.argmax(means)])
-
-
-def shrink_thresholds(
-    thresholds: np.ndarray, pooled: float, n_positive: np.ndarray, strength: float
-) -> np.ndarray:
-    """Return means of every label's own threshold and the pooled one.
-
-    The label's own counts as often as rows have the label, the pooled one ``strength`` times;
-    an infinite threshold stays.
-    """
-    own = np.where(np.isfinite(thresholds), thresholds, pooled)
-    shrunk = (n_positive * own + strength * pooled) / np.maximum(n_positive + strength, 1e-300)
-    return np.where(np.isfinite(thresholds), shrunk, thresholds)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
-from labelance._utils._compat import HasMethods, Interval, StrOptions
+from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
@@ -29,8 +28,9 @@ from labelance.decisions._held_out import (
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import (
     SEARCHING,
+    SHRINKING,
     Shrinkage,
-    Thresholds,
+    ShrinkTo,
     ThresholdSearch,
     Variant,
     threshold_spread,
@@ -46,6 +46,13 @@ TUNING: dict[str, list[Any]] = {
 }
 
 
+class FoundThresholds(NamedTuple):
+    """The threshold of every label, and how much it varies over folds."""
+
+    values: np.ndarray
+    spread: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class ThresholdRule:
     """How a classifier finds its thresholds: for which objective, and on whose scores."""
@@ -55,6 +62,7 @@ class ThresholdRule:
     variant: Variant
     source: ScoreSource  # "auto" is decided
     shrinkage: Shrinkage = 0.0
+    shrink_to: ShrinkTo = "auto"
 
     def check_no_impossible(self, data: Data) -> None:
         """Raise, before anything is fitted, where thresholds cannot be found as asked."""
@@ -66,11 +74,11 @@ class ThresholdRule:
 
     def find(
         self, data: Data, weight: Weights, score: Callable[[ScoreSource], HeldOutScores]
-    ) -> Thresholds:
+    ) -> FoundThresholds:
         """Return the thresholds of a fitted model; ``score`` gives scores of training rows."""
         n_labels = data.Y.shape[1]
         if self.objective is None:
-            return Thresholds(np.full(n_labels, 0.5), np.zeros(n_labels))
+            return FoundThresholds(np.full(n_labels, 0.5), np.zeros(n_labels))
         known = score(self.source)
         Y = data.Y[known.rows]
         options: dict[str, Any] = {
@@ -80,11 +88,16 @@ class ThresholdRule:
             "weight": take_weights(weight, known.rows),
         }
         values = tune_thresholds(
-            Y, known.scores, shrinkage=self.shrinkage, names=data.labels.names, **options
+            Y,
+            known.scores,
+            shrinkage=self.shrinkage,
+            shrink_to=self.shrink_to,
+            names=data.labels.names,
+            **options,
         )
         if self.source == "train":
-            return Thresholds(values, np.full(n_labels, np.nan))
-        return Thresholds(values, threshold_spread(Y, known.scores, known.folds, **options))
+            return FoundThresholds(values, np.full(n_labels, np.nan))
+        return FoundThresholds(values, threshold_spread(Y, known.scores, known.folds, **options))
 
 
 class LabelThresholds(WeightedClassifier):
@@ -100,7 +113,7 @@ class LabelThresholds(WeightedClassifier):
     objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
         What the thresholds maximise; None keeps 0.5. :class:`PrecisionAtRecall`,
         :class:`RecallAtPrecision` and :class:`CostMatrix` are objectives too, as is any function
-        ``(tp, fp, fn, tn) -> value`` of arrays whose last axis is that of the labels.
+        ``(tp, fp, fn, tn) -> value`` of arrays.
     threshold_search : {"exact", "grid"}, default="exact"
         Try every distinct score, or 0.05, 0.10, … 0.95.
     tune_on : {"auto", "oob", "cv", "train"}, default="auto"
@@ -111,11 +124,16 @@ class LabelThresholds(WeightedClassifier):
         optimistic. "auto" is "oob" where that is possible, since it costs nothing, and "cv"
         where not.
     shrinkage : float or "auto", default="auto"
-        How many rows with the label a threshold common to all labels counts as. The threshold
-        of a label in m rows is the mean of its own, weight m, and of the common one, weight
-        ``shrinkage``; the common one is that with the largest mean of the objective over labels.
-        For labels in few rows, whose own threshold is mostly chance. "auto" is 5 for measures by
-        name; and 0 for functions, whose conditions a shrunk threshold would break.
+        The best threshold of a label in few rows is mostly chance. A label in m rows
+        weighs its own best threshold by m, and what ``shrink_to`` says by ``shrinkage``. "auto" is
+        20 for prevalence and 5 for a pooled threshold; and 0 for functions other than
+        :class:`FBeta`, whose conditions a shrunk threshold would break.
+    shrink_to : {"auto", "prevalence", "pooled"}, default="auto"
+        "prevalence": as many rows are predicted as have the label; the mean is one of
+        logarithms of counts of rows, so that any increasing function of the scores gives the same
+        decisions. "pooled": one threshold for all labels, that with the largest mean of the
+        objective over labels; the mean is one of thresholds. "auto" is "prevalence" for F,
+        whose best count of predictions is near that of the positives, and "pooled" for others.
     variant : {"paper", "mulan"}, default="paper"
         What a label keeps for which no value of the grid is any good: 0.5, with a warning, or
         0 as in the program of the paper's authors.
@@ -159,7 +177,7 @@ class LabelThresholds(WeightedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         **TUNING,
-        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        **SHRINKING,
     }
 
     def __init__(
@@ -170,6 +188,7 @@ class LabelThresholds(WeightedClassifier):
         threshold_search: ThresholdSearch = "exact",
         tune_on: ScoreSource = "auto",
         shrinkage: Shrinkage = "auto",
+        shrink_to: ShrinkTo = "auto",
         variant: Variant = "paper",
         random_state: Any = None,
     ) -> None:
@@ -178,6 +197,7 @@ class LabelThresholds(WeightedClassifier):
         self.threshold_search = threshold_search
         self.tune_on = tune_on
         self.shrinkage = shrinkage
+        self.shrink_to = shrink_to
         self.variant = variant
         self.random_state = random_state
 
@@ -186,7 +206,12 @@ class LabelThresholds(WeightedClassifier):
         if self.objective is not None:
             source = choose_source(source, self.estimator)
         return ThresholdRule(
-            self.objective, self.threshold_search, self.variant, source, self.shrinkage
+            self.objective,
+            self.threshold_search,
+            self.variant,
+            source,
+            self.shrinkage,
+            self.shrink_to,
         )
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

@@ -1,0 +1,145 @@
+"""The cuts of a label's scores: what every threshold would find there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._validation._arguments import Weights, take_weights
+from labelance.decisions._objectives import Objective, objective_value
+
+
+class Counts(NamedTuple):
+    """Positives among the rows that a threshold chooses, and how many it chooses; or weights."""
+
+    hits: Any
+    chosen: Any
+    n_positive: Any  # of rows in which the label is known
+    n: Any
+
+    def value(self, objective: Objective) -> np.ndarray:
+        """Return the value of an objective."""
+        false = self.chosen - self.hits
+        return objective_value(objective, self.hits, false, self.n_positive, self.n)
+
+
+class Cuts(NamedTuple):
+    """Every distinct score of a label from the largest down, and what it chooses as threshold."""
+
+    scores: np.ndarray
+    counts: Counts
+
+    def at(self, thresholds: np.ndarray) -> Counts:
+        """Return what other thresholds choose."""
+        above = len(self.scores) - np.searchsorted(self.scores[::-1], thresholds)
+        hits, chosen, n_positive, n = self.counts
+        return Counts(np.append(0, hits)[above], np.append(0, chosen)[above], n_positive, n)
+
+
+class ScoredRows(NamedTuple):
+    """Scores of rows whose labels are known, read label by label.
+
+    ``scores`` is an array or a CSC array, in which a cell that is not stored has the score 0.
+    """
+
+    Y: sp.csc_array
+    scores: Any
+    unknown: sp.csc_array | None = None
+    weight: Weights = None
+
+    @classmethod
+    def of(
+        cls,
+        Y: sp.csr_array,
+        scores: Any,
+        unknown: sp.csr_array | None = None,
+        weight: Weights = None,
+    ) -> ScoredRows:
+        """Return tables of rows, made ready to be read by label."""
+        columns = scores if isinstance(scores, np.ndarray) else scores.tocsc()
+        return cls(Y.tocsc(), columns, None if unknown is None else unknown.tocsc(), weight)
+
+    def n_positive(self) -> np.ndarray:
+        """Return how many rows have each label, or their weight."""
+        return self.Y.sum(axis=0) if self.weight is None else self.weight @ self.Y
+
+    def take(self, rows: np.ndarray) -> ScoredRows:
+        """Return some of the rows."""
+        unknown = None if self.unknown is None else self.unknown[rows]
+        return ScoredRows(self.Y[rows], self.scores[rows], unknown, take_weights(self.weight, rows))
+
+    def cuts_of(self, label: int) -> Cuts:
+        """Return the cuts of a label, from the rows in which it is known."""
+        if self.weight is None and isinstance(self.scores, np.ndarray):
+            return _plain_cuts(*self._plain(label))
+        return _weighted_cuts(*self._weighted(label))
+
+    def counts_at(self, label: int, threshold: float) -> Counts:
+        """Return what one threshold of a label chooses."""
+        if self.weight is None and isinstance(self.scores, np.ndarray):
+            known, positive = self._plain(label)
+            hits, chosen = (np.count_nonzero(part >= threshold) for part in (positive, known))
+            return Counts(hits, chosen, len(positive), len(known))
+        scores, found, weight = self._weighted(label)
+        above = scores >= threshold
+        return Counts(found[above].sum(), weight[above].sum(), found.sum(), weight.sum())
+
+    def _plain(self, label: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of rows in which a label is known, and of those that have it."""
+        column = np.ascontiguousarray(self.scores[:, label])
+        unknown = _rows_of(self.unknown, label)
+        known = np.delete(column, unknown) if len(unknown) else column
+        return known, column[_rows_of(self.Y, label)]
+
+    def _weighted(self, label: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return scores, the weight of the label's rows and that of rows, where it is known."""
+        positive, unknown = _rows_of(self.Y, label), _rows_of(self.unknown, label)
+        if isinstance(self.scores, np.ndarray):
+            rows, scores = np.arange(len(self.scores)), self.scores[:, label]
+        else:
+            rows = _rows_of(self.scores, label)
+            scores = self.scores.data[self.scores.indptr[label] : self.scores.indptr[label + 1]]
+        if len(unknown):
+            known = ~np.isin(rows, unknown)
+            rows, scores = rows[known], scores[known]
+        weight = self._weight_of(rows)
+        found = np.where(np.isin(rows, positive), weight, 0)
+        if len(rows) + len(unknown) < self.Y.shape[0]:  # one row for all that are not stored
+            total = self.Y.shape[0] if self.weight is None else self.weight.sum()
+            others = total - self._weight_of(unknown).sum() - weight.sum()
+            scores, weight = np.append(scores, 0.0), np.append(weight, others)
+            found = np.append(found, self._weight_of(positive).sum() - found.sum())
+        return scores, found, weight
+
+    def _weight_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.ones(len(rows), dtype=np.int64) if self.weight is None else self.weight[rows]
+
+
+def _rows_of(table: sp.csc_array | None, column: int) -> np.ndarray:
+    if table is None:
+        return np.zeros(0, dtype=np.intp)
+    return table.indices[table.indptr[column] : table.indptr[column + 1]]
+
+
+def _plain_cuts(scores: np.ndarray, positive: np.ndarray) -> Cuts:
+    """Return cuts of rows that all count once: sorting values is much faster than arguments."""
+    ranked, found = np.sort(scores)[::-1], np.sort(positive)
+    ends = _ends_of_runs(ranked)
+    upwards = np.searchsorted(found, ranked[ends][::-1])  # ascending keys are found faster
+    return Cuts(ranked[ends], Counts(len(found) - upwards[::-1], ends + 1, len(found), len(scores)))
+
+
+def _weighted_cuts(scores: np.ndarray, found: np.ndarray, weight: np.ndarray) -> Cuts:
+    order = np.argsort(-scores, kind="stable")
+    ends = _ends_of_runs(scores[order])
+    hits, chosen = np.cumsum(found[order])[ends], np.cumsum(weight[order])[ends]
+    return Cuts(scores[order][ends], Counts(hits, chosen, found.sum(), weight.sum()))
+
+
+def _ends_of_runs(ranked: np.ndarray) -> np.ndarray:
+    """Return where runs of equals end: a threshold takes all rows with its score."""
+    last = np.ones(len(ranked), dtype=bool)
+    last[:-1] = ranked[:-1] != ranked[1:]
+    return np.flatnonzero(last)

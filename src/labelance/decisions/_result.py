@@ -1,0 +1,180 @@
+"""Thresholds that explain themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labelance._validation._predictions import validate_score_table
+from labelance.decisions._cuts import Counts
+from labelance.decisions._objectives import Objective, objective_of_label, objective_value
+
+_DRAWS = 2000  # of an interval: its ends vary by about a hundredth of its width
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Thresholds:
+    """A threshold for every label, with what it finds and why it is what it is.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this: ``inf`` never, ``-inf`` always.
+    n_positive, n_known : ndarray of shape (n_labels,)
+        Rows with the label, and rows in which it is known; sums of weights where there are any.
+    n_predicted, n_found : ndarray of shape (n_labels,)
+        Rows that the threshold predicts, and those among them that have the label.
+    value : ndarray of shape (n_labels,)
+        The objective at the threshold, on the rows that it was found on. These rows flatter it.
+    reasons : tuple of str
+        Why the threshold of each label is what it is.
+    names : tuple
+        The names of the labels, or their numbers.
+    """
+
+    thresholds: np.ndarray
+    n_positive: np.ndarray
+    n_known: np.ndarray
+    n_predicted: np.ndarray
+    n_found: np.ndarray
+    value: np.ndarray
+    reasons: tuple[str, ...]
+    names: tuple[Any, ...]
+    objective: Any
+
+    @classmethod
+    def describe(
+        cls,
+        thresholds: np.ndarray,
+        counts: Sequence[Counts],
+        reasons: Sequence[str],
+        names: Sequence[Any] | None,
+        objective: Any,
+    ) -> Thresholds:
+        """Put together what is known of every label."""
+        hits, chosen, n_positive, n = (np.array(column) for column in zip(*counts))
+        value = [
+            float(one.value(objective_of_label(objective, label)))
+            for label, one in enumerate(counts)
+        ]
+        return cls(
+            thresholds=thresholds,
+            n_positive=n_positive,
+            n_known=n,
+            n_predicted=chosen,
+            n_found=hits,
+            value=np.array(value),
+            reasons=tuple(reasons),
+            names=tuple(range(len(counts)) if names is None else names),
+            objective=objective,
+        )
+
+    def predict(self, scores: Any) -> Any:
+        """Return the labels, 0 or 1, of rows with these scores.
+
+        Parameters
+        ----------
+        scores : array, sparse matrix, tensor or data frame of shape (n, n_labels)
+            Scores of any rows, by the same model.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n, n_labels)
+            1 where a score reaches the threshold of its label; sparse for sparse scores.
+        """
+        table = validate_score_table(
+            scores, len(self.thresholds), caller="Thresholds.predict", sparse=True
+        )
+        if isinstance(table, np.ndarray):
+            return (table >= self.thresholds).astype(np.int64)
+        return _cut_sparse(table, self.thresholds)
+
+    def interval(self, level: float = 0.9) -> np.ndarray:
+        """Return between which values the objective of each label lies with some probability.
+
+        From Jeffreys' distributions of recall and of the rate of false alarms at the threshold,
+        2,000 draws of each. That the threshold was chosen on these rows is not in it.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            The probability.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_labels, 2)
+            nan for labels that no row has.
+        """
+        rng = np.random.default_rng(0)
+        ends = np.full((len(self.thresholds), 2), np.nan)
+        for label in map(int, np.flatnonzero(self.n_positive > 0)):
+            draws = self._draw_values(label, rng)
+            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+            # Where all or nothing was found, the value itself is at the very end.
+            ends[label] = min(low, self.value[label]), max(high, self.value[label])
+        return ends
+
+    def _draw_values(self, label: int, rng: np.random.Generator) -> np.ndarray:
+        positive, n = float(self.n_positive[label]), float(self.n_known[label])
+        hits = float(self.n_found[label])
+        false = float(self.n_predicted[label]) - hits
+        recall = rng.beta(hits + 0.5, positive - hits + 0.5, _DRAWS)
+        alarms = rng.beta(false + 0.5, max(n - positive - false, 0) + 0.5, _DRAWS)
+        objective: Objective = objective_of_label(self.objective, label)
+        return objective_value(objective, recall * positive, alarms * (n - positive), positive, n)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a line for every label."""
+        import pandas as pd
+
+        low, high = self.interval().T
+        return pd.DataFrame(
+            {
+                "threshold": self.thresholds,
+                "positives": self.n_positive,
+                "known": self.n_known,
+                "predicted": self.n_predicted,
+                "found": self.n_found,
+                "value": self.value,
+                "low": low,
+                "high": high,
+                "reason": self.reasons,
+            },
+            index=pd.Index(self.names, name="label"),
+        )
+
+    def __repr__(self) -> str:
+        n_labels = len(self.thresholds)
+        never = int(np.isposinf(self.thresholds).sum())
+        mean = np.nanmean(self.value) if n_labels else np.nan
+        return (
+            f"Thresholds({n_labels} labels, {never} never predicted, "
+            f"objective {_name_of(self.objective)}: mean {mean:.3f})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>" + self.to_frame().round(4)._repr_html_()
+
+
+def _name_of(objective: Any) -> str:
+    return objective if isinstance(objective, str) else repr(objective)
+
+
+def _cut_sparse(scores: sp.csr_array, thresholds: np.ndarray) -> sp.csr_array:
+    """Cut scores whose cells are 0 where they are not stored."""
+    stored = scores.copy()
+    stored.data = (scores.data >= thresholds[scores.indices]).astype(np.int64)
+    stored.eliminate_zeros()
+    low = np.flatnonzero(thresholds <= 0)  # of these, cells that are not stored are predicted
+    if not len(low):
+        return stored
+    dense = sp.csc_array((scores[:, low].toarray() >= thresholds[low]).astype(np.int64))
+    columns = sp.csr_array(
+        (np.ones(len(low), dtype=np.int64), (np.arange(len(low)), low)),
+        shape=(len(low), len(thresholds)),
+    )
+    return stored.maximum(sp.csr_array(dense @ columns))
