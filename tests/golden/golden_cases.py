@@ -715,7 +715,14 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
-    *["CostMatrix", "PrecisionAtRecall", "RecallAtPrecision", "Thresholds", "CalibrationBins"],
+    *[
+        "CostMatrix",
+        "FBeta",
+        "PrecisionAtRecall",
+        "RecallAtPrecision",
+        "Thresholds",
+        "CalibrationBins",
+    ],
     *["SCORERS", "ImbalanceReport", "JointScorer", "LabelAreas", "LabelScorer"],
     *["ImbalanceProfile", "LabelType", "Labelsets", "LocalDistribution", "Neighborhood", "Figure2"],
     *[
