@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from scipy.stats import wilcoxon
 from sklearn.decomposition import TruncatedSVD
@@ -98,6 +99,14 @@ RULES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
+def take(X: Any, rows: np.ndarray) -> Any:
+    """Return rows, with the small indices that trees ask for."""
+    part = X[rows]
+    if sp.issparse(part):
+        part.indices, part.indptr = part.indices.astype(np.int32), part.indptr.astype(np.int32)
+    return part
+
+
 def held_out_scores(model: Any, X: Any, Y: np.ndarray) -> np.ndarray:
     """Return scores of rows by models that did not learn from them."""
     if isinstance(model, RandomForestClassifier):
@@ -105,7 +114,7 @@ def held_out_scores(model: Any, X: Any, Y: np.ndarray) -> np.ndarray:
         return np.nan_to_num(known[:, 1] if Y.shape[1] > 1 else known[:, 1:])
     scores = np.empty(Y.shape)
     for train, test in IterativeStratifiedKFold(3, random_state=0).split(X, Y):
-        scores[test] = label_scores(model.fit(X[train], Y[train]), X[test])
+        scores[test] = label_scores(model.fit(take(X, train), Y[train]), take(X, test))
     model.fit(X, Y)
     return scores
 
@@ -119,8 +128,8 @@ def figures(name: str, learner: str, partition: int, half: int) -> list[dict[str
     train, test = halves[half]
     learnable = Y[train].any(axis=0) & ~Y[train].all(axis=0)
     model = learners(X.shape[1])[learner]
-    held = held_out_scores(model, X[train], Y[train][:, learnable])
-    unseen = label_scores(model, X[test])
+    held = held_out_scores(model, take(X, train), Y[train][:, learnable])
+    unseen = label_scores(model, take(X, test))
     truth, positives = Y[test][:, learnable], Y[train][:, learnable].sum(axis=0)
     judged = truth.any(axis=0)
     lines = []
