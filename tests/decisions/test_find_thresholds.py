@@ -118,11 +118,20 @@ def test_shrinking_counts_is_the_formula_and_knows_ranks_only(table):
         positives, score = y[:, label].sum(), scores[:, label]
         share = positives / (positives + 4)
         target = own.n_predicted[label] ** share * positives ** (1 - share)
-        reachable = np.array([(score >= cut).sum() for cut in np.unique(score)[::-1]])
+        reachable = np.array([(score >= cut).sum() for cut in [np.inf, *np.unique(score)]])
         gap = np.abs(reachable - target).min()
         assert abs(found.n_predicted[label] - target) == pytest.approx(gap)
     bent = find_thresholds(y, np.exp(scores), shrinkage=4, shrink_to="prevalence")
     assert_array_equal(bent.predict(np.exp(scores)), found.predict(scores))
+
+
+def test_ties_at_the_bottom_are_no_reason_to_predict_all_rows():
+    """Three positives that share their score with 997 others: a count of 3 is nearer to none."""
+    y, scores = np.zeros((1000, 1), int), np.zeros((1000, 1))
+    y[:3] = 1
+    found = find_thresholds(y, scores, shrinkage=20, shrink_to="prevalence")
+    assert found.n_predicted == 0
+    assert found.predict([[0.0], [0.01]]).ravel().tolist() == [0, 1]
 
 
 def test_infinite_shrinkage_predicts_as_many_as_there_are(scored):

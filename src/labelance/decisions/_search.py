@@ -304,8 +304,10 @@ def _shrink_count(cuts: Cuts, own: float, strength: float) -> float:
     weight = n_positive / (n_positive + strength)
     count = max(float(cuts.at(np.array([own])).chosen[0]), 0.5)
     target = math.exp(weight * math.log(count) + (1 - weight) * math.log(max(n_positive, 0.5)))
-    nearest = int(np.argmin(np.abs(cuts.counts.chosen - target)))
-    return float(cuts.scores[nearest])
+    distance = np.abs(cuts.counts.chosen - target)
+    if distance.min() > target:  # so many rows share the largest score that none is nearer
+        return float(np.nextafter(cuts.scores[0], np.inf))
+    return float(cuts.scores[np.argmin(distance)])
 
 
 def _warn_of_hopeless(labels: np.ndarray, names: tuple[Any, ...] | None, n_labels: int) -> None:
