@@ -87,7 +87,7 @@ def impatient(monkeypatch):
     for name in ("_PATIENCE", "_LONG", "_MEASURED"):
         monkeypatch.setattr(_progress, name, -1.0)
     monkeypatch.setattr(_progress, "_PERIOD", 0.001)
-    monkeypatch.setattr(_progress, "_ADVICE", _progress._Advice(draws=False))  # it told nobody yet
+    _progress._board.cache_clear()  # they told nobody yet
 
 
 def test_a_terminal_shows_the_loops_and_then_nothing(terminal, impatient):
@@ -183,16 +183,18 @@ def test_workers_of_a_pool_are_silent(terminal, impatient, monkeypatch):
     with show_progress(1), loop("Members", 2, "members") as progress:
         pickle.loads(pickle.dumps(progress)).advance()  # counts for nobody
         terminal.wait_for("Members: 0 of 2")
-        monkeypatch.setattr(_progress, "is_main_process", lambda: False)
-        with loop("Inside a worker", 2, "rows") as progress:
-            progress.advance()
+        monkeypatch.setattr(_progress.os, "getpid", lambda: 0)
+        with loop("Inside a worker", 2, "rows") as inside:
+            inside.advance()
+        progress.advance()
+        monkeypatch.undo()
     assert "Inside a worker" not in terminal.settled()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # there are threads, of course
 def test_a_forked_process_does_not_wait_for_a_thread_that_it_has_not_got():
-    board = _progress.Board(draws=False)
+    board, outer = _progress.Board(draws=False), _progress.Loop("Counting", 2, "sheep")
     held, over = threading.Event(), threading.Event()
 
     def hold():
@@ -207,8 +209,10 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_it_has_not_got():
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(60)  # ends a child that waits
-        with board.show(_progress.Loop("Counting", 1, "sheep")) as progress:
+        board.advance(outer, 1)  # a counter that came with the fork
+        with show_progress(1), loop("Counting", 1, "sheep") as progress:
             progress.advance()
+            say("A line.")
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     over.set()

@@ -10,23 +10,23 @@ Nothing is handed down: a loop finds out by itself whether anybody listens, and 
 is a loop of nothing. Only the thread and the process that were asked to speak do: what runs in
 others is a step of a loop of theirs.
 
-By hand, because rich is installed with the command line only, which shows the same loops as its
-bars. Those of rich and tqdm take a line for each loop, and do not leave the time in which code is
-compiled out of the time left.
+By hand and for the command line too, because rich is installed with that only: two ways to draw
+took more code than this one. The bars of rich and tqdm take a line for each loop, and do not leave
+the time in which code is compiled out of the time left.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import cache
 from multiprocessing import current_process
 from threading import Event, RLock, Thread
 from time import perf_counter
 from typing import Any, Protocol
-from weakref import WeakSet
 
 _PATIENCE = 1.0  # seconds until a loop is shown
 _LONG = 60.0  # seconds that are said beforehand
@@ -106,22 +106,24 @@ class Board:
     ----------
     draws : bool
         Whether there is a line; else only what takes over a minute is told, in lines of their own.
+    heading : str
+        What the line begins with, whether a loop runs or not; it may be set anew.
+    reword : callable
+        Returns a line that stays in other words.
     """
 
-    def __init__(self, *, draws: bool) -> None:
-        self.draws = draws
-        self.renew_locks()
+    def __init__(
+        self, *, draws: bool, heading: str = "", reword: Callable[[str], str] = str
+    ) -> None:
+        self.draws, self.heading, self.reword = draws, heading, reword
+        # The collector may end a loop that was left early while its own thread writes the line.
+        self._lock, self._stop = RLock(), Event()
         self._loops: list[Loop] = []
         self._told: set[str] = set()
         self._width = 0  # of the line that stands there
         self._users = 0
-        _all_boards.add(self)
-
-    def renew_locks(self) -> None:
-        """Take locks that nobody holds: a forked process has not got the threads that held them."""
-        # The collector may end a loop that was left early while its own thread writes the line.
-        self._lock = RLock()
-        self._stop = Event()
+        self._began = perf_counter()
+        self.process = os.getpid()
 
     @contextmanager
     def drawn(self) -> Iterator[None]:
@@ -147,9 +149,8 @@ class Board:
     def _draw_on(self, stop: Event) -> None:
         while not stop.wait(_PERIOD):
             with self._lock:
-                shown = [loop for loop in self._loops if loop.seconds > _PATIENCE]
                 if not stop.is_set():
-                    self.draw(shown)
+                    self._draw()
 
     @contextmanager
     def show(self, loop: Loop) -> Iterator[Progress]:
@@ -162,11 +163,13 @@ class Board:
         finally:
             with self._lock:
                 self._loops = [other for other in self._loops if other is not loop]
-                if not self._loops:
+                if not self._loops and not self.heading:
                     self.clear()
 
     def advance(self, loop: Loop, n: int) -> None:
         """Count, and tell once if it takes over a minute."""
+        if os.getpid() != self.process:  # a fork has not got the thread that may hold the lock
+            return
         with self._lock:
             loop.count(n)
             if loop.what not in self._told and self._is_worth_telling(loop):
@@ -188,9 +191,11 @@ class Board:
             if loop.what in self._told and self._loops[:1] == [loop] and loop.seconds > _LONG:
                 self.tell(f"{loop.what}: {loop.total:,} {loop.unit} done in {span(loop.seconds)}.")
 
-    def draw(self, loops: Sequence[Loop]) -> None:
-        """Write the line anew."""
-        line = " | ".join(map(str, loops))[: _columns() - 1]
+    def _draw(self) -> None:
+        shown = [str(loop) for loop in self._loops if loop.seconds > _PATIENCE]
+        if self.heading and perf_counter() - self._began > _PATIENCE:
+            shown.insert(0, self.heading)
+        line = " | ".join(shown)[: _columns() - 1]
         if line or self._width:
             _write(f"\r{line:<{self._width}}" + ("" if line else "\r"))
             self._width = len(line)
@@ -204,7 +209,7 @@ class Board:
     def tell(self, text: str) -> None:
         """Write a line that stays, above the one that is written anew."""
         self.clear()
-        _write(f"{text}\n")
+        _write(f"{self.reword(text)}\n")
 
     def say(self, text: str) -> None:
         """Write a line that stays, for somebody who holds no lock."""
@@ -242,22 +247,15 @@ class _Unheard:
         pass
 
 
-_all_boards: WeakSet[Board] = WeakSet()
-
-
-def _renew_locks() -> None:
-    for board in _all_boards:
-        board.renew_locks()
-
-
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew_locks)
-
 _UNHEARD: AbstractContextManager[Progress] = nullcontext(_Unheard())
-_LINE, _PLAIN = Board(draws=True), Board(draws=False)
-_ADVICE = _Advice(draws=False)
 _listener: ContextVar[Board | None] = ContextVar("listener", default=None)
-_boards: list[Board] = [_LINE]  # the last one says what comes from elsewhere
+_boards: list[Board] = []  # the last one says what comes from elsewhere
+
+
+@cache
+def _board(kind: type[Board], process: int, *, draws: bool = False) -> Board:
+    """Return the board that the threads of a process share."""
+    return kind(draws=draws)
 
 
 def show_progress(verbose: int | bool, board: Board | None = None) -> AbstractContextManager[None]:
@@ -280,7 +278,7 @@ def show_progress(verbose: int | bool, board: Board | None = None) -> AbstractCo
     """
     if not verbose or (board is None and _listener.get() is not None):
         return nullcontext()
-    return _speak(board or (_LINE if is_interactive(notebooks=True) else _PLAIN))
+    return _speak(board or _board(Board, os.getpid(), draws=is_interactive(notebooks=True)))
 
 
 @contextmanager
@@ -304,11 +302,9 @@ def loop(
     people at a terminal if it will take over a minute, once.
     """
     board = _listener.get()
-    if board is None:
-        if not advice or not is_interactive():
-            return _UNHEARD
-        board = _ADVICE
-    elif not is_main_process():
+    if board is None and advice and is_interactive():
+        board = _board(_Advice, os.getpid())
+    if board is None or board.process != os.getpid():
         return _UNHEARD
     return board.show(Loop(what, total, unit, advice=advice, warm_up=warm_up))
 
@@ -363,18 +359,22 @@ def run_parallel(
 def note(text: str) -> None:
     """Write a line that stays, for whoever listens; without a listener nothing."""
     board = _listener.get()
-    if board is not None and is_main_process():
+    if board is not None and board.process == os.getpid():
         board.say(text)
 
 
 def say(text: str) -> None:
     """Write a line on standard error without spoiling the one that shows progress."""
-    _boards[-1].say(text)
+    if _boards and _boards[-1].process == os.getpid():
+        _boards[-1].say(text)
+    else:
+        _write(f"{text}\n")
 
 
 def is_interactive(*, notebooks: bool = False) -> bool:
     """Say whether standard error is a terminal, or a notebook if that counts, of this process."""
-    if sys.stderr is None or not is_main_process():
+    # The standard error of a worker of a pool is somebody else's.
+    if sys.stderr is None or current_process().name != "MainProcess":
         return False
     if notebooks and type(sys.stderr).__module__.startswith("ipykernel"):
         return True
@@ -382,11 +382,6 @@ def is_interactive(*, notebooks: bool = False) -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # a stream of somebody's own, or one that is closed
         return False
-
-
-def is_main_process() -> bool:
-    """Say whether this is no worker of a pool, whose standard error is somebody else's."""
-    return current_process().name == "MainProcess"
 
 
 def span(seconds: float) -> str:

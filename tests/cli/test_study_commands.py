@@ -320,22 +320,12 @@ def test_interrupted_it_says_what_is_kept(plan, number, executor):
     assert Store(store).claims() == []
 
 
-def test_the_line_on_a_terminal(plan, done, monkeypatch):
+def test_the_line_on_a_terminal(plan):
     """What a person sees: cells, failures, time left."""
-    import io
-
-    from rich.console import Console
-
-    from labelance.cli import _study_run
+    from labelance.cli._study_run import line
     from labelance.study import StudyProgress
 
-    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
-    monkeypatch.setattr(_study_run, "errors", screen)
-    study = load_study(plan).only(repeats=3)
-    with _study_run.Watcher(study, quiet=False) as watcher:
-        watcher(StudyProgress(8, 1, 24, seconds_left=0.5))
-        watcher.bar.refresh()
-    seen = screen.file.getvalue()
-    assert "9/24, 1 failed" in seen
-    assert "about 0." in seen
-    assert "left" in seen
+    study = load_study(plan)
+    seen = line(study, StudyProgress(8, 1, 24, seconds_left=0.5))
+    assert seen == f"{study.name}: 9 of 24 cells, 1 failed, about 0.5 s left"
+    assert line(study, StudyProgress(24, 0, 24)) == f"{study.name}: 24 of 24 cells"

@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from labelance import _progress
 from labelance._utils._messages import did_you_mean, warn_user
@@ -393,21 +393,20 @@ def test_a_folder_is_called_one(call, songs):
     assert str(songs) in err
 
 
-def test_only_work_of_known_length_has_a_bar(monkeypatch):
+def test_a_terminal_shows_what_a_command_is_at(monkeypatch):
     for name in ("_PATIENCE", "_MEASURED", "_PERIOD"):
         monkeypatch.setattr(_progress, name, 0.01)
     out = io.StringIO()
-    monkeypatch.setattr(_console, "errors", Console(file=out, force_terminal=True, width=120))
-    with _console.long_work("Reading"):
-        time.sleep(0.15)
-    assert "Reading" in out.getvalue()
-    assert "━" not in out.getvalue()  # a pulse without an end
-    with _console.long_work("Reading"), _progress.loop("Counting", 9, "sheep") as progress:
+    monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=out))
+    monkeypatch.setattr(_console, "is_interactive", lambda: True)
+    with _console.long_work("Reading") as tell, _progress.loop("Counting", 9, "sheep") as progress:
         for _ in range(4):
             progress.advance()
             time.sleep(0.06)
-    assert "━" in out.getvalue()
-    assert "left" in out.getvalue()
+        tell("Writing")
+        time.sleep(0.06)
+    assert "\rReading | Counting: 4 of 9 sheep, about " in out.getvalue()
+    assert "\rWriting | Counting: 4 of 9 sheep, about " in out.getvalue()
 
 
 def test_memory_and_size_have_a_word_each(call):

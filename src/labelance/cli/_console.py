@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,11 +15,10 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
-from labelance._progress import Board, Loop, show_progress, span
+from labelance._progress import Board, is_interactive, show_progress
 from labelance.cli._flags import reworded
 
 # A pipe has no width; wide enough that no name is cut.
@@ -182,90 +181,12 @@ def print_table(
 
 
 @contextmanager
-def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[Progress]:
-    """Show a bar on a terminal and nothing in a pipe; ``bar.advance(0)`` moves it."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-        disable=quiet or not errors.is_terminal,
-    )
-    bar.add_task(description, total=total)
-    with nullcontext() if bar.disable else bar:  # some versions of rich end a hidden bar's line
-        yield bar
-
-
-@contextmanager
 def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show what a command is at, with a bar for each loop of the library that takes its time.
+    """Show what a command is at, with the loops of the library that take their time.
 
     The block gets a function that changes the description. In a pipe only what takes over a
     minute is told; ``quiet`` is silent.
     """
-    if quiet or not errors.is_terminal:
-        with show_progress(not quiet, _Lines(draws=False)):
-            yield lambda description: None
-        return
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        _KnownBar(),
-        TextColumn("{task.fields[left]}"),
-        console=errors,
-        transient=True,
-    )
-    heading = bar.add_task(description, total=None, left="")
-    with bar, show_progress(1, _Bars(bar)):
-        yield lambda description: bar.update(heading, description=description)
-
-
-class _KnownBar(BarColumn):
-    """A bar for work of known length only: a pulse would say nothing."""
-
-    def render(self, task: Any) -> Any:
-        """Return the bar, or nothing."""
-        return "" if task.total is None else super().render(task)
-
-
-class _Lines(Board):
-    """Says what takes long in the words of the command."""
-
-    def tell(self, text: str) -> None:
-        """Write a line that stays."""
-        say(reworded(text), to=errors)
-
-
-class _Bars(Board):
-    """Shows every loop as a bar."""
-
-    def __init__(self, bar: Progress) -> None:
-        super().__init__(draws=True)
-        self.bar = bar
-        self.tasks: dict[Loop, Any] = {}
-
-    def draw(self, loops: Sequence[Loop]) -> None:
-        """Bring the bars up to date."""
-        for gone in self.tasks.keys() - set(loops):
-            self.bar.remove_task(self.tasks.pop(gone))
-        for loop in loops:
-            if loop not in self.tasks:
-                self.tasks[loop] = self.bar.add_task(loop.what, total=loop.total, left="")
-            left = loop.seconds_left
-            self.bar.update(
-                self.tasks[loop],
-                completed=loop.done,
-                left=f"{loop.done:,}/{loop.total:,} {loop.unit}"
-                + ("" if left is None else f", about {span(left)} left"),
-            )
-
-    def clear(self) -> None:
-        """Take the bars away."""
-        self.draw([])
-
-    def tell(self, text: str) -> None:
-        """Write a line above the bars."""
-        say(reworded(text), to=errors)
+    board = Board(draws=is_interactive(), heading=description, reword=reworded)
+    with show_progress(not quiet, board):
+        yield lambda description: setattr(board, "heading", description)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import labelance
-from labelance.cli._console import App, console, print_json, print_table, progress, say
+from labelance._progress import loop, show_progress
+from labelance.cli._console import App, console, print_json, print_table, say
 from labelance.cli._data import JsonOption
 
 app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
@@ -71,11 +72,11 @@ def fetch(
     for name in wanted:
         labelance.datasets.dataset_info(name)  # an unknown name is an error before any download
     rows = []
-    with progress("Downloading", len(wanted), quiet=json) as bar:
+    with show_progress(not json), loop("Downloading", len(wanted), "datasets") as bar:
         for name in wanted:
             files = labelance.datasets.fetch_dataset(name, force=force)
             rows.append({"name": name, "arff": str(files.arff), "xml": str(files.xml)})
-            bar.advance(bar.task_ids[0])
+            bar.advance()
     if json:
         print_json(rows)
         return

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from labelance.cli._console import print_json, print_table, progress, report_kept_files, say
+from labelance._progress import loop, show_progress
+from labelance.cli._console import print_json, print_table, report_kept_files, say
 from labelance.cli._data import check_free
 
 N_REPEATS = 3  # times two folds
@@ -38,13 +39,13 @@ def compare(X: np.ndarray, Y: np.ndarray, seed: int, *, quiet: bool) -> list[Sco
     folds = RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=N_REPEATS, random_state=seed)
     splits = list(folds.split(X, Y))
     scores = []
-    with progress("Comparing", 2 * len(splits), quiet=quiet) as bar:
+    with show_progress(not quiet), loop("Comparing", 2 * len(splits), "folds") as bar:
         for name, learner in _learners().items():
             measured: dict[str, list[tuple[float, ...]]] = {}
             for train, test in splits:
                 for method, model in fit_methods(learner, X[train], Y[train], seed):
                     measured.setdefault(method, []).append(_measure(model, X[test], Y[test]))
-                bar.advance(bar.task_ids[0])
+                bar.advance()
             scores += [Score(name, method, *np.mean(m, axis=0)) for method, m in measured.items()]
     return scores
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelance.cli._console import errors, report_kept_files, say
+from labelance.cli._console import long_work, report_kept_files, say
 from labelance.cli._data import (
     MOST_ROWS,
     ForceOption,
@@ -111,5 +111,5 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
 def _measure(
     dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
 ) -> ImbalanceProfile:
-    with errors.status(f"Looking at {dataset.n_samples} rows …"):
+    with long_work(f"Looking at {dataset.n_samples} rows"):
         return measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)

@@ -10,7 +10,7 @@ import typer
 
 import labelance
 from labelance._utils._messages import optional_import
-from labelance.cli._console import App, errors, print_json, print_table, progress, say
+from labelance.cli._console import App, long_work, print_json, print_table, say
 from labelance.cli._data import ForceOption, JsonOption, keep_files, split_names
 from labelance.cli._study_run import find_classes_here, names_option, run
 
@@ -124,7 +124,7 @@ def _write_report(results: Path, output: Path, *, title: str | None, study: str 
     """Write the report of a store or an exported folder; return where it is."""
     found = labelance.study.import_results(results, study=study)
     pandas = optional_import("pandas", extra="data", purpose="A report")
-    with errors.status("Comparing …"):
+    with long_work("Comparing"):
         figures = found.describe_datasets()
         return labelance.report.write_report(
             found.frame(missing=True),
@@ -274,14 +274,15 @@ def verify(
     if trust:
         find_classes_here()
     found = labelance.study.import_results(results, study=study, trust=trust or ())
-    with progress("Computing again", min(sample or len(found.done), len(found.done))) as bar:
+    n_cells = min(sample or len(found.done), len(found.done))
+    with long_work("Computing again") as tell:
         checked = labelance.study.verify_results(
             found,
             sample=sample or None,
             datasets=split_names(datasets),
             learners=split_names(learners),
             seed=seed,
-            watch=lambda count: bar.update(bar.task_ids[0], completed=count),
+            watch=lambda count: tell(f"Computing again: {count} of {n_cells} cells"),
         )
     _tell_verification(checked, json)
     if checked.differing:

@@ -7,15 +7,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import labelance
-from labelance._progress import span
-from labelance.cli._console import errors, only_results_on_stdout, print_json, say
+from labelance._progress import is_interactive, span
+from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, split_names
 from labelance.cli._flags import errors_in_flags
 from labelance.exceptions import StudyError
@@ -24,50 +22,12 @@ if TYPE_CHECKING:
     from labelance.study import Study, StudyProgress
 
 
-class Watcher:
-    """Draws a line on a terminal, and nothing in a pipe."""
-
-    def __init__(self, study: Study, *, quiet: bool) -> None:
-        self.study = study
-        self.shown = not quiet and errors.is_terminal
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}{task.fields[failed]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=errors,
-            transient=True,
-            disable=not self.shown,
-        )
-
-    def __enter__(self) -> Watcher:
-        self.bar.start()
-        self.line = self.bar.add_task(
-            self.study.name, total=len(self.study.cells()), failed="", left=""
-        )
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:  # fmt: skip
-        self.stop()
-
-    def stop(self) -> None:
-        """Take the line away."""
-        if self.shown:  # some versions of rich end the line of a hidden bar
-            self.bar.stop()
-
-    def __call__(self, progress: StudyProgress) -> None:
-        """Show how far a study is."""
-        seconds = progress.seconds_left
-        self.bar.update(
-            self.line,
-            completed=progress.done + progress.failed,
-            failed=f", {progress.failed} failed" if progress.failed else "",
-            left=f"about {span(seconds)} left" if seconds else "",
-        )
+def line(study: Study, progress: StudyProgress) -> str:
+    """Return how far a study is, for the line on a terminal."""
+    finished, seconds = progress.done + progress.failed, progress.seconds_left
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    left = f", about {span(seconds)} left" if seconds else ""
+    return f"{study.name}: {finished} of {progress.total} cells{failed}{left}"
 
 
 def n_workers(executor: str, jobs: int | None) -> int:
@@ -90,7 +50,7 @@ _PARTS = ("datasets", "learners", "methods")
 
 def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None:
     """Print the sizes of a plan, what the store has of it, and about how long the rest takes."""
-    with errors.status("Trying learners on a few rows …"):
+    with long_work("Trying learners on a few rows", quiet=as_json):
         forecast = labelance.study.forecast_study(study, path)
     if as_json:
         print_json(_document(study, path, workers, forecast))
@@ -225,23 +185,23 @@ def find_classes_here() -> None:
 
 def _run(study: Study, path: Path, as_json: bool, options: dict[str, Any]) -> None:
     started = perf_counter()
-    with Watcher(study, quiet=as_json) as watcher:
-        try:
-            with only_results_on_stdout():
-                outcome = labelance.study.run_study(
-                    study, path, watch=watcher if watcher.shown else None, **options
-                )
-        except KeyboardInterrupt:
-            watcher.stop()
-            kept = list(labelance.study.Store(path, read_only=True).status(study).values()).count(
-                "done"
+    watched = is_interactive() and not as_json
+    try:
+        with only_results_on_stdout(), long_work(study.name, quiet=not watched) as tell:
+            outcome = labelance.study.run_study(
+                study,
+                path,
+                watch=(lambda progress: tell(line(study, progress))) if watched else None,
+                **options,
             )
-            say(
-                f"interrupted: {kept} of {len(study.cells())} cells are kept in {path}; "
-                "the same command goes on from there",
-                to=errors,
-            )
-            raise
+    except KeyboardInterrupt:
+        status = labelance.study.Store(path, read_only=True).status(study)
+        say(
+            f"interrupted: {list(status.values()).count('done')} of {len(study.cells())} cells are "
+            f"kept in {path}; the same command goes on from there",
+            to=errors,
+        )
+        raise
     _tell(study, outcome, path, perf_counter() - started, as_json)
     if outcome.failed:
         raise typer.Exit(1)

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from labelance._progress import loop, show_progress
 from labelance._utils._kernel import kernel_folder
-from labelance.cli._console import errors, fail, print_json, print_table, progress, say
+from labelance.cli._console import errors, fail, print_json, print_table, say
 from labelance.exceptions import LabelanceWarning
 
 # The parts share few kernels, so that processes that compile them hardly repeat each other's
@@ -50,13 +51,14 @@ def warmup(
     seconds = {}
     with (
         ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
-        progress("Compiling", len(PARTS), quiet=json) as bar,
+        show_progress(not json),
+        loop("Compiling", len(PARTS), "parts") as bar,
     ):
         running = {pool.submit(compile_part, part): part for part in PARTS}
         try:
             for done in as_completed(running):
                 seconds[running[done]] = done.result()
-                bar.advance(bar.task_ids[0])
+                bar.advance()
         except KeyboardInterrupt:
             # numba hears nothing while it compiles, and the pool would begin the other parts.
             pool.shutdown(wait=False, cancel_futures=True)
