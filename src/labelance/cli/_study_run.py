@@ -64,11 +64,6 @@ def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None
         if path.exists() else f"{path} does not exist yet")  # fmt: skip
     for (dataset, learner), error in forecast.failures.items():
         say(f"warning: {' with '.join(filter(None, (dataset, learner)))}: {error}")
-    if forecast.compile_seconds >= 1:
-        seconds = span(forecast.compile_seconds)
-        say(f"kernels were compiled in {seconds} and are kept, so that a run here need not do it"
-            if forecast.keeps_kernels else f"about {seconds} of compilation first, in every "
-            "process: no folder keeps kernels (NUMBA_CACHE_DIR names one)")  # fmt: skip
     if forecast.cpu_seconds is None:
         say(f"{forecast.left} cells to do; nothing says how long that takes")
         return
@@ -91,8 +86,6 @@ def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str
         "folds": study.folds,
         **{name: getattr(forecast, name) for name in ("total", "done", "failed", "left")},
         "cpu_seconds": forecast.cpu_seconds,
-        "compile_seconds": forecast.compile_seconds,
-        "keeps_kernels": forecast.keeps_kernels,
         "workers": workers,
         "costs": [
             {"dataset": dataset, "learner": learner, "origin": origin}

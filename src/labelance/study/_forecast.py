@@ -1,8 +1,7 @@
-"""How long a study takes: from cells that are finished, or from small fits."""
+"""How long a study takes: by cells that are finished, or by small fits where there are none."""
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
@@ -15,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from labelance._classifier import relevance
-from labelance._utils._kernel import compilation_seconds, kernel_folder
+from labelance._utils._kernel import compilation_seconds
 from labelance.datasets import dataset_info
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.exceptions import InputError, LabelanceError
 from labelance.model_selection import multilabel_train_test_split
 from labelance.study._data import StudyData, load_source
 from labelance.study._design import build_learner
-from labelance.study._evaluate import evaluate_cells, labels_for
+from labelance.study._evaluate import labels_for
 from labelance.study._store import Store
 from labelance.study._study import Cell, Study
 
@@ -74,9 +73,8 @@ def all_costs(
 ) -> dict[Pair, float]:
     """Guess what a model costs where nothing is known yet.
 
-    The cost of a learner on a dataset is taken for a product of three: of the dataset's size,
-    of how hard it is for its size, and of how slow the learner is. The last two come from
-    what is known, in logarithms and by least squares; they are 1 for what is not.
+    It is the geometric mean of what the learner, or else any learner, costs elsewhere, in
+    proportion to the sizes of the datasets.
 
     Parameters
     ----------
@@ -88,42 +86,24 @@ def all_costs(
         Anything that costs grow with; used if all datasets are in it.
     """
     pairs = list(pairs)
-    known = {pair: cost for pair, cost in known.items() if cost > 0}
     if not known:
         return {}
-    datasets = sorted({dataset for dataset, _ in [*pairs, *known]})
-    learners = sorted({learner for _, learner in [*pairs, *known]})
-    sizes = sizes if sizes is not None and all(name in sizes for name in datasets) else {}
-
-    def features(pair: Pair) -> list[bool]:
-        return [pair[0] == name for name in datasets] + [pair[1] == name for name in learners]
-
-    def base(pair: Pair) -> float:
-        return float(np.log(sizes.get(pair[0], 1.0)))
-
-    logs = np.array([np.log(cost) - base(pair) for pair, cost in known.items()])
-    design = np.array([features(pair) for pair in known], dtype=float)
-    effects = np.linalg.lstsq(design, logs - logs.mean(), rcond=None)[0]
+    names = {dataset for dataset, _ in [*pairs, *known]}
+    size = sizes if sizes and names <= sizes.keys() else dict.fromkeys(names, 1.0)
+    rates: dict[str, list[float]] = defaultdict(list)
+    for (dataset, learner), cost in known.items():
+        rates[learner].append(np.log(max(cost, 1e-9) / size[dataset]))
+    all_rates = [rate for some in rates.values() for rate in some]
     return {
-        pair: known.get(pair)
-        or float(np.exp(base(pair) + logs.mean() + np.dot(features(pair), effects)))
-        for pair in pairs
+        (dataset, learner): known.get((dataset, learner))
+        or size[dataset] * float(np.exp(np.mean(rates.get(learner, all_rates))))
+        for dataset, learner in pairs
     }
 
 
 def total_work(models: Mapping[Pair, float], costs: Mapping[Pair, float]) -> float:
     """Return the seconds that models take one after the other."""
     return sum(number * costs[pair] for pair, number in models.items())
-
-
-def time_left(work_left: float, *, work_done: float, elapsed: float, workers: int) -> float:
-    """Return the seconds until the work is done, at the speed it had so far.
-
-    At the beginning the speed is the number of workers; what was measured takes over within
-    a minute.
-    """
-    speed = (work_done + workers * _TRUST_SECONDS) / (elapsed + _TRUST_SECONDS)
-    return work_left / speed
 
 
 def _n_models(study: Study, cell: Cell) -> float:
@@ -162,12 +142,9 @@ class TimeLeft:
         if pairs and not costs:
             return None
         left = total_work(models, costs)
-        return time_left(
-            left,
-            work_done=total_work(self._models, costs) - left,
-            elapsed=time.perf_counter() - self._begun,
-            workers=self.workers,
-        )
+        done, elapsed = total_work(self._models, costs) - left, time.perf_counter() - self._begun
+        # What was measured takes the place of the number of workers within a minute.
+        return left * (elapsed + _TRUST_SECONDS) / (done + self.workers * _TRUST_SECONDS)
 
 
 def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
@@ -176,50 +153,40 @@ def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
     return [cell for cell in study.cells() if cell not in finished]
 
 
-_FIRST_ROWS, _MOST_ROWS = 60, 480
-_REHEARSED_ROWS = 240  # as many as the searches for neighbors need to be those of larger data
+_MOST_ROWS = 240  # of a small fit; half as many are fitted, too
 # The power of the rows with which the cost of a model grows, beside what each fit costs anyway:
 # for trees and neighbors between hundreds and thousands of rows, about.
-_USUAL_GROWTH = 1.3
-_TELLING_SECONDS = 0.02  # what fits of two sizes must differ by to say more about it
+_GROWTH = 1.3
 _LEAST_GROWING = 0.1  # share of a fit's time: differences of short times are noise
 
 
 def _probe(study: Study, pairs: Iterable[Pair], seconds: float) -> Probed:
-    """Fit learners to a few hundred rows of datasets, and scale the times up.
+    """Fit learners to a few rows of datasets, and scale the times up.
 
     Returns what one model on the training rows of a fold should take, and what could not be
     fitted, or not even loaded (then the learner is ""). Small datasets come first; what is
     not reached in time is left out, and :func:`all_costs` guesses it from the rest.
     """
-    ends, wanted, sizes = _clock() + seconds, list(pairs), sizes_of(study)
+    learners: dict[str, list[str]] = defaultdict(list)
+    for name, learner in pairs:
+        learners[name].append(learner)
+    sizes, ends = sizes_of(study), _clock() + seconds
     costs: dict[Pair, float] = {}
     failures: dict[Pair, str] = {}
-    names = sorted(dict.fromkeys(name for name, _ in wanted), key=lambda name: sizes.get(name, 0))
-    rehearsed: set[type] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for place, name in enumerate(names):
-            share = (ends - _clock()) / (len(names) - place)
-            if share <= 0:
-                break
+    for name in sorted(learners, key=lambda name: sizes.get(name, 0)):
+        if _clock() >= ends:
+            break
+        try:
+            data = load_source(study.dataset(name))
+        except Exception as error:  # a user's generator may raise anything
+            own = isinstance(error, LabelanceError)
+            failures[name, ""] = str(error) if own else f"{type(error).__name__}: {error}"
+            continue
+        for learner in learners[name]:
             try:
-                data = load_source(study.dataset(name))
-            except Exception as error:  # a user's generator may raise anything
-                own = isinstance(error, LabelanceError)
-                failures[name, ""] = str(error) if own else f"{type(error).__name__}: {error}"
-                continue
-            learners = [learner for dataset, learner in wanted if dataset == name]
-            if (kind := type(data.X)) not in rehearsed:
-                rehearsed.add(kind)
-                _rehearse(study, name, learners, data, share / 2)
-            ends_here = _clock() + share
-            for left, learner in zip(range(len(learners), 0, -1), learners):
-                try:
-                    seconds_each = (ends_here - _clock()) / left
-                    costs[name, learner] = _fit_growing(study, learner, data, seconds_each)
-                except Exception as error:  # a user's learner may raise anything
-                    failures[name, learner] = f"{type(error).__name__}: {error}"
+                costs[name, learner] = _small_fits(study, learner, data)
+            except Exception as error:  # a user's learner may raise anything
+                failures[name, learner] = f"{type(error).__name__}: {error}"
     return costs, failures
 
 
@@ -228,24 +195,12 @@ def _clock() -> float:
     return time.perf_counter() - compilation_seconds()
 
 
-def _rehearse(
-    study: Study, name: str, learners: list[str], data: StudyData, seconds: float
-) -> None:
-    """Evaluate every method on a few rows, so that all that a run needs is compiled and kept."""
-    X, Y = _some_rows(data, _REHEARSED_ROWS)
-    cells = tuple(
-        cell
-        for cell in study.cells()
-        if (cell.dataset, cell.repeat, cell.fold) == (name, 0, 0) and cell.learner in learners
-    )
-    ends = _clock() + seconds
-    for _ in evaluate_cells(study, cells, StudyData(X, Y, data.nominal)):
-        if _clock() > ends:
-            break
-
-
 def sizes_of(study: Study) -> dict[str, float]:
-    """Return rows times labels of the datasets of the catalogue: what costs grow with."""
+    """Return a power of rows times labels of datasets of the catalogue: what costs grow with.
+
+    The power is that of the paper's study, with which the smaller half of its datasets foretells
+    the cost of all within a sixth.
+    """
     found = {}
     for source in study.datasets:
         if source.path is None and source.make is None:
@@ -253,55 +208,41 @@ def sizes_of(study: Study) -> dict[str, float]:
                 info = dataset_info(source.name)
             except InputError:
                 continue
-            found[source.name] = float(info.n_samples * info.n_labels)
+            found[source.name] = float(info.n_samples * info.n_labels) ** 0.7
     return found
 
 
-def _fit_growing(study: Study, learner: str, data: StudyData, seconds: float) -> float:
-    """Fit twice as many rows each time, as long as the next fit is within the share of time.
-
-    Two sizes are fitted in any case: one does not tell what of its time grows with the rows.
-    """
+def _small_fits(study: Study, learner: str, data: StudyData) -> float:
+    """Return what a fit of the training rows of a fold takes, by fits of few rows and of half."""
     n_train = data.Y.shape[0] * (study.folds - 1) // study.folds
-    n = max(1, min(_FIRST_ROWS, n_train // 2))
-    times: dict[int, float] = {}
-    _fit_and_score(study, learner, data, *_some_rows(data, n))  # compiles, if needed
-    ends = time.perf_counter() + seconds
-    while n <= min(n_train, _MOST_ROWS):
-        times[n] = _fit_and_score(study, learner, data, *_some_rows(data, n))
-        if len(times) > 1 and time.perf_counter() + 3 * times[n] > ends:
-            break
-        n *= 2
-    return scaled_up(times, n_train)
+    rows = max(2, min(_MOST_ROWS, n_train))
+    _fit_and_score(study, learner, data, rows // 2)  # compiles, if needed
+    half, whole = (_fit_and_score(study, learner, data, n) for n in (rows // 2, rows))
+    return scaled_up(half, whole, rows, n_train)
 
 
-def scaled_up(times: Mapping[int, float], n: int) -> float:
-    """Return what a fit of ``n`` rows takes, by the times of fewer rows, each half of the next.
+def scaled_up(half: float, whole: float, rows: int, n: int) -> float:
+    """Return what a fit of ``n`` rows takes, by the times of ``rows`` and of half as many.
 
-    Of the largest fit, only what it took beyond the one of half as many rows grows: by a power of
-    the rows that three sizes tell.
+    Only what the larger fit took beyond the other grows.
 
     Examples
     --------
     >>> from labelance.study._forecast import scaled_up
-    >>> round(scaled_up({60: 60**1.3, 120: 120**1.3}, 6000) / 6000**1.3, 2)
-    1.0
-    >>> round(scaled_up({60: 1 + 60**2, 120: 1 + 120**2, 240: 1 + 240**2}, 6000) / 6000**2, 2)
+    >>> round(scaled_up(1 + 60**1.3, 1 + 120**1.3, 120, 6000) / 6000**1.3, 2)
     1.0
     """
-    rows, power = max(times), _USUAL_GROWTH
-    whole, half, quarter = (times.get(rows // part, 0.0) for part in (1, 2, 4))
     grown = max(whole - half, _LEAST_GROWING * whole)
-    if quarter and min(whole - half, half - quarter) >= _TELLING_SECONDS:
-        power = min(max(math.log2((whole - half) / (half - quarter)), 1.0), 2.0)
-    before = rows / 2 if half else 0.0
-    return whole + grown * (n**power - rows**power) / (rows**power - before**power)
+    return whole + grown * ((n / rows) ** _GROWTH - 1) / (1 - 0.5**_GROWTH)
 
 
-def _fit_and_score(study: Study, learner: str, data: StudyData, X: Any, Y: Any) -> float:
+def _fit_and_score(study: Study, learner: str, data: StudyData, n: int) -> float:
+    X, Y = _some_rows(data, n)
     begun = time.process_time()
     built = build_learner(study.learner(learner).component, data.nominal)
-    relevance(built.fit(X, labels_for(built, Y)), X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        relevance(built.fit(X, labels_for(built, Y)), X)
     return max(time.process_time() - begun, 1e-4)
 
 
@@ -332,10 +273,6 @@ class Forecast:
         from others.
     failures : dict of (dataset, learner) to str
         What the probe could not load or fit.
-    compile_seconds : float
-        What the probe spent on compiling kernels, which is not in ``cpu_seconds``.
-    keeps_kernels : bool
-        Whether a run finds them compiled; else every process of it compiles them again.
     """
 
     total: int
@@ -345,8 +282,6 @@ class Forecast:
     costs: dict[Pair, float] = field(default_factory=dict)
     origins: dict[Pair, str] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
-    compile_seconds: float = 0.0
-    keeps_kernels: bool = True
 
     @property
     def left(self) -> int:
@@ -385,7 +320,6 @@ def forecast_study(
     )
     models = models_to_fit(study, unfinished(study, rows))
     measured = measured_costs(study, rows)
-    compiled = compilation_seconds()
     probed, failures = _probe(
         study, [pair for pair in models if pair not in measured], probe_seconds
     )
@@ -404,6 +338,4 @@ def forecast_study(
         costs=costs,
         origins=origins,
         failures=failures,
-        compile_seconds=compilation_seconds() - compiled,
-        keeps_kernels=kernel_folder() is not None,
     )
