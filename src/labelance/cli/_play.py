@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import webbrowser
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -20,10 +20,6 @@ def play(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen at; 0 takes a free one.")
     ] = 0,
-    host: Annotated[
-        Literal["127.0.0.1", "localhost", "::1"],
-        typer.Option(help="The address to listen at: this computer alone."),
-    ] = "127.0.0.1",
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
     ] = False,
@@ -34,7 +30,7 @@ def play(
     and removed. DATA is shown as a map of its first two principal components.
     """
     scene = None if source is None else _load(source)
-    with labelance.play.Playground(host, port, data=scene) as playground:
+    with labelance.play.Playground(port, data=scene) as playground:
         say(f"The playground is at {playground.url} (Ctrl-C ends it)")
         if not no_browser:
             # Some browsers run inside the terminal, and would keep the server from answering.

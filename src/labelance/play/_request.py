@@ -55,9 +55,9 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
         )
     return Request(
         scene=_find_scene(document, scenes),
-        n_neighbors=_whole(document, "n_neighbors", 1, MOST_NEIGHBORS),
-        ratio=_number(document.get("ratio"), "ratio", 0, LARGEST_RATIO),
-        seed=_whole(document, "seed", 0, 2**32 - 1),
+        n_neighbors=_number(document, "n_neighbors", 1, MOST_NEIGHBORS, whole=True),
+        ratio=_number(document, "ratio", 0, LARGEST_RATIO),
+        seed=_number(document, "seed", 0, 2**32 - 1, whole=True),
         scale=_scale(document.get("scale")),
     )
 
@@ -121,22 +121,14 @@ def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
         raise InputError(asked, "one is too large", "Send smaller numbers") from None
 
 
-def _number(value: Any, name: str, least: float, most: float) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number(
+    document: dict[str, Any], name: str, least: int, most: float, *, whole: bool = False
+) -> Any:
+    value = document.get(name)
+    is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
         raise InputError(
-            f"{name} is a number from {least:g} to {most:g}",
-            f"it is {value!r:.50}",
-            "Send one between these",
-        )
-    return float(value)
-
-
-def _whole(document: dict[str, Any], name: str, least: int, most: int) -> int:
-    value = document.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(
-            f"{name} is a whole number from {least} to {most}",
+            f"{name} is a {'whole ' * whole}number from {least} to {most}",
             f"it is {value!r:.50}",
             "Send one between these",
         )

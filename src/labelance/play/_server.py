@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 import math
-import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,7 +27,7 @@ from labelance.play._request import MOST_BYTES, parse_request
 from labelance.play._scene import FIGURES, Scene, make_scene
 from labelance.sampling._mlsol import THETA
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HOST = "127.0.0.1"
 
 
 class Playground(ThreadingHTTPServer):
@@ -38,8 +37,6 @@ class Playground(ThreadingHTTPServer):
 
     Parameters
     ----------
-    host : {"127.0.0.1", "localhost", "::1"}, default="127.0.0.1"
-        The address to listen at.
     port : int, default=0
         The port; 0 takes a free one.
     data : Scene, optional
@@ -55,35 +52,25 @@ class Playground(ThreadingHTTPServer):
 
     daemon_threads = True  # a page that is left open does not keep the process alive
 
-    def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, data: Scene | None = None
-    ) -> None:
-        if host not in LOOPBACK:
-            raise InputError(
-                "The playground listens on this computer alone",
-                f"host={host!r} was given",
-                f"Choose from {', '.join(LOOPBACK)}",
-            )
-        self.address_family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+    def __init__(self, port: int = 0, *, data: Scene | None = None) -> None:
         self.scenes = {name: make_scene(name) for name in FIGURES}
         if data is not None:
             self.scenes = {"data": data, **self.scenes}
         self.page, self.policy = _build_page()
         self.turn = threading.Lock()  # one exploration at a time: they change the warnings' filter
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError, TypeError) as problem:
             raise InputError(
                 "The playground listens at a free port",
-                f"{host} has none at port={port!r} ({problem})",
+                f"there is none at port={port!r} ({problem})",
                 "Choose another integer, or leave it out",
             ) from problem
 
     @property
     def url(self) -> str:
         """The address of the page."""
-        host, port = str(self.server_address[0]), self.server_address[1]
-        return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+        return f"http://{_HOST}:{self.server_address[1]}/"
 
     def is_own(self, host: str) -> bool:
         """Say whether a Host header is one of this computer's names with our port, to the letter.
@@ -91,7 +78,7 @@ class Playground(ThreadingHTTPServer):
         A parser of addresses would forgive what no browser sends, such as ``who@127.0.0.1``.
         """
         port = self.server_address[1]
-        names = [f"[{name}]" if ":" in name else name for name in LOOPBACK]
+        names = (_HOST, "localhost")
         own = {f"{name}:{port}" for name in names} | set(names if port == 80 else ())
         return host.lower() in own
 
