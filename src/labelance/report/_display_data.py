@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ TYPE_COLORS = ("#009E73", "#56B4E9", "#E69F00", "#D55E00")
 _BAR = 0.24  # inches that a label takes
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class LabelFrequencyDisplay(Display):
     """Rows of every label on a log scale, rarest first.
 
@@ -57,9 +59,8 @@ class LabelFrequencyDisplay(Display):
     'log'
     """
 
-    def __init__(self, *, counts: NDArray[np.int64], label_names: Sequence[str]) -> None:
-        self.counts = counts
-        self.label_names = label_names
+    counts: NDArray[np.int64]
+    label_names: Sequence[str]
 
     @classmethod
     def from_data(
@@ -124,6 +125,7 @@ class LabelFrequencyDisplay(Display):
         return self
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class MinorityTypesDisplay(Display):
     """Shares of safe, borderline, rare and outlier among the minority cells of every label.
 
@@ -157,18 +159,10 @@ class MinorityTypesDisplay(Display):
     ['safe', 'borderline', 'rare', 'outlier']
     """
 
-    def __init__(
-        self,
-        *,
-        type_counts: NDArray[np.int64],
-        label_counts: NDArray[np.int64],
-        label_names: Sequence[str],
-        n_neighbors: int,
-    ) -> None:
-        self.type_counts = type_counts
-        self.label_counts = label_counts
-        self.label_names = label_names
-        self.n_neighbors = n_neighbors
+    type_counts: NDArray[np.int64]
+    label_counts: NDArray[np.int64]
+    label_names: Sequence[str]
+    n_neighbors: int
 
     @classmethod
     def from_data(
@@ -237,6 +231,7 @@ class MinorityTypesDisplay(Display):
         return self
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class ResamplingDisplay(Display):
     """What a sampler did: the rows of one label in a plane, or the counts of all labels.
 
@@ -273,10 +268,9 @@ class ResamplingDisplay(Display):
     '0: 60 -> 94 rows'
     """
 
-    def __init__(self, *, resampling: Resampling, label_names: Sequence[str], label: int) -> None:
-        self.resampling = resampling
-        self.label_names = label_names
-        self.label = label
+    resampling: Resampling
+    label_names: Sequence[str]
+    label: int
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> ResamplingDisplay:

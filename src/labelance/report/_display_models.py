@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,6 +32,7 @@ Rate = Literal["precision", "recall", "specificity", "g_mean", "f1"]
 Area = Literal["auc_roc", "auc_pr"]
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class ThresholdDisplay(Display):
     """Precision, recall and F of one label over the threshold of its scores.
 
@@ -65,22 +67,12 @@ class ThresholdDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        thresholds: NDArray[np.float64],
-        precision: NDArray[np.float64],
-        recall: NDArray[np.float64],
-        f1: NDArray[np.float64],
-        threshold: float,
-        label_name: str,
-    ) -> None:
-        self.thresholds = thresholds
-        self.precision = precision
-        self.recall = recall
-        self.f1 = f1
-        self.threshold = threshold
-        self.label_name = label_name
+    thresholds: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    f1: NDArray[np.float64]
+    threshold: float
+    label_name: str
 
     @classmethod
     def from_estimator(
@@ -186,6 +178,7 @@ class ThresholdDisplay(Display):
         return self
 
 
+@dataclass(eq=False, kw_only=True, repr=False)
 class MetricByRarityDisplay(Display):
     """A measure of every label against the rows that it has, and the mean of like labels.
 
@@ -222,18 +215,10 @@ class MetricByRarityDisplay(Display):
     'f1'
     """
 
-    def __init__(
-        self,
-        *,
-        counts: NDArray[np.int64],
-        values: NDArray[np.float64],
-        metric: str,
-        name: str | None = None,
-    ) -> None:
-        self.counts = counts
-        self.values = values
-        self.metric = metric
-        self.name = name
+    counts: NDArray[np.int64]
+    values: NDArray[np.float64]
+    metric: str
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -329,6 +314,7 @@ class MetricByRarityDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class CriticalDifferenceDisplay(Display):
     """Average ranks of methods; a bar joins those that do not differ significantly.
 
@@ -360,8 +346,7 @@ class CriticalDifferenceDisplay(Display):
     (('MLSOL', 'none'),)
     """
 
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
+    comparison: Comparison
 
     @classmethod
     def from_data(
