@@ -5,7 +5,7 @@ import os
 import sqlite3
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from itertools import chain
 from pathlib import Path
 from threading import Event
@@ -157,11 +157,11 @@ def second_fold(study):
 def test_a_process_id_in_use_is_not_yet_the_runner(study_of, tmp_path):
     """A restarted container has the same host name, and a process 1."""
     study, store = study_of("Fine"), Store(tmp_path / "s.db")
-    host = Heartbeat.now().host
+    gone = astuple(replace(Heartbeat.now(), pid=1, started=-1))
     with sqlite3.connect(store.path) as db:
         for fold in (0, 1):
-            claim = ("two", 0, fold, "gone", 1, host, 0)
-            db.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)", claim)
+            claim = ("two", 0, fold, "gone", *gone)
+            db.execute(f"INSERT INTO claims VALUES ({', '.join('?' * 11)})", claim)
     db.close()
     assert [claim["alive"] for claim in store.claims()] == [False, False]
     assert run_study(study, store.path, executor="serial").done == 2

@@ -151,8 +151,7 @@ def test_a_claim_holds_while_its_runner_lives(tiny, tmp_path):
     assert store.claim(fold, "b")
     assert not store.holds(fold, "a")
     with closing(sqlite3.connect(store.path)) as db, db:  # a runner elsewhere that beats
-        db.execute("UPDATE claims SET host = 'elsewhere'")
-        db.execute("UPDATE runners SET processes = 'elsewhere', clock = 'elsewhere'")
+        db.execute("UPDATE claims SET host = 'away', processes = 'away', clock = 'away'")
     assert not store.claim(fold, "c")
     with closing(sqlite3.connect(store.path)) as db, db:  # and one that has been silent
         db.execute("UPDATE claims SET beat = beat - 1000")

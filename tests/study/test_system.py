@@ -103,13 +103,6 @@ def test_a_process_of_somebody_else_is_alive(monkeypatch):
     assert me.alive
 
 
-def test_runners_of_an_earlier_version_are_known_by_their_host():
-    earlier = replace(Heartbeat.now(), processes=None)
-    assert earlier.alive
-    assert not replace(earlier, pid=2**31 - 3000).alive
-    assert replace(earlier, pid=2**31 - 3000, host="another").alive
-
-
 @pytest.mark.slow
 def test_a_serial_run_with_a_time_limit_works_in_one_other_process(small, tmp_path):
     outcome = run_study(small, tmp_path / "s.db", executor="serial", cell_timeout=600)
@@ -174,16 +167,6 @@ def test_a_store_that_went_away(tiny, tmp_path):
     folder.rmdir()
     with pytest.raises(StudyError, match="cannot be"):
         store.rows(tiny)
-
-
-def test_a_store_from_before_there_were_runners_has_its_claims(tmp_path):
-    store = Store(tmp_path / "s.db")
-    with sqlite3.connect(store.path) as db:
-        db.execute("DROP TABLE runners")
-        db.execute("INSERT INTO claims VALUES ('two', 0, 0, 'gone', 1, 'elsewhere', 0)")
-    db.close()
-    (claim,) = Store(store.path, read_only=True).claims()
-    assert (claim["runner"], claim["alive"]) == ("gone", False)
 
 
 def test_an_empty_store_has_no_study(tmp_path):

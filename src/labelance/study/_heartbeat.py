@@ -40,10 +40,10 @@ class Heartbeat:
     pid: int
     host: str
     beat: float
-    started: int | None = None
-    processes: str | None = None
-    clock: str | None = None
-    ticks: float = 0.0
+    started: int | None
+    processes: str
+    clock: str
+    ticks: float
 
     @classmethod
     def now(cls) -> Heartbeat:
@@ -55,7 +55,7 @@ class Heartbeat:
     @property
     def alive(self) -> bool:
         """Return whether the process has beaten lately and, as far as can be seen, still runs."""
-        return self._is_fresh() and (not self._is_local() or self._runs())
+        return self._is_fresh() and (self.processes != _processes() or self._runs())
 
     def _is_fresh(self) -> bool:
         if self.clock == _clock():
@@ -64,11 +64,6 @@ class Heartbeat:
         # the future is as strange as an old one, since a wall clock that was set back would
         # otherwise keep the dead alive until it catches up.
         return abs(time.time() - self.beat) < SILENCE
-
-    def _is_local(self) -> bool:
-        if self.processes is None:  # written by an earlier version, which knew the host only
-            return self.host == _host()
-        return self.processes == _processes()
 
     def _runs(self) -> bool:
         if not _exists(self.pid):

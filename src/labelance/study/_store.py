@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,15 +97,12 @@ _CLAIMS = {
     "fold": "INTEGER",
     "runner": "TEXT NOT NULL",
     "pid": "INTEGER NOT NULL",
-    "host": "TEXT",
+    "host": "TEXT NOT NULL",
     "beat": "REAL NOT NULL",
-}
-_RUNNERS = {
-    "runner": "TEXT",
     "started": "INTEGER",
-    "processes": "TEXT",
-    "clock": "TEXT",
-    "ticks": "REAL",
+    "processes": "TEXT NOT NULL",
+    "clock": "TEXT NOT NULL",
+    "ticks": "REAL NOT NULL",
 }
 # What Table 1 of a report shows of a dataset, so that a report needs neither data nor code.
 FIGURES = {
@@ -115,15 +113,14 @@ FIGURES = {
     "LC": "REAL",
     "MeanImR": "REAL",
 }
-_TABLES = {"cells": COLUMNS, "studies": _PLANS, "claims": _CLAIMS}
+_TABLES = {"cells": COLUMNS, "studies": _PLANS, "claims": _CLAIMS, "figures": FIGURES}
 
 
 def _columns(kinds: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
 
-# "lbln" marks a file as ours. Files from before it was written have 0 in both places.
-_APPLICATION, _VERSION = 0x6C626C6E, 1
+_APPLICATION, _VERSION = 0x6C626C6E, 2  # "lbln" marks a file as ours
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS cells (
@@ -131,7 +128,6 @@ CREATE TABLE IF NOT EXISTS cells (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS studies ({_columns(_PLANS)}, PRIMARY KEY (hash, datasets, name));
 CREATE TABLE IF NOT EXISTS claims ({_columns(_CLAIMS)}, PRIMARY KEY (dataset, repeat, fold));
-CREATE TABLE IF NOT EXISTS runners ({_columns(_RUNNERS)}, PRIMARY KEY (runner));
 CREATE TABLE IF NOT EXISTS figures (identity TEXT PRIMARY KEY, {_columns(FIGURES)});
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
@@ -139,8 +135,6 @@ COMMIT;
 """
 _WAIT = 60.0
 _FOLD = "dataset=? AND repeat=? AND fold=?"
-# A claim and who holds it, as far as that is known.
-_CLAIM = "* FROM claims LEFT JOIN runners USING (runner)"
 
 
 class Store:
@@ -167,7 +161,7 @@ class Store:
         if not read_only:
             self._make_folder()
         with self._open() as db:
-            if _version(db, self.path, empty=not read_only) < _VERSION and not read_only:
+            if _is_new(db, self.path, read_only=read_only):
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(_SCHEMA)
 
@@ -270,8 +264,6 @@ class Store:
     def figures(self, study: Study) -> dict[str, dict[str, Any]]:
         """Return the figures of the datasets of a study that are kept, by name."""
         with self._open() as db:
-            if _version(db, self.path) < 1:
-                return {}
             _check_no_damaged(db, self.path, "figures", FIGURES)
             found = db.execute("SELECT * FROM figures").fetchall()
         kept = {row["identity"]: {name: row[name] for name in FIGURES} for row in found}
@@ -295,15 +287,8 @@ class Store:
             held = _holder(db, fold)
             if held is not None and held["runner"] != runner and _alive(held):
                 return False
-            me = Heartbeat.now()
-            db.execute(
-                "INSERT OR REPLACE INTO runners VALUES (?, ?, ?, ?, ?)",
-                (runner, me.started, me.processes, me.clock, me.ticks),
-            )
-            db.execute(
-                "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*fold, runner, me.pid, me.host, me.beat),
-            )
+            row = (*fold, runner, *astuple(Heartbeat.now()))
+            db.execute(f"INSERT OR REPLACE INTO claims VALUES ({', '.join('?' * len(row))})", row)
             return True
 
     def holds(self, fold: Fold, runner: str) -> bool:
@@ -314,30 +299,23 @@ class Store:
 
     def release(self, runner: str, fold: Fold | None = None) -> None:
         """Give back one fold, or all that the runner has."""
+        here = "TRUE" if fold is None else _FOLD
         with self._open() as db:
-            if fold is None:
-                db.execute("DELETE FROM claims WHERE runner=?", (runner,))
-                db.execute("DELETE FROM runners WHERE runner NOT IN (SELECT runner FROM claims)")
-            else:
-                db.execute(f"DELETE FROM claims WHERE {_FOLD} AND runner=?", (*fold, runner))
+            db.execute(f"DELETE FROM claims WHERE {here} AND runner=?", (*(fold or ()), runner))
 
     def beat(self, runner: str) -> None:
         """Say that the runner is alive."""
         me = Heartbeat.now()
         with self._open() as db:
-            db.execute("UPDATE claims SET beat=? WHERE runner=?", (me.beat, runner))
-            db.execute("UPDATE runners SET ticks=? WHERE runner=?", (me.ticks, runner))
+            here = (me.beat, me.ticks, runner)
+            db.execute("UPDATE claims SET beat=?, ticks=? WHERE runner=?", here)
 
     def claims(self) -> list[dict[str, Any]]:
         """Return the folds that runners hold, and whether these are alive."""
         with self._open() as db:
-            # A store from before there were runners is read as one without them.
-            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'runners'").fetchone():
-                db.execute(f"CREATE TEMP TABLE runners ({_columns(_RUNNERS)})")
             _check_no_damaged(db, self.path, "claims", _CLAIMS)
-            _check_no_damaged(db, self.path, "runners", _RUNNERS)
-            held = db.execute(f"SELECT {_CLAIM} ORDER BY dataset, repeat, fold").fetchall()
-        return [{**{name: row[name] for name in _CLAIMS}, "alive": _alive(row)} for row in held]
+            held = db.execute("SELECT * FROM claims ORDER BY dataset, repeat, fold").fetchall()
+        return [{**dict(row), "alive": _alive(row)} for row in held]
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the plans as they are kept, for another store."""
@@ -368,15 +346,12 @@ def plan_row(study: Study, plan: dict[str, Any], begun: str | None = None) -> tu
 
 
 def _holder(db: sqlite3.Connection, fold: Fold) -> sqlite3.Row | None:
-    return db.execute(f"SELECT {_CLAIM} WHERE {_FOLD}", fold).fetchone()
+    return db.execute(f"SELECT * FROM claims WHERE {_FOLD}", fold).fetchone()
 
 
 def _alive(claim: sqlite3.Row) -> bool:
     """Say whether the runner of a claim lives."""
-    known = {name: claim[name] for name in ("started", "processes", "clock")}
-    return Heartbeat(
-        claim["pid"], claim["host"], claim["beat"], **known, ticks=claim["ticks"] or 0.0
-    ).alive
+    return Heartbeat(*tuple(claim)[4:]).alive
 
 
 def _plain(value: Any) -> Any:
@@ -461,34 +436,29 @@ def _explain(kind: int, path: Path, error: Exception) -> tuple[str, str]:
     return f"{path} is damaged: {error}", RESTORE
 
 
-def _version(db: sqlite3.Connection, path: Path, *, empty: bool = False) -> int:
-    """Return the version of a store, or raise for a file that is none of ours.
-
-    A file without any table may become a store, where ``empty`` says so.
-    """
+def _is_new(db: sqlite3.Connection, path: Path, *, read_only: bool) -> bool:
+    """Say whether a file has yet to become a store; raise for one that is none of ours."""
     mark, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS)
-    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    tables = {name for (name,) in db.execute(names)}
-    if empty and not tables:
-        return -1
-    if mark == _APPLICATION and version > _VERSION:
+    if not read_only and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return True
+    if mark == _APPLICATION and version != _VERSION:
         raise StudyError(
-            f"This version of labelance knows stores up to version {_VERSION}",
+            f"This version of labelance knows stores of version {_VERSION}",
             f"{path} has version {version}",
-            "Install the version of labelance that wrote it, or a newer one",
+            "Install the version of labelance that wrote it",
         )
     lacking = [
         f"{table}.{column}"
         for table, columns in _TABLES.items()
         for column in columns.keys() - {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
     ]
-    if mark not in (0, _APPLICATION) or lacking:
+    if mark != _APPLICATION or lacking:
         raise StudyError(
             "A store is an SQLite file that `labelance study run` made",
             f"{path} is another database, without {', '.join(sorted(lacking)[:3]) or 'our mark'}",
             "Choose another path",
         )
-    return version
+    return False
 
 
 _MARKS = ("application_id", "user_version")
