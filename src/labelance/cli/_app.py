@@ -14,7 +14,7 @@ from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
 from labelance.cli._files import convert, describe, split
-from labelance.cli._flags import is_of_a_parameter, reworded
+from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded
 from labelance.cli._play import play
 from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
@@ -94,15 +94,16 @@ def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
 def run() -> None:
     """Run a command; an error becomes one line on standard error and exit code 1."""
     warnings.showwarning = _show_warning
+    forget_rewording()
     try:
         app()
     except LabelanceError as error:
-        fail(str(error))
+        fail(reworded(str(error)))
     except (OSError, MemoryError) as error:
         fail(f"{error}" or type(error).__name__)
     except ValueError as error:
         if not is_of_a_parameter(error):
             raise
-        fail(str(error))
+        fail(reworded(str(error)))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,20 +47,25 @@ class _PlainFlags:
         return params
 
 
+_HINT = (
+    ". Several values go by commas, without blanks (--labels happy,sad), a parameter without blanks"
+    " (--set name=value); quote values with blanks or *."
+)
+
+
 class _Command(_PlainFlags, TyperCommand):
     """A command whose help shows plain flags, and which says how several values are typed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what was typed; an option that takes one value is given once."""
-        given = list(args)
         for param in self.get_params(ctx):
-            self._check_no_repeated(ctx, param, given)
+            self._check_no_repeated(ctx, param, args)
         try:
             return super().parse_args(ctx, args)
         except Exception as problem:  # of click, or of typer's own copy
             message = getattr(problem, "message", "")
             if isinstance(message, str) and "unexpected extra argument" in message:
-                problem.message = message + _hint_at_commas(given, message)  # type: ignore[attr-defined]
+                problem.message = message + _HINT  # type: ignore[attr-defined]
             raise
 
     def _check_no_repeated(self, ctx: Any, param: Any, given: list[str]) -> None:
@@ -74,20 +78,6 @@ class _Command(_PlainFlags, TyperCommand):
             ctx.fail(
                 f"{flags[-1]} is given {len(typed)} times. Give it once{several_names * commas}."
             )
-
-
-def _hint_at_commas(given: list[str], message: str) -> str:
-    """Return how values that were typed with blanks between them are typed."""
-    for place, option in enumerate(given):
-        words = list(takewhile(lambda word: not word.startswith("-"), given[place + 1 :]))
-        if not option.startswith("-") or not message.endswith(f"({' '.join(words[1:])})"):
-            continue
-        if option == "--set":
-            name, *_, value = (word.strip("=") for word in words if word != "=")
-            return f". Write --set {name}={value}."
-        several = ",".join(word.strip(",") for word in words)
-        return f". Several values go by commas, without blanks: {option} {several}."
-    return ". Put quotes around values with blanks or *."
 
 
 class _Group(_PlainFlags, TyperGroup):

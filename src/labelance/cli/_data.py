@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -34,111 +34,15 @@ Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
 MissingLabels = Literal["error", "negative", "drop"]
 
-DataArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz, .bz2, .xz, .zst), - for "
-        "standard input, or the name of a dataset of the catalogue (labelance datasets list).",
-        show_default=False,
-    ),
-]
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="Label columns: names separated by commas, a beginning such as 'tag_*', a number "
-        "(6: the first six columns, -6: the last six) or an XML label file. Not needed where "
-        "the file says so itself.",
-        show_default=False,
-    ),
-]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format", help="The format of DATA, where its name does not tell.", show_default=False
-    ),
-]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding", help="The encoding of a text file; UTF-8 by default.", show_default=False
-    ),
-]
-CategoricalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--categorical",
-        help="Columns of a CSV or TSV file that are nominal although they hold numbers, separated "
-        "by commas.",
-        show_default=False,
-    ),
-]
-PresentOption = Annotated[
-    str | None,
-    typer.Option(
-        "--present",
-        help="The values of label columns that mean that a row has the label, separated by "
-        "commas; 1, true, yes and the like by default.",
-        show_default=False,
-    ),
-]
-MissingLabelsOption = Annotated[
-    MissingLabels | None,
-    typer.Option(
-        "--missing-labels",
-        help="What to do with missing cells of label columns: take them for absent (negative) or "
-        "leave their rows out (drop); an error by default.",
-        show_default=False,
-    ),
-]
-MultiClassOption = Annotated[
-    Literal["error", "reduce"] | None,
-    typer.Option(
-        "--multi-class",
-        help="What to do with label columns of several values: make a label of every value "
-        "(reduce); an error by default.",
-        show_default=False,
-    ),
-]
-LabelSeparatorOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label-separator",
-        help="What stands between labels where one column lists them, such as ';' for rock;pop.",
-        show_default=False,
-    ),
-]
-IgnoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ignore",
-        help="Columns to leave out, such as ids and dates, separated by commas.",
-        show_default=False,
-    ),
-]
-ProtocolOption = Annotated[
-    Protocol,
-    typer.Option(
-        "--protocol", help="Prepare a dataset of the catalogue as in the paper.", show_default=False
-    ),
-]
-MaxSizeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-size",
-        help="Refuse a file whose data take more than this when unpacked and read, such as 4GB; "
-        "1 GiB or 100 times the size of the file by default.",
-        show_default=False,
-    ),
-]
+
+def option(help: str, *flags: str, **more: Any) -> Any:
+    """Return an option whose help says its default, if there is one to tell."""
+    return typer.Option(*flags, help=help, show_default=False, **more)
+
+
 ToOption = Annotated[
     Format | None,
-    typer.Option(
-        "--to",
-        help="The format to write, where the name does not tell; that of DATA for - unless given.",
-        show_default=False,
-    ),
+    option("The format to write, where the name does not tell; that of DATA for - unless given."),
 ]
 NeighborsOption = Annotated[
     int, typer.Option("--n-neighbors", "-k", help="Number of neighbors; 0 to skip.")
@@ -154,11 +58,9 @@ SubsampleOption = Annotated[
 MOST_ROWS = 50_000
 MemoryOption = Annotated[
     str | None,
-    typer.Option(
-        "--memory",
-        help="Work on a Parquet file, or a folder of them, that is larger than memory: take at "
-        "most this much memory, such as 2GB, and keep the rest on disk next to the result.",
-        show_default=False,
+    option(
+        "Work on a Parquet file, or a folder of them, that is larger than memory: take at most "
+        "this much memory, such as 2GB, and keep the rest on disk next to the result."
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
@@ -169,36 +71,79 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 class Source:
     """The data that a command reads, as its arguments name them."""
 
-    data: DataArgument
-    labels: LabelsOption = None
-    format: FormatOption = None
-    encoding: EncodingOption = None
-    categorical: CategoricalOption = None
-    present: PresentOption = None
-    missing_labels: MissingLabelsOption = None
-    multi_class: MultiClassOption = None
-    label_separator: LabelSeparatorOption = None
-    ignore: IgnoreOption = None
-    protocol: ProtocolOption = None
-    max_size: MaxSizeOption = None
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz, .bz2, .xz, .zst), - for "
+            "standard input, or the name of a dataset of the catalogue (labelance datasets list).",
+            show_default=False,
+        ),
+    ]
+    labels: Annotated[
+        str | None,
+        option(
+            "Label columns: names separated by commas, a beginning such as 'tag_*', a number (6: "
+            "the first six columns, -6: the last six) or an XML label file. Not needed where the "
+            "file says so itself."
+        ),
+    ] = None
+    format: Annotated[
+        Format | None, option("The format of DATA, where its name does not tell.")
+    ] = None
+    encoding: Annotated[str | None, option("The encoding of a text file; UTF-8 by default.")] = None
+    categorical: Annotated[
+        str | None,
+        option(
+            "Columns of a CSV or TSV file that are nominal although they hold numbers, separated "
+            "by commas."
+        ),
+    ] = None
+    present: Annotated[
+        str | None,
+        option(
+            "The values of label columns that mean that a row has the label, separated by commas; "
+            "1, true, yes and the like by default."
+        ),
+    ] = None
+    missing_labels: Annotated[
+        MissingLabels | None,
+        option(
+            "What to do with missing cells of label columns: take them for absent (negative) or "
+            "leave their rows out (drop); an error by default."
+        ),
+    ] = None
+    multi_class: Annotated[
+        Literal["error", "reduce"] | None,
+        option(
+            "What to do with label columns of several values: make a label of every value "
+            "(reduce); an error by default."
+        ),
+    ] = None
+    label_separator: Annotated[
+        str | None,
+        option("What stands between labels where one column lists them, such as ';' for rock;pop."),
+    ] = None
+    ignore: Annotated[
+        str | None, option("Columns to leave out, such as ids and dates, separated by commas.")
+    ] = None
+    protocol: Annotated[Protocol, option("Prepare a dataset of the catalogue as in the paper.")] = (
+        None
+    )
+    max_size: Annotated[
+        str | None,
+        option(
+            "Refuse a file whose data take more than this when unpacked and read, such as 4GB; 1 "
+            "GiB or 100 times the size of the file by default."
+        ),
+    ] = None
 
     def load(self) -> MultiLabelDataset:
         """Read a file or standard input, or load a dataset of the catalogue by name."""
         if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
             return self._read()
         name = self._name_in_catalogue()
-        self._refuse(
-            "labels",
-            "format",
-            "encoding",
-            "categorical",
-            "present",
-            "missing_labels",
-            "multi_class",
-            "label_separator",
-            "ignore",
-            "max_size",
-        )
+        self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
 
     @contextmanager
@@ -280,18 +225,10 @@ class Source:
 
     def _options(self) -> dict[str, Any]:
         """Return what is said about the file, as ``read_multilabel`` takes it."""
-        options = {
-            "labels": _parse_labels(self.labels),
-            "format": self.format,
-            "encoding": self.encoding,
-            "categorical": split_names(self.categorical),
-            "present": split_names(self.present),
-            "missing_labels": self.missing_labels,
-            "multi_class": self.multi_class,
-            "label_separator": self.label_separator,
-            "ignore": split_names(self.ignore),
-            "max_size": self.max_size,
-        }
+        options = asdict(self) | {"data": None, "protocol": None}
+        options["labels"] = _parse_labels(self.labels)
+        for name in ("categorical", "present", "ignore"):
+            options[name] = split_names(options[name])
         return {name: value for name, value in options.items() if value is not None}
 
     def _refuse(self, *names: str, of: str = "") -> None:

@@ -27,23 +27,10 @@ def list_(json: JsonOption = False) -> None:
     if json:
         print_json([asdict(info) for info in infos])
         return
-    rows = [
-        (
-            info.name,
-            info.domain,
-            str(info.n_samples),
-            str(info.n_features),
-            str(info.n_labels),
-            f"{info.cardinality:.3f}",
-            f"{info.mean_imr:.1f}",
-            "yes" if info.in_paper else "",
-            "yes" if info.bundled else "",
-        )
-        for info in infos
-    ]
-    sizes = ("rows", "features", "labels", "cardinality", "MeanImR")
-    columns = ("name", "domain", *sizes, "paper", "bundled")
-    print_table("Datasets as published; MeanImR over labels of at least two rows", columns, rows)
+    say(
+        f"{infos}\n\nRows, features and labels (n, d, q), labels of a row (LC), and MeanImR over "
+        "labels of at least two rows, as published."
+    )
 
 
 @app.command(epilog="Example: labelance datasets info yeast")

@@ -32,6 +32,7 @@ from labelance.cli._data import (
     check_parquet,
     choose_format,
     measure,
+    option,
     reads_data,
     tell_losses,
     write,
@@ -106,12 +107,7 @@ def split(
     source: Source,
     output: Annotated[
         str,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Files to write, one for each part, separated by commas.",
-            show_default=False,
-        ),
+        option("Files to write, one for each part, separated by commas.", "-o", "--output"),
     ],
     sizes: Annotated[
         str, typer.Option(help="Shares of the parts, or numbers of rows, separated by commas.")

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
-
-from labelance.exceptions import LabelanceError
 
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
@@ -24,8 +22,7 @@ _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
 _active: list[Callable[[str], str]] = []  # the outermost block first
 
 
-@contextmanager
-def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
+def errors_in_flags(flags: Mapping[str, str]) -> AbstractContextManager[None]:
     """Name flags in errors and warnings, where the library names keyword arguments.
 
     Parameters
@@ -34,12 +31,10 @@ def errors_in_flags(flags: Mapping[str, str]) -> Iterator[None]:
         From keyword arguments to flags, such as ``{"max_size": "--max-size"}``, or
         ``{"missing": "--set missing"}`` for what becomes ``--set missing=distance``.
     """
-    with rewording(lambda text: _in_flags(text, flags)):
-        yield
+    return rewording(lambda text: _in_flags(text, flags))
 
 
-@contextmanager
-def errors_with_names(feature_names: Sequence[str]) -> Iterator[None]:
+def errors_with_names(feature_names: Sequence[str]) -> AbstractContextManager[None]:
     """Name the columns in errors about data whose columns travel without their names."""
 
     def name(match: re.Match[str]) -> str:
@@ -49,30 +44,25 @@ def errors_with_names(feature_names: Sequence[str]) -> Iterator[None]:
         kind = "columns" if len(numbers) > 1 else "column"
         return f"{kind} {', '.join(repr(feature_names[j]) for j in numbers)}"
 
-    with rewording(lambda text: _COLUMNS.sub(name, text)):
-        yield
+    return rewording(lambda text: _COLUMNS.sub(name, text))
 
 
 @contextmanager
 def rewording(reword: Callable[[str], str]) -> Iterator[None]:
     """Reword what the block says to people: its errors, its warnings and its progress."""
     _active.append(reword)
-    try:
-        yield
-    except LabelanceError as error:
-        parts = (error.asked, error.came, error.fix)  # args of an OSError are its own
-        raise type(error)(*map(reword, parts)) from error
-    except ValueError as error:
-        if not is_of_a_parameter(error):
-            raise
-        text = _PARAMETER.sub(r"\1=… of \2", str(error))
-        raise type(error)(reword(text)) from error
-    finally:
-        _active.pop()
+    yield
+    _active.pop()  # not after an error, which is reworded where it is printed
+
+
+def forget_rewording() -> None:
+    """Begin a command."""
+    _active.clear()
 
 
 def reworded(text: str) -> str:
-    """Return a warning or a line about progress in the words of the blocks around it."""
+    """Return an error, a warning or a line about progress in the words of the blocks around it."""
+    text = _PARAMETER.sub(r"\1=… of \2", text)
     for reword in reversed(_active):
         text = reword(text)
     return text

@@ -19,6 +19,7 @@ from labelance.cli._data import (
     SubsampleOption,
     check_page,
     measure,
+    option,
     reads_data,
 )
 from labelance.exceptions import InputError
@@ -29,13 +30,9 @@ if TYPE_CHECKING:
 
 PageOption = Annotated[
     Path,
-    typer.Option(
-        "-o", "--output", help="Where to write the page, an HTML file.", show_default=False
-    ),
+    option("Where to write the page, an HTML file.", "-o", "--output"),
 ]
-TitleOption = Annotated[
-    str | None, typer.Option(help="The heading; the name of DATA by default.", show_default=False)
-]
+TitleOption = Annotated[str | None, option("The heading; the name of DATA by default.")]
 
 
 @reads_data

@@ -35,6 +35,7 @@ from labelance.cli._data import (
     check_free,
     check_parquet,
     choose_format,
+    option,
     reads_data,
     split_names,
     tell_losses,
@@ -53,19 +54,14 @@ def resample(
     source: Source,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Where to write; its ending says the format. - is standard output.",
-            show_default=False,
+        option(
+            "Where to write; its ending says the format. - is standard output.", "-o", "--output"
         ),
     ],
     method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", help="A parameter, as name=value; may be repeated.", show_default=False
-        ),
+        option("A parameter, as name=value; may be repeated.", "--set"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     device: Annotated[

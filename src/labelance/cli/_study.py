@@ -11,10 +11,14 @@ import typer
 import labelance
 from labelance._utils._messages import optional_import
 from labelance.cli._console import App, long_work, print_json, print_table, say
-from labelance.cli._data import ForceOption, JsonOption, keep_files, split_names
-from labelance.cli._study_run import find_classes_here, names_option, run
+from labelance.cli._data import ForceOption, JsonOption, keep_files, option, split_names
+from labelance.cli._study_run import PlanArgument, find_classes_here, names_option, run
 
 _FEW = 10
+StudyOption = Annotated[
+    str | None,
+    option("Which study, where a store holds several: its name or hash.", "--study"),
+]
 
 
 def status(
@@ -22,12 +26,7 @@ def status(
     failures: Annotated[
         bool, typer.Option("--failures", help="Print the whole tracebacks of all failures.")
     ] = False,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            "--study", help="Which study, where a store holds several.", show_default=False
-        ),
-    ] = None,
+    study: StudyOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what is done, failed and missing, and which folds runners are at."""
@@ -164,23 +163,14 @@ def study() -> None:
 app.command(epilog="Example: labelance study run quick --store quick.db")(run)
 app.command(epilog="Example: labelance study status quick.db --failures")(status)
 
-PlanArgument = Annotated[
-    str, typer.Argument(metavar="PRESET_OR_FILE", help="A preset or a TOML file.")
-]
 ResultsArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="STORE_OR_DIR", help="A store, or a folder that `study export` wrote.",
+        metavar="STORE_OR_DIR",
+        help="A store, or a folder that `study export` wrote.",
         show_default=False,
     ),
-]  # fmt: skip
-StudyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--study", help="Which study, where a store holds several: its name or hash.",
-        show_default=False,
-    ),
-]  # fmt: skip
+]
 
 
 @app.command(epilog="Example: labelance study presets")
@@ -210,16 +200,17 @@ def export(
     results: ResultsArgument,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", show_default=False,
-            help="A folder (results.csv, study.toml, about.json), or a file that ends in .csv, "
+        option(
+            "A folder (results.csv, study.toml, about.json), or a file that ends in .csv, "
             ".parquet or .json.",
+            "-o",
+            "--output",
         ),
     ],
     study: StudyOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write the finished cells as a tidy table, to publish or to commit."""
     keep_files(output, force)
     about = labelance.study.export_results(results, output, study=study).about
@@ -239,9 +230,7 @@ def merge(
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", help="The store they go to; what it has is kept.", show_default=False
-        ),
+        option("The store they go to; what it has is kept.", "-o", "--output"),
     ],
     json: JsonOption = False,
 ) -> None:
@@ -257,19 +246,20 @@ def merge(
 def verify(
     results: ResultsArgument,
     sample: Annotated[int, typer.Option(help="How many random cells; 0 takes all.")] = 20,
-    datasets: Annotated[str | None, names_option("--datasets", "datasets")] = None,
-    learners: Annotated[str | None, names_option("--learners", "learners")] = None,
+    datasets: Annotated[str | None, names_option("datasets")] = None,
+    learners: Annotated[str | None, names_option("learners")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
     study: StudyOption = None,
     trust: Annotated[
         list[str] | None,
-        typer.Option(
-            "--trust", metavar="MODULE", show_default=False,
-            help="Run code of this module too, if the results name it; may be given again.",
+        option(
+            "Run code of this module too, if the results name it; may be given again.",
+            "--trust",
+            metavar="MODULE",
         ),
     ] = None,
     json: JsonOption = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compute random cells again; exit code 1 unless their figures are the same."""
     if trust:
         find_classes_here()
@@ -291,10 +281,14 @@ def verify(
 
 def _tell_verification(checked: Any, as_json: bool) -> None:
     differing = [
-        {"cell": str(one.cell), "metric": one.metric, "difference": one.difference,
-         "error": one.error}
+        {
+            "cell": str(one.cell),
+            "metric": one.metric,
+            "difference": one.difference,
+            "error": one.error,
+        }
         for one in checked.differing
-    ]  # fmt: skip
+    ]
     if as_json:
         largest = checked.largest_difference
         counts = {
@@ -318,15 +312,16 @@ def report(
     results: ResultsArgument,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", show_default=False,
-            help="A file that ends in .html, .md, .tex or .csv; with no ending, a folder.",
+        option(
+            "A file that ends in .html, .md, .tex or .csv; with no ending, a folder.",
+            "-o",
+            "--output",
         ),
     ],
-    title: Annotated[str | None, typer.Option(help="Its heading.", show_default=False)] = None,
+    title: Annotated[str | None, option("Its heading.")] = None,
     study: StudyOption = None,
     force: ForceOption = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write tables, statistics and figures of the results."""
     keep_files(output, force)
     say(f"{_write_report(results, output, title=title, study=study)}: written")

@@ -14,7 +14,7 @@ import typer
 import labelance
 from labelance._progress import is_interactive, span
 from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
-from labelance.cli._data import JsonOption, split_names
+from labelance.cli._data import JsonOption, option, split_names
 from labelance.cli._flags import errors_in_flags
 from labelance.exceptions import StudyError
 
@@ -98,19 +98,22 @@ def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str
     }
 
 
+PlanArgument = Annotated[
+    str, typer.Argument(metavar="PRESET_OR_FILE", help="A preset or a TOML file.")
+]
 Executor = Literal["serial", "processes", "dask"]
 
 
-def names_option(option: str, what: str) -> typer.models.OptionInfo:
+def names_option(parts: str) -> Any:
     """Return an option that takes names of parts of a study."""
-    return typer.Option(option, help=f"Only these {what}, separated by commas.", show_default=False)
+    return option(f"Only these {parts}, separated by commas.")
 
 
 def run(
-    plan: Annotated[str, typer.Argument(metavar="PRESET_OR_FILE", help="A preset or a TOML file.")],
+    plan: PlanArgument,
     store: Annotated[
         Path | None,
-        typer.Option(help="The SQLite file for results; NAME.db unless given.", show_default=False),
+        option("The SQLite file for results; NAME.db unless given."),
     ] = None,
     executor: Annotated[Executor, typer.Option(help="Where the work is done.")] = "processes",
     jobs: Annotated[
@@ -121,16 +124,12 @@ def run(
     ] = None,
     cell_timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS", help="A cell that takes longer has failed.", show_default=False
-        ),
+        option("A cell that takes longer has failed.", metavar="SECONDS"),
     ] = None,
-    datasets: Annotated[str | None, names_option("--datasets", "datasets")] = None,
-    learners: Annotated[str | None, names_option("--learners", "learners")] = None,
-    methods: Annotated[str | None, names_option("--methods", "methods")] = None,
-    repeats: Annotated[
-        int | None, typer.Option(help="Repetitions, in place of the plan's.", show_default=False)
-    ] = None,
+    datasets: Annotated[str | None, names_option("datasets")] = None,
+    learners: Annotated[str | None, names_option("learners")] = None,
+    methods: Annotated[str | None, names_option("methods")] = None,
+    repeats: Annotated[int | None, option("Repetitions, in place of the plan's.")] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try again what failed before.")
     ] = False,

@@ -124,7 +124,7 @@ def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
 def _number(
     document: dict[str, Any], name: str, least: int, most: float, *, whole: bool = False
 ) -> Any:
-    value = document.get(name)
+    value: Any = document.get(name)
     is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
         raise InputError(

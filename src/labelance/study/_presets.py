@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from labelance._utils._messages import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._design import Component, DataSource, Learner, Method
 
-PAPER_DATASETS = (
-    "bibtex",
-    "cal500",
-    "corel5k",
-    "enron",
-    "flags",
-    "genbase",
-    "medical",
-    "rcv1subset1",
-    "rcv1subset2",
-    "scene",
-    "yahoo-Arts1",
-    "yahoo-Business1",
-    "yeast",
-)
-# By what a study costs on them.
+# The datasets of the paper, by what a study costs on them.
 _SMALLEST_FIRST = (
     "flags",
     "genbase",
@@ -40,6 +26,7 @@ _SMALLEST_FIRST = (
     "rcv1subset1",
     "rcv1subset2",
 )
+PAPER_DATASETS = tuple(sorted(_SMALLEST_FIRST))
 SMALL_DATASETS = ("flags", "genbase", "medical", "cal500", "scene", "yeast", "enron")
 
 # The program's MLSMOTE; range-scaled Euclidean distance is its distance everywhere.
@@ -115,20 +102,8 @@ def _of_paper(name: str, parts: Any, kind: str) -> Any:
     )
 
 
-def _paper() -> Arguments:
-    return _arguments(_sources(PAPER_DATASETS), paper_learners(), paper_methods())
-
-
-def _paper_small() -> Arguments:
-    return _arguments(_sources(SMALL_DATASETS), paper_learners(), paper_methods())
-
-
-def _mulan_small() -> Arguments:
-    return _arguments(
-        _sources(SMALL_DATASETS),
-        paper_learners(mulan=True),
-        paper_methods(mulan=True),
-    )
+def _paper(names: tuple[str, ...] = PAPER_DATASETS, *, mulan: bool = False) -> Arguments:
+    return _arguments(_sources(names), paper_learners(mulan=mulan), paper_methods(mulan=mulan))
 
 
 def _fair() -> Arguments:
@@ -297,8 +272,8 @@ def _sources(names: tuple[str, ...]) -> tuple[DataSource, ...]:
 
 PRESETS: dict[str, Callable[[], Arguments]] = {
     "paper": _paper,
-    "paper-small": _paper_small,
-    "mulan-small": _mulan_small,
+    "paper-small": partial(_paper, SMALL_DATASETS),
+    "mulan-small": partial(_paper, SMALL_DATASETS, mulan=True),
     "fair": _fair,
     "rivals": _rivals,
     "beyond": _beyond,

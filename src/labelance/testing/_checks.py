@@ -74,15 +74,7 @@ def parametrize_with_sampler_checks(
     ... def test_laws(check):
     ...     check()
     """
-    pytest = optional_import("pytest", extra="test", purpose="Running the sampler checks")
-    cases = []
-    for sampler in samplers:
-        written = str(sampler)  # once, and not for every law
-        exempt = expected_failures(sampler) if expected_failures else {}
-        for name, check in yield_sampler_checks(sampler):
-            marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
-            cases.append(pytest.param(check, id=f"{written}-{name}", marks=marks))
-    return pytest.mark.parametrize("check", cases)
+    return _parametrize(samplers, yield_sampler_checks, expected_failures)
 
 
 def yield_learner_checks(learner: Any) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -132,12 +124,20 @@ def parametrize_with_learner_checks(
     ... def test_laws(check):
     ...     check()
     """
-    pytest = optional_import("pytest", extra="test", purpose="Running the learner checks")
+    return _parametrize(learners, yield_learner_checks, expected_failures)
+
+
+def _parametrize(
+    estimators: Iterable[Any],
+    yield_checks: Callable[[Any], Iterator[tuple[str, Callable[[], None]]]],
+    expected_failures: Callable[[Any], Mapping[str, str]] | None,
+) -> Any:
+    pytest = optional_import("pytest", extra="test", purpose="Running the checks")
     cases = []
-    for learner in learners:
-        written = str(learner)  # once, and not for every law
-        exempt = expected_failures(learner) if expected_failures else {}
-        for name, check in yield_learner_checks(learner):
+    for estimator in estimators:
+        written = str(estimator)  # once, and not for every law
+        exempt = expected_failures(estimator) if expected_failures else {}
+        for name, check in yield_checks(estimator):
             marks = [pytest.mark.xfail(reason=exempt[name], strict=True)] if name in exempt else []
             cases.append(pytest.param(check, id=f"{written}-{name}", marks=marks))
     return pytest.mark.parametrize("check", cases)

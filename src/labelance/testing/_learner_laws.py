@@ -25,7 +25,7 @@ from labelance.exceptions import ConstantLabelWarning, LabelFormatError
 from labelance.metrics import get_joint_scorer
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL, SamplerTraits
-from labelance.testing._compatibility_laws import check_clones_and_set_params as check_parameters
+from labelance.testing._compatibility_laws import check_clones_and_set_params as _check_parameters
 from labelance.testing._data import HostileCase, dense_values, sampler_data, try_hostile_cases
 from labelance.testing._sampler_laws import assert_refused
 
@@ -239,7 +239,7 @@ def check_weights_count_rows(learner: Any) -> None:
 
 def check_clones_and_set_params(learner: Any) -> None:
     """``__init__`` stores its arguments unchanged and does nothing else; parameters round-trip."""
-    check_parameters(learner, SamplerTraits())
+    _check_parameters(learner, SamplerTraits())
 
 
 def check_pickles(learner: Any) -> None:
@@ -326,29 +326,7 @@ def _assert_raises(call: Callable[[], Any], kind: type[Exception], what: str) ->
     raise AssertionError(f"{what} were accepted; expected {kind.__name__}")
 
 
-LEARNER_LAWS: tuple[Callable[[Any], None], ...] = (
-    check_scores_are_shares,
-    check_labels_are_zero_or_one,
-    check_is_a_multilabel_classifier,
-    check_sparse_features_equal_dense,
-    check_sparse_labels_come_back,
-    check_frames_equal_arrays,
-    check_feature_names_are_remembered,
-    check_number_of_features_is_remembered,
-    check_constant_labels_stay_constant,
-    check_rows_do_not_see_each_other,
-    check_same_seed_same_scores,
-    check_jobs_do_not_matter,
-    check_input_is_not_changed,
-    check_refit_forgets,
-    check_weights_of_one_change_nothing,
-    check_rows_without_weight_do_not_count,
-    check_weights_count_rows,
-    check_clones_and_set_params,
-    check_pickles,
-    check_works_in_a_pipeline,
-    check_works_in_cross_validation,
-    check_bad_labels_are_refused,
-    check_must_be_fitted,
-    check_learns_from_hostile_data,
+# All of them, in the order in which they stand above.
+LEARNER_LAWS: tuple[Callable[[Any], None], ...] = tuple(
+    law for name, law in globals().items() if name.startswith("check_")
 )
