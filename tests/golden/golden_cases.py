@@ -328,6 +328,24 @@ def thresholds(**options):
     return found.thresholds, found.n_predicted, found.value, found.interval()
 
 
+def guaranteed_recall():
+    options = [{"confidence": 0.8, "too_few": "always"}, {"too_few": "never"}, {"too_few": "pool"}]
+    found = [decisions.guarantee_recall(*scored()[:2], **each) for each in options]
+    return [
+        (each.thresholds, each.n_predicted, each.low, each.high, each.reasons) for each in found
+    ]
+
+
+def guaranteed_precision():
+    options = [{"candidates": [0.9, 0.6, 0.3]}, {"random_state": 0}]
+    found = [
+        decisions.guarantee_precision(*scored()[:2], precision=0.4, **each) for each in options
+    ]
+    return [
+        (each.thresholds, each.n_predicted, each.low, each.high, each.reasons) for each in found
+    ]
+
+
 def report():
     Y, _, predicted = scored()
     found = metrics.imbalance_report(Y, predicted)
@@ -575,6 +593,16 @@ def function_cases():
         "decisions.correct_prior",
         lambda: decisions.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
     )
+    yield "decisions.guarantee_recall", guaranteed_recall
+    yield "decisions.guarantee_precision", guaranteed_precision
+    yield (
+        "decisions.limit_alarms",
+        lambda: decisions.limit_alarms(scored()[1], n_alarms=4, n_rows=20, confidence=0.8),
+    )
+    yield (
+        "decisions.positives_needed",
+        lambda: [decisions.positives_needed(0.9, level) for level in (None, 0.9, 0.95)],
+    )
     yield "metrics.calibration_bins", bins
     yield "metrics.calibration_bins, of as many rows each", partial(bins, strategy="quantile")
     for name in ("macro_f1", "macro_auc_roc", "macro_auc_pr", "micro_f1", "hamming_loss"):
@@ -715,6 +743,7 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
+    "Guarantees",
     *[
         "CostMatrix",
         "FBeta",
@@ -738,6 +767,7 @@ NOT_RESULTS = {
 FUNCTIONS = {
     "correct_prior",
     "find_thresholds",
+    *["guarantee_precision", "guarantee_recall", "limit_alarms", "positives_needed"],
     *["label_weights", "sample_weights", "WeightedIndexSampler"],
     *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],
 }

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, open_container, to_memory
+from labelance._utils._messages import show_names
 from labelance._validation._labels import Labels, MissingLabels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -87,14 +88,30 @@ def validate_scores(
     return Scored(true.Y, values, true.unknown, true.names or container.names)
 
 
-def validate_score_table(scores: Any, n_labels: int, *, caller: str, sparse: bool = False) -> Any:
-    """Check scores of rows whose labels are unknown; nothing after this checks again."""
+def validate_score_table(
+    scores: Any,
+    n_labels: int | None,
+    *,
+    caller: str,
+    sparse: bool = False,
+    names: tuple[Any, ...] | None = None,
+) -> Any:
+    """Check scores of rows whose labels are unknown; nothing after this checks again.
+
+    ``names`` are the labels in their order, which the columns of a frame must have.
+    """
     container = _open_scores(scores, caller=caller, sparse=sparse)
-    if container.shape[1] != n_labels:
+    if n_labels is not None and container.shape[1] != n_labels:
         raise InputError(
             f"{caller} takes a score for each of {n_labels} labels",
             f"the scores have shape {container.shape}",
             "Pass rows x labels, labels as columns",
+        )
+    if names is not None and container.names is not None and container.names != names:
+        raise InputError(
+            f"{caller} takes the labels by name: {show_names(names, 5)}",
+            "the columns of the scores have other names, or another order",
+            "Reorder or rename the columns, or pass a plain array",
         )
     values = container.values()
     _check_no_strange_scores(stored_values(values), caller)
@@ -103,9 +120,17 @@ def validate_score_table(scores: Any, n_labels: int, *, caller: str, sparse: boo
 
 def validate_probabilities(scores: Any, *, caller: str, sparse: bool = False) -> Any:
     """Check a table of probabilities once; nothing behind this checks again."""
-    values = _open_scores(scores, caller=caller, sparse=sparse).values().astype(float, copy=False)
+    return open_probabilities(scores, caller=caller, sparse=sparse)[0]
+
+
+def open_probabilities(
+    scores: Any, *, caller: str, sparse: bool = True
+) -> tuple[Any, tuple[Any, ...] | None]:
+    """Check a table of probabilities once; return it and the names of its columns."""
+    container = _open_scores(scores, caller=caller, sparse=sparse)
+    values = container.values().astype(float, copy=False)
     _check_probabilities(stored_values(values), caller)
-    return values
+    return values, container.names
 
 
 def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:

@@ -1,6 +1,13 @@
-"""Decisions: thresholds for objectives and costs, calibrated probabilities, corrected priors."""
+"""Decisions: thresholds, guarantees, calibrated probabilities, corrected priors."""
 
 from labelance.decisions._calibration import LabelCalibration
+from labelance.decisions._guarantee import (
+    Guarantees,
+    guarantee_precision,
+    guarantee_recall,
+    limit_alarms,
+    positives_needed,
+)
 from labelance.decisions._objectives import (
     CostMatrix,
     FBeta,
@@ -15,6 +22,7 @@ from labelance.decisions._thresholds import LabelThresholds
 __all__ = [
     "CostMatrix",
     "FBeta",
+    "Guarantees",
     "LabelCalibration",
     "LabelThresholds",
     "PrecisionAtRecall",
@@ -22,4 +30,8 @@ __all__ = [
     "Thresholds",
     "correct_prior",
     "find_thresholds",
+    "guarantee_precision",
+    "guarantee_recall",
+    "limit_alarms",
+    "positives_needed",
 ]

@@ -1,0 +1,98 @@
+"""Cells of tables of scores, dense or sparse; a score that is not stored is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def take_cells(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the values of single cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays._cells import take_cells
+    >>> take_cells(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]), np.array([1, 0]))
+    array([2., 3.])
+    """
+    if sp.issparse(table):
+        return np.asarray(sp.csr_matrix(table)[rows, columns]).ravel()
+    found: np.ndarray = table[rows, columns]
+    return found
+
+
+def iterate_columns(table: Any) -> Iterator[np.ndarray]:
+    """Yield every column as a dense array; only one column of a sparse table at a time."""
+    if not sp.issparse(table):
+        yield from np.asarray(table).T
+        return
+    table = sp.csc_array(table)
+    for start, end in zip(table.indptr, table.indptr[1:]):
+        column = np.zeros(table.shape[0])
+        column[table.indices[start:end]] = table.data[start:end]
+        yield column
+
+
+def iterate_stored(table: Any) -> Iterator[np.ndarray]:
+    """Yield the stored values of every column: all of a dense one."""
+    if not sp.issparse(table):
+        yield from np.asarray(table).T
+        return
+    table = sp.csc_array(table)
+    for start, end in zip(table.indptr, table.indptr[1:]):
+        yield table.data[start:end]
+
+
+def cells_at_least(table: Any, thresholds: np.ndarray) -> Any:
+    """Return 1 where a cell reaches the threshold of its column: an array, or CSR for CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from labelance._arrays._cells import cells_at_least
+    >>> table = np.array([[0.5, 0.0], [0.0, 0.7]])
+    >>> cells_at_least(table, np.array([0.5, -np.inf]))
+    array([[1, 1],
+           [0, 1]])
+    >>> cells_at_least(csr_array(table), np.array([0.5, -np.inf])).toarray()
+    array([[1, 1],
+           [0, 1]])
+    """
+    if not sp.issparse(table):
+        return (np.asarray(table) >= thresholds).astype(np.int64)
+    reached = (table.data >= thresholds[table.indices]) & (thresholds > 0)[table.indices]
+    chosen = sp.csr_array(
+        (reached.astype(np.int64), table.indices, table.indptr), shape=table.shape, copy=True
+    )
+    # Zeros reach these thresholds, so that most of their cells are not stored.
+    low = np.flatnonzero(thresholds <= 0)
+    if len(low):
+        ones = sp.csr_array((table[:, low].toarray() >= thresholds[low]).astype(np.int64))
+        place = (np.ones(len(low), dtype=np.int64), (np.arange(len(low)), low))
+        chosen = sp.csr_array(chosen + ones @ sp.csr_array(place, shape=(len(low), table.shape[1])))
+    chosen.eliminate_zeros()
+    return chosen
+
+
+def store_all_cells(table: Any) -> sp.csr_array:
+    """Return a dense table as CSR that stores every cell; CSR as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance._arrays._cells import store_all_cells
+    >>> store_all_cells(np.array([[0.0, 0.5]])).nnz
+    2
+    """
+    if sp.issparse(table):
+        return table
+    n, q = table.shape
+    dtype = np.int32 if n * q < 2**31 else np.int64
+    columns = np.tile(np.arange(q, dtype=dtype), n)
+    starts = np.arange(0, n * q + 1, q, dtype=dtype)
+    return sp.csr_array((np.ascontiguousarray(table).ravel(), columns, starts), shape=(n, q))

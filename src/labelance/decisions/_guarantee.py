@@ -1,0 +1,677 @@
+"""Thresholds with guarantees: recall or precision of a label, number of alarms of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy import stats
+
+from labelance._arrays._cells import cells_at_least, iterate_columns, take_cells
+from labelance._arrays._containers import column_counts
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._arguments import check_positive
+from labelance._validation._labels import MissingLabels
+from labelance._validation._predictions import validate_score_table, validate_scores
+from labelance.decisions._table import LabelTable
+from labelance.exceptions import InputError
+
+TooFew = Literal["refuse", "always", "never", "pool"]
+_ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
+_CANDIDATES = 50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarantees(LabelTable):
+    """Thresholds with guarantees, as :func:`guarantee_recall` and others return them.
+
+    Attributes
+    ----------
+    measure : {"recall", "precision"}
+        What is guaranteed.
+    target : float
+        The smallest recall or precision asked for.
+    confidence : float or None
+        How probable it is that the target holds; None: it holds in expectation.
+    thresholds : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this; -inf: always, inf: never.
+    n_positive : ndarray of shape (n_labels,)
+        Calibration rows that have the label.
+    n_needed : ndarray of shape (n_labels,)
+        The fewest positives (recall) or alarms (precision) that a guarantee takes.
+    n_predicted : ndarray of shape (n_labels,)
+        Calibration rows that reach the threshold, among those whose label is known.
+    value : ndarray of shape (n_labels,)
+        Recall or precision of the rows that the threshold was tested on; nan if undefined.
+    low, high : ndarray of shape (n_labels,)
+        Clopper-Pearson interval of ``value``, two-sided, at the confidence (0.9 without one).
+    guaranteed : ndarray of shape (n_labels,)
+        Whether the guarantee holds for this label.
+    reasons : tuple of str
+        What holds for every label, and why.
+    names : tuple or None
+        Names of the labels, where ``y_true`` has them.
+    """
+
+    measure: str
+    target: float
+    confidence: float | None
+    thresholds: NDArray[np.float64]
+    n_positive: NDArray[np.int64]
+    n_needed: NDArray[np.int64]
+    n_predicted: NDArray[np.int64]
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    guaranteed: NDArray[np.bool_]
+    reasons: tuple[str, ...]
+    names: tuple[Any, ...] | None = None
+
+    def predict(self, y_score: Any) -> Any:
+        """Return the labels, 0 or 1, of rows with these scores.
+
+        Parameters
+        ----------
+        y_score : array, sparse matrix or data frame of shape (n, n_labels)
+            Scores of any rows, by the same model. Scores that are not stored are 0.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n, n_labels)
+            1 where a score reaches the threshold of its label; sparse for sparse scores.
+        """
+        caller = "Guarantees.predict"
+        table = validate_score_table(
+            y_score, len(self.thresholds), caller=caller, sparse=True, names=self.names
+        )
+        return cells_at_least(table, self.thresholds)
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        shown = "thresholds n_positive n_needed n_predicted value low high reasons"
+        heads = (
+            shown.replace("thresholds", "threshold")
+            .replace("reasons", "reason")
+            .replace("value", self.measure)
+            .split()
+        )
+        return {head: getattr(self, name) for head, name in zip(heads, shown.split())}
+
+    def _caption(self) -> str:
+        how = f"with confidence {self.confidence:g}" if self.confidence else "in expectation"
+        count = f"{np.count_nonzero(self.guaranteed)} of {len(self.thresholds)} labels"
+        return f"{self.measure} >= {self.target:g} {how}, guaranteed for {count}"
+
+
+def guarantee_recall(
+    y_true: Any,
+    y_score: Any,
+    *,
+    recall: float = 0.9,
+    confidence: float | None = None,
+    simultaneous: bool = False,
+    too_few: TooFew = "refuse",
+    label_groups: Any = None,
+    reference: tuple[Any, Any] | None = None,
+) -> Guarantees:
+    """Find the largest threshold of every label that keeps its recall.
+
+    The rows are calibration rows: the model did not learn from them, and they come from where
+    the rows to decide come from. With m positives of a label, the threshold is its r-th smallest
+    score among them. Equal scores only raise the recall.
+
+    - Without ``confidence``, r = ⌊(1 - recall)(m + 1)⌋. The recall is at least ``recall`` on
+      average over draws of the calibration rows (conformal risk control). So is the mean over
+      labels of the recall.
+    - With ``confidence``, r is the largest number for which P(Binomial(m, 1 - recall) < r) is at
+      most 1 - confidence. At least this share of draws of the calibration rows gives a threshold
+      whose recall on new rows is at least ``recall``.
+
+    A guarantee is for each label alone, unless ``simultaneous``. It breaks if new rows differ
+    from the calibration rows: after drift, if either were resampled or chosen by score, or if
+    rows of one group (a patient, a document) are in both or many times in one. Scores
+    out of fold or out of bag, used with a model fitted again, give estimates without a guarantee.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1; NaN where unknown. Unknown cells are left out, which is valid if
+        being known does not depend on the score of a positive.
+    y_score : array, sparse matrix or data frame of shape (n, q)
+        Scores; larger means more likely to be present. Scores that are not stored are 0.
+    recall : float, default=0.9
+        The smallest share of positives to find, between 0 and 1.
+    confidence : float, optional
+        How probable it must be that the recall holds, between 0 and 1.
+    simultaneous : bool, default=False
+        Whether the confidence is that of all labels at once (Bonferroni).
+    too_few : {"refuse", "always", "never", "pool"}, default="refuse"
+        What to do with labels with fewer positives than :func:`positives_needed`: raise an
+        error; always predict them, which keeps any recall; never predict them, without a
+        guarantee; or give them a common threshold, as a percentile of the scores of negatives.
+        The latter holds in expectation for the mean share of positives that is found per row,
+        over labels of the group, and not for each label.
+    label_groups : array-like of shape (q,), optional
+        Groups of labels for "pool"; one group by default.
+    reference : tuple (y_true, y_score), optional
+        Other rows, whose negatives give the percentiles for "pool". Without them, those of the
+        calibration rows do, and the result is an estimate.
+
+    Returns
+    -------
+    guarantees : Guarantees
+        Thresholds, what was observed, and why; ``predict`` for other rows.
+
+    See Also
+    --------
+    positives_needed : How many positives a guarantee takes.
+    guarantee_precision : The same for precision.
+
+    References
+    ----------
+    .. [1] Angelopoulos, A. N., Bates, S., Fisch, A., Lei, L., Schuster, T.: Conformal risk
+       control. ICLR (2024).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.decisions import guarantee_recall
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random((400, 2)) < [0.5, 0.1]
+    >>> found = guarantee_recall(y, y + rng.normal(size=y.shape), recall=0.9, confidence=0.9)
+    >>> found.thresholds.round(2)
+    array([-0.36, -0.79])
+    >>> found.reasons
+    ('guaranteed', 'guaranteed')
+    """
+    caller = "guarantee_recall"
+    Y, scores, unknown, names = validate_scores(
+        y_true, y_score, caller=caller, missing_labels="ignore", sparse=True
+    )
+    _check_choice("too_few", too_few, ("refuse", "always", "never", "pool"), caller)
+    q = Y.shape[1]
+    needed = positives_needed(recall, confidence, q if simultaneous else 1)
+    if too_few == "pool" and confidence is not None:
+        raise InputError(
+            'too_few="pool" holds in expectation only',
+            f"confidence is {confidence:g}",
+            'Leave confidence out, or choose another too_few, such as "never"',
+        )
+    n_positive = column_counts(Y)
+    served = n_positive >= needed
+    if too_few == "refuse" and not served.all():
+        raise _too_few_positives(n_positive, needed, names, recall, confidence)
+    ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
+    thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
+    thresholds[served] = _order_statistics(Y, scores, ranks)[served]
+    effect = np.full(q, {"always": "always predicted", "never": "never predicted"}.get(too_few, ""))
+    if too_few == "pool" and not served.all():
+        groups = _check_label_groups(label_groups, q, caller)
+        pools = _Pools(Y, scores, unknown, reference, caller)
+        effect = effect.astype(object)
+        for group in np.unique(groups[~served]):
+            labels = np.flatnonzero((groups == group) & ~served)
+            thresholds[labels], effect[labels] = pools.find(labels, recall)
+    reason = tuple(
+        "guaranteed" if enough else f"too few positives: {m}, needs {needed}; {how}"
+        for enough, m, how in zip(served, n_positive, effect)
+    )
+    predicted, tp = _count_predicted(Y, scores, thresholds, unknown)
+    return Guarantees(
+        "recall", recall, confidence, thresholds, n_positive, np.full(q, needed), predicted,
+        *_observed(tp, n_positive, confidence), served, reason, names,
+    )  # fmt: skip
+
+
+def guarantee_precision(
+    y_true: Any,
+    y_score: Any,
+    *,
+    precision: float,
+    confidence: float = 0.9,
+    simultaneous: bool = False,
+    candidates: Any = None,
+    missing_labels: MissingLabels = "error",
+    random_state: RandomStateLike = None,
+) -> Guarantees:
+    """Find the smallest threshold of every label whose precision is guaranteed.
+
+    Learn then Test with a fixed sequence: candidates that were fixed on other rows are tested from
+    the largest down. A candidate with k alarms, tp of them right, passes if
+    P(Binomial(k, precision) >= tp) is at most 1 - confidence. The first that fails ends the
+    search, and the last that passed is the threshold. With the probability ``confidence``, the
+    precision on new rows is at least ``precision``. A label without such a threshold is
+    never predicted.
+
+    Each label has its own guarantee, unless ``simultaneous``. What breaks it for
+    :func:`guarantee_recall` breaks it here, too, and so does a changed share of positives.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1.
+    y_score : array, sparse matrix or data frame of shape (n, q)
+        Scores; larger means more likely to be present. Scores that are not stored are 0.
+    precision : float
+        The smallest share of alarms that must be right, between 0 and 1.
+    confidence : float, default=0.9
+        How probable it must be that the precision holds, between 0 and 1.
+    simultaneous : bool, default=False
+        Whether the confidence is that of all labels at once (Bonferroni).
+    candidates : array-like of shape (n_candidates,) or (n_candidates, q), optional
+        Thresholds that do not depend on these rows. By default a random half of the rows
+        finds them, and the other half tests them.
+    missing_labels : {"error", "ignore"}, default="error"
+        What to do with NaN in y_true. Leaving these cells out is valid only if being known does
+        not depend on the label of rows with a high score.
+    random_state : int, RandomState or Generator, optional
+        Draws the half of the rows; not used with ``candidates``.
+
+    Returns
+    -------
+    guarantees : Guarantees
+        Thresholds, what was observed on the tested rows, and why.
+
+    See Also
+    --------
+    guarantee_recall : The same for recall.
+
+    References
+    ----------
+    .. [1] Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L.: Learn then test:
+       calibrating predictive algorithms to achieve risk control. Annals of Applied Statistics
+       (2025).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.decisions import guarantee_precision
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random((2000, 2)) < [0.3, 0.001]
+    >>> scores = y + rng.normal(scale=0.5, size=y.shape)
+    >>> found = guarantee_precision(y, scores, precision=0.8, random_state=0)
+    >>> found.thresholds.round(2)
+    array([0.86,  inf])
+    >>> found.reasons[1]
+    'too few positives: 2, needs 11; never predicted'
+    """
+    caller = "guarantee_precision"
+    Y, scores, unknown, names = validate_scores(
+        y_true, y_score, caller=caller, missing_labels=missing_labels, sparse=True
+    )
+    n, q = Y.shape
+    _check_share("precision", precision)
+    delta = _miss_probability(confidence, q if simultaneous else 1)
+    needed = int(np.ceil(np.log(delta) / np.log(precision) - _ROUNDING))
+    given = None if candidates is None else _check_candidates(candidates, q, caller)
+    learns = np.zeros(n, dtype=bool)
+    if given is None:
+        learns[as_generator(random_state).permutation(n)[: n // 2]] = True
+    thresholds = np.full(q, np.inf)
+    n_positive, predicted, tp = np.zeros((3, q), dtype=np.int64)
+    masks = zip(iterate_columns(Y), _known_columns(unknown, n, q), iterate_columns(scores))
+    for j, (truth, known, score) in enumerate(masks):
+        positive = truth == 1
+        tested, learned = known & ~learns, known & learns
+        tried = (
+            _propose(positive[learned], score[learned], precision) if given is None else given[j]
+        )
+        n_positive[j] = np.count_nonzero(positive[tested])
+        k, hits = _count_alarms(positive[tested], score[tested], tried)
+        fails = stats.binom.sf(hits - 1, k, precision) > delta + _ROUNDING * delta
+        passed = int(np.argmax(fails)) if fails.any() else len(tried)
+        if passed:
+            thresholds[j], predicted[j], tp[j] = tried[passed - 1], k[passed - 1], hits[passed - 1]
+    found = np.isfinite(thresholds)
+    reason = tuple(
+        "guaranteed"
+        if ok
+        else f"too few positives: {m}, needs {needed}; never predicted"
+        if m < needed
+        else "no candidate passed the test; never predicted"
+        for ok, m in zip(found, n_positive)
+    )
+    return Guarantees(
+        "precision", precision, confidence, thresholds, n_positive, np.full(q, needed), predicted,
+        *_observed(tp, predicted, confidence), found, reason, names,
+    )  # fmt: skip
+
+
+def limit_alarms(
+    y_score: Any,
+    *,
+    n_alarms: int,
+    n_rows: int,
+    confidence: float = 0.9,
+    simultaneous: bool = False,
+) -> NDArray[np.float64]:
+    """Find the smallest threshold of every label that limits the alarms of a stream.
+
+    Of the next ``n_rows`` rows, at most ``n_alarms`` have a score at or above the threshold, with
+    the probability ``confidence``, for each label alone unless ``simultaneous``. The scores are
+    those of reference rows, by the same model; their labels do not matter. The number of
+    alarms of the r-th largest of n scores is beta-binomial, and r is the largest that keeps
+    the limit. It breaks with drift, and if many rows of one group follow each other.
+
+    Parameters
+    ----------
+    y_score : array or data frame of shape (n, q)
+        Scores of reference rows.
+    n_alarms : int
+        The most alarms of a label, 0 or more.
+    n_rows : int
+        The number of new rows that these alarms are counted in.
+    confidence : float, default=0.9
+        The smallest probability that the limit holds, between 0 and 1.
+    simultaneous : bool, default=False
+        Whether it holds for all labels at once (Bonferroni).
+
+    Returns
+    -------
+    thresholds : ndarray of shape (q,)
+        Just above a reference score, so that equal scores raise no alarm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.decisions import limit_alarms
+    >>> scores = np.random.default_rng(0).random((1000, 2))
+    >>> limit_alarms(scores, n_alarms=5, n_rows=200).round(3)
+    array([0.984, 0.987])
+    """
+    caller = "limit_alarms"
+    scores = validate_score_table(y_score, None, caller=caller)
+    check_positive("n_rows", n_rows, caller=caller)
+    if np.asarray(n_alarms).dtype.kind not in "iu" or n_alarms < 0:
+        raise InputError(
+            "n_alarms must be an integer of at least 0", f"it is {n_alarms!r}", "Try n_alarms=5"
+        )
+    n, q = scores.shape
+    delta = _miss_probability(confidence, q if simultaneous else 1)
+    if n_alarms >= n_rows:
+        return np.full(q, -np.inf)
+
+    def is_safe(rank: int, size: int) -> bool:
+        chance = stats.betabinom.sf(n_alarms, n_rows, rank, size - rank + 1)
+        return bool(chance <= delta * (1 + _ROUNDING))
+
+    rank = _last_true(lambda r: is_safe(r, n), n)
+    if rank == 0:
+        most = 1 << 40
+        enough = most - _last_true(lambda back: is_safe(1, most - back + 1), most - 1) + 1
+        raise InputError(
+            f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need {enough} "
+            "reference rows",
+            f"there are {n}",
+            "Pass more rows, allow more alarms, or lower the confidence",
+        )
+    ranked = np.partition(scores, n - rank, axis=0)[n - rank]
+    return np.nextafter(ranked.astype(np.float64), np.inf)
+
+
+def positives_needed(recall: float, confidence: float | None = None, n_labels: int = 1) -> int:
+    """Return the fewest positives of a label for a guarantee of its recall.
+
+    Parameters
+    ----------
+    recall : float
+        The recall to guarantee, between 0 and 1.
+    confidence : float, optional
+        How probable it must be; None: in expectation.
+    n_labels : int, default=1
+        The number of labels for which it must hold at once.
+
+    Returns
+    -------
+    n_positive : int
+        How many positives :func:`guarantee_recall` needs.
+
+    Examples
+    --------
+    >>> from labelance.decisions import positives_needed
+    >>> positives_needed(0.9), positives_needed(0.95), positives_needed(0.9, 0.9)
+    (9, 19, 22)
+    >>> positives_needed(0.9, 0.9, n_labels=50)
+    59
+    """
+    _check_share("recall", recall)
+    check_positive("n_labels", n_labels, caller="positives_needed")
+    if confidence is None:
+        if n_labels > 1:
+            raise InputError(
+                "A guarantee for all labels at once needs a confidence",
+                "confidence is None",
+                "Pass for example confidence=0.9, or simultaneous=False",
+            )
+        return int(np.ceil(1 / (1 - recall) - 1 - _ROUNDING))
+    delta = _miss_probability(confidence, n_labels)
+    return int(np.ceil(np.log(delta) / np.log(recall) - _ROUNDING))
+
+
+def _recall_ranks(
+    n_positive: NDArray[np.int64], recall: float, confidence: float | None, n_labels: int
+) -> NDArray[np.int64]:
+    """Return which of its positives, from the smallest score, every label may begin with."""
+    miss = 1 - recall
+    if confidence is None:
+        return np.floor(miss * (n_positive + 1) + _ROUNDING).astype(np.int64)
+    delta = _miss_probability(confidence, n_labels) * (1 + _ROUNDING)
+    # The quantile is the last rank, up to rounding and to sums that are equal to delta.
+    rank = np.maximum(stats.binom.ppf(delta, n_positive, miss), 0)
+    rank = np.where(stats.binom.cdf(rank, n_positive, miss) <= delta, rank + 1, rank)
+    rank = np.where(stats.binom.cdf(rank - 1, n_positive, miss) > delta, rank - 1, rank)
+    return np.clip(rank, 0, n_positive).astype(np.int64)
+
+
+def _order_statistics(
+    Y: sp.csr_array, scores: Any, ranks: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return of every label the positive score of this rank, from the smallest; 0 where none is."""
+    rows, labels = Y.nonzero()
+    values = take_cells(scores, rows, labels)
+    values = values[np.lexsort((values, labels))]
+    ends = np.cumsum(column_counts(Y))
+    places = ends - column_counts(Y) + ranks - 1
+    found = np.zeros(Y.shape[1])
+    some = ranks > 0
+    found[some] = values[places[some]]
+    return found
+
+
+class _Pools:
+    """Common thresholds of labels with too few positives, as percentiles of negative scores."""
+
+    def __init__(
+        self,
+        Y: sp.csr_array,
+        scores: Any,
+        unknown: sp.csr_array | None,
+        reference: tuple[Any, Any] | None,
+        caller: str,
+    ) -> None:
+        self.Y, self.scores, self.is_exact = Y, scores, reference is not None
+        self.other = (Y, scores, unknown)
+        if reference is not None:
+            scored = validate_scores(
+                *reference, caller=caller, missing_labels="ignore", sparse=True
+            )
+            if scored.Y.shape[1] != Y.shape[1]:
+                raise InputError(
+                    f"reference must have the {Y.shape[1]} labels of y_true",
+                    f"it has {scored.Y.shape[1]}",
+                    "Pass the same columns in the same order",
+                )
+            self.other = scored[:3]
+
+    def find(self, labels: NDArray[np.int64], recall: float) -> tuple[NDArray[np.float64], str]:
+        """Return thresholds of the labels, and what to say about them."""
+        negatives = self._negatives(labels)
+        rows, places = self.Y[:, labels].nonzero()
+        values = take_cells(self.scores, rows, labels[places])
+        percentile = np.empty(len(values))
+        for place, below in enumerate(negatives):
+            mine = places == place
+            found = np.searchsorted(below, values[mine], side="right")
+            percentile[mine] = found / max(len(below), 1)
+        _, row, count = np.unique(rows, return_inverse=True, return_counts=True)
+        allowed = (1 - recall) * (len(count) + 1) - 1
+        if allowed < -_ROUNDING:
+            raise InputError(
+                f"A pooled recall of {recall:g} needs {positives_needed(recall)} rows with a label "
+                "of the group",
+                f"there are {len(count)} for {len(labels)} labels",
+                "Make larger label_groups, lower recall, or choose another too_few",
+            )
+        order = np.argsort(percentile, kind="stable")
+        missed = np.cumsum(1 / count[row][order])  # every row shares one loss among its positives
+        cut = percentile[order][np.argmax(missed > allowed + _ROUNDING)]
+        ranks = [int(np.ceil(cut * len(below) - _ROUNDING)) for below in negatives]
+        chosen = [below[r - 1] if r > 0 else -np.inf for below, r in zip(negatives, ranks)]
+        exact = "" if self.is_exact else " (estimate: no reference rows)"
+        return np.array(chosen), f"pooled over {len(labels)} labels{exact}"
+
+    def _negatives(self, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Return the sorted scores of rows known not to have each label."""
+        Y, scores, unknown = self.other
+        n = Y.shape[0]
+        parts = zip(
+            iterate_columns(Y[:, labels]),
+            _known_columns(None if unknown is None else unknown[:, labels], n, len(labels)),
+            iterate_columns(scores[:, labels]),
+        )
+        return [np.sort(score[known & (truth == 0)]) for truth, known, score in parts]
+
+
+def _propose(
+    positive: NDArray[np.bool_], score: NDArray[np.float64], precision: float
+) -> NDArray[np.float64]:
+    """Return candidates from the largest down, beginning where most speaks for the precision."""
+    order = np.argsort(-score, kind="stable")
+    tried = np.unique(score[order])[::-1]
+    if len(tried) == 0:
+        return tried
+    k, hits = _count_alarms(positive, score, tried)
+    tried = tried[int(np.argmin(stats.binom.logsf(hits - 1, k, precision))) :]
+    steps = np.geomspace(1, len(tried), min(_CANDIDATES, len(tried)))
+    return tried[np.unique(steps.astype(int)) - 1]
+
+
+def _count_alarms(
+    positive: NDArray[np.bool_], score: NDArray[np.float64], thresholds: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many rows reach each threshold, and how many of them have the label."""
+    k = len(score) - np.searchsorted(np.sort(score), thresholds)
+    hits = positive.sum() - np.searchsorted(np.sort(score[positive]), thresholds)
+    return k, hits
+
+
+def _count_predicted(
+    Y: sp.csr_array, scores: Any, thresholds: NDArray[np.float64], unknown: sp.csr_array | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return of every label the known cells that reach its threshold, and its true positives."""
+    predicted = np.zeros(len(thresholds), dtype=np.int64)
+    parts = zip(iterate_columns(scores), _known_columns(unknown, *Y.shape), thresholds)
+    for j, (score, known, threshold) in enumerate(parts):
+        predicted[j] = np.count_nonzero(known & (score >= threshold))
+    rows, labels = Y.nonzero()
+    hit = take_cells(scores, rows, labels) >= thresholds[labels]
+    return predicted, np.bincount(labels[hit], minlength=len(thresholds))
+
+
+def _known_columns(unknown: sp.csr_array | None, n: int, q: int) -> Any:
+    """Yield which rows know each label."""
+    if unknown is None:
+        known = np.ones(n, dtype=bool)
+        return (known for _ in range(q))
+    return (column == 0 for column in iterate_columns(unknown))
+
+
+def _observed(
+    hits: NDArray[np.int64], of: NDArray[np.int64], confidence: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return shares with their Clopper-Pearson intervals; nan, 0 and 1 for shares of nothing."""
+    half = (1 - (confidence or 0.9)) / 2
+    value = np.where(of > 0, hits / np.maximum(of, 1), np.nan)
+    low, high = np.zeros(len(of)), np.ones(len(of))
+    some, less = hits > 0, hits < of
+    low[some] = stats.beta.ppf(half, hits[some], (of - hits + 1)[some])
+    high[less] = stats.beta.ppf(1 - half, (hits + 1)[less], (of - hits)[less])
+    return value, low, high
+
+
+def _last_true(holds: Any, most: int) -> int:
+    """Return the largest number from 0 to ``most`` up to which a condition holds."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _miss_probability(confidence: Any, n_labels: int) -> float:
+    _check_share("confidence", confidence)
+    return float((1 - confidence) / n_labels)
+
+
+def _check_share(name: str, value: Any) -> None:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
+        raise InputError(
+            f"{name} must be a number between 0 and 1", f"it is {value!r}", f"Try {name}=0.9"
+        )
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) -> None:
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise InputError(f"{caller} takes {name} from {listed}", f"it is {value!r}", "Choose one")
+
+
+def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.int64]:
+    if label_groups is None:
+        return np.zeros(q, dtype=np.int64)
+    groups = np.asarray(label_groups)
+    if groups.shape != (q,):
+        raise InputError(
+            f"{caller} needs the group of each of {q} labels",
+            f"label_groups has shape {groups.shape}",
+            "Pass one group per label",
+        )
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float64]:
+    """Return the candidates of every label, from the largest down."""
+    tried = np.asarray(candidates, dtype=np.float64)
+    if tried.ndim == 1:
+        tried = np.repeat(tried[:, None], q, axis=1)
+    if tried.ndim != 2 or tried.shape[1] != q or not tried.size or np.isnan(tried).any():
+        raise InputError(
+            f"{caller} takes candidates as numbers, of all labels or of each of {q}",
+            f"they have shape {np.shape(candidates)} or hold nan",
+            "Pass a list of thresholds, or an array with one column per label",
+        )
+    return -np.sort(-tried, axis=0).T
+
+
+def _too_few_positives(
+    n_positive: NDArray[np.int64],
+    needed: int,
+    names: tuple[Any, ...] | None,
+    recall: float,
+    confidence: float | None,
+) -> InputError:
+    rare = np.flatnonzero(n_positive < needed)
+    rare = rare[np.argsort(n_positive[rare], kind="stable")]
+    shown = ", ".join(f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})"
+                      for j in rare[:5])  # fmt: skip
+    more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
+    sure = "" if confidence is None else f" with confidence {confidence:g}"
+    return InputError(
+        f"A recall of {recall:g}{sure} needs {needed} positives of every label",
+        f"{len(rare)} of {len(n_positive)} labels have fewer: {shown}{more}",
+        'Pass more rows, lower recall or confidence, or choose too_few="always", "never" or "pool"',
+    )

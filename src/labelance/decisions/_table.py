@@ -1,0 +1,67 @@
+"""Results with one line per label: as a data frame, as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from labelance._utils._messages import optional_import
+
+_MOST_LINES = 20
+
+
+class LabelTable:
+    """Show a result that has one line per label; a subclass gives ``_columns``."""
+
+    names: tuple[Any, ...] | None
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        raise NotImplementedError
+
+    def _caption(self) -> str:
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per label."""
+        purpose = f"{type(self).__name__}.to_frame"
+        pandas = optional_import("pandas", extra="data", purpose=purpose)
+        columns = self._columns()
+        index = self.names or range(len(next(iter(columns.values()))))
+        return pandas.DataFrame(columns, index=pandas.Index(index, name="label"))
+
+    def _lines(self) -> list[list[str]]:
+        """Return the cells of the first lines as text, under the heads."""
+        columns = self._columns()
+        lines = [["label", *columns]]
+        for j, cells in enumerate(zip(*columns.values())):
+            if j == _MOST_LINES:
+                lines.append([f"… {len(next(iter(columns.values()))) - j} more"])
+                break
+            lines.append([str(self.names[j] if self.names else j), *map(_text, cells)])
+        return lines
+
+    def __str__(self) -> str:
+        lines = self._lines()
+        widths = [max(len(row[j]) for row in lines if j < len(row)) for j in range(len(lines[0]))]
+        shown = ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths)).rstrip() for row in lines]
+        return "\n".join([self._caption(), "", *shown])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *lines = (
+            "".join(f"<td>{escape(cell)}</td>" for cell in line) for line in self._lines()
+        )
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        head = head.replace("td>", "th>")
+        return f"<table><caption>{escape(self._caption())}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _text(value: Any) -> str:
+    """Return a cell as text, numbers with four digits."""
+    if isinstance(value, (float, np.floating)):
+        return "-" if np.isnan(value) else f"{value:.4g}"
+    return str(value)
