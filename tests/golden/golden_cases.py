@@ -346,6 +346,27 @@ def guaranteed_precision():
     ]
 
 
+def budgets():
+    per_row = [{"utility": each, "mix": 0.8} for each in ("macro_f1", "coverage", "precision")]
+    options = [
+        *[{"per_row": 2, "n_restarts": 2, **each} for each in per_row],
+        {"per_label": 5},
+        {"total": 30, "utility": "balanced_accuracy"},
+    ]
+    # Powers break most ties of the scores.
+    found = [
+        decisions.decide_within_budget(scored()[1] ** 1.3, random_state=0, **each)
+        for each in options
+    ]
+    return [(each.y, each.value, each.of_labels) for each in found]
+
+
+def budget_rules():
+    Y, scores, _ = scored()
+    found = [decisions.find_budget_rule(Y, scores, per_row=k) for k in (2, None)]
+    return [(each.weights, each.value, each.decide(scores, random_state=0)) for each in found]
+
+
 def report():
     Y, _, predicted = scored()
     found = metrics.imbalance_report(Y, predicted)
@@ -603,6 +624,16 @@ def function_cases():
         "decisions.positives_needed",
         lambda: [decisions.positives_needed(0.9, level) for level in (None, 0.9, 0.95)],
     )
+    yield "decisions.decide_within_budget", budgets
+    yield "decisions.find_budget_rule", budget_rules
+    yield (
+        "decisions.maximize_expected_f",
+        lambda: [
+            decisions.maximize_expected_f(scored()[1], average=average, beta=2)
+            for average in ("macro", "micro", "samples")
+        ],
+    )
+    yield "decisions.bayes_threshold", lambda: decisions.bayes_threshold([[0, 1], [9, -2]])
     yield "metrics.calibration_bins", bins
     yield "metrics.calibration_bins, of as many rows each", partial(bins, strategy="quantile")
     for name in ("macro_f1", "macro_auc_roc", "macro_auc_pr", "micro_f1", "hamming_loss"):
@@ -743,7 +774,7 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
-    "Guarantees",
+    *["BudgetDecisions", "BudgetRule", "Guarantees"],
     *[
         "CostMatrix",
         "FBeta",
@@ -767,6 +798,7 @@ NOT_RESULTS = {
 FUNCTIONS = {
     "correct_prior",
     "find_thresholds",
+    *["bayes_threshold", "decide_within_budget", "find_budget_rule", "maximize_expected_f"],
     *["guarantee_precision", "guarantee_recall", "limit_alarms", "positives_needed"],
     *["label_weights", "sample_weights", "WeightedIndexSampler"],
     *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],

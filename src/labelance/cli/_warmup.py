@@ -107,9 +107,12 @@ def _calls(part: str) -> Iterator[Any]:
         for sampler in all_samplers().values():
             yield lambda sampler=sampler: sampler().fit_resample(X, y)
     else:
+        from labelance.decisions import decide_within_budget, maximize_expected_f
         from labelance.metrics import label_areas, ranking_loss
         from labelance.model_selection import IterativeStratifiedKFold
 
+        yield lambda: decide_within_budget(rng.random(y.shape), per_row=1)
+        yield lambda: maximize_expected_f(rng.random(y.shape), average="samples")
         yield lambda: label_areas(y, rng.random(y.shape))
         yield lambda: ranking_loss(y, rng.random(y.shape))
         for order in (1, 2):

@@ -1,6 +1,13 @@
-"""Decisions: thresholds, guarantees, calibrated probabilities, corrected priors."""
+"""Decisions: thresholds, guarantees, budgets, calibrated probabilities, corrected priors."""
 
+from labelance.decisions._budget import (
+    BudgetDecisions,
+    BudgetRule,
+    decide_within_budget,
+    find_budget_rule,
+)
 from labelance.decisions._calibration import LabelCalibration
+from labelance.decisions._expected import bayes_threshold, maximize_expected_f
 from labelance.decisions._guarantee import (
     Guarantees,
     guarantee_precision,
@@ -20,6 +27,8 @@ from labelance.decisions._search import find_thresholds
 from labelance.decisions._thresholds import LabelThresholds
 
 __all__ = [
+    "BudgetDecisions",
+    "BudgetRule",
     "CostMatrix",
     "FBeta",
     "Guarantees",
@@ -28,10 +37,14 @@ __all__ = [
     "PrecisionAtRecall",
     "RecallAtPrecision",
     "Thresholds",
+    "bayes_threshold",
     "correct_prior",
+    "decide_within_budget",
+    "find_budget_rule",
     "find_thresholds",
     "guarantee_precision",
     "guarantee_recall",
     "limit_alarms",
+    "maximize_expected_f",
     "positives_needed",
 ]

@@ -1,0 +1,790 @@
+"""Decisions within budgets: labels per row, rows per label, alarms in total."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labelance._arrays._cells import store_all_cells, take_cells
+from labelance._arrays._containers import column_counts
+from labelance._utils._kernel import inner_kernel, kernel
+from labelance._utils._random import RandomStateLike, as_generator
+from labelance._validation._arguments import check_positive
+from labelance._validation._predictions import open_probabilities, validate_scores
+from labelance.decisions._table import LabelTable
+from labelance.exceptions import InputError
+
+Utility = Literal[
+    "macro_f1", "macro_recall", "macro_precision", "balanced_accuracy", "coverage", "precision"
+]
+Floats = NDArray[np.float64]
+_CODES = {name: code for code, name in enumerate(get_args(Utility))}
+F1, RECALL, PRECISION, BALANCED, COVERAGE, INSTANCE = _CODES.values()
+_LINEAR = ("macro_recall", "balanced_accuracy", "precision")
+_RISE = 1e-6  # of the value: a pass or a rule that gains less is the last
+_FEW = 5  # expected positives: below, the value of expected counts is not the expected value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BudgetDecisions(LabelTable):
+    """Decisions within a budget, as :func:`decide_within_budget` returns them.
+
+    Attributes
+    ----------
+    y : csr_array of shape (n, q)
+        The decisions.
+    utility : str
+        What they maximize.
+    value : float
+        The utility of the expected counts.
+    of_labels : ndarray of shape (q,)
+        The same for every label; for "precision", its expected true positives.
+    n_predicted : ndarray of shape (q,)
+        Rows that are predicted to have each label.
+    n_expected : ndarray of shape (q,)
+        Expected positives of each label, the sum of its probabilities.
+    n_iter : int
+        Passes over the rows; 0 where sorting gives the best decisions.
+    names : tuple or None
+        Names of the labels, where the probabilities have them.
+    """
+
+    y: sp.csr_array
+    utility: str
+    value: float
+    of_labels: Floats
+    n_predicted: NDArray[np.int64]
+    n_expected: Floats
+    n_iter: int
+    names: tuple[Any, ...] | None
+    _cells: sp.csr_array
+
+    def simulate(
+        self, n_draws: int = 200, random_state: RandomStateLike = None
+    ) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of the value of labels with few positives.
+
+        Labels with fewer than 5 expected positives, for which ``of_labels`` is optimistic, are
+        drawn from their probabilities; others are nan.
+
+        Parameters
+        ----------
+        n_draws : int, default=200
+            How often labels are drawn.
+        random_state : int, RandomState or Generator, optional
+            Draws the labels.
+
+        Returns
+        -------
+        mean, spread : ndarray of shape (q,)
+            Of the values of the draws.
+        """
+        check_positive("n_draws", n_draws, caller="BudgetDecisions.simulate")
+        rng = as_generator(random_state)
+        n, q = self._cells.shape
+        mean, spread = np.full((2, q), np.nan)
+        p, y = sp.csc_array(self._cells), sp.csc_array(self.y)
+        for j in np.flatnonzero(self.n_expected < _FEW):
+            rows = p.indices[p.indptr[j] : p.indptr[j + 1]]
+            drawn = rng.random((n_draws, len(rows))) < p.data[p.indptr[j] : p.indptr[j + 1]]
+            chosen = np.isin(rows, y.indices[y.indptr[j] : y.indptr[j + 1]])
+            tp, positive = drawn[:, chosen].sum(axis=1), drawn.sum(axis=1)
+            missed = np.where(tp > 0, 0.0, 1.0)
+            values = _label_values(self.utility, tp, chosen.sum(), positive, n, missed)
+            mean[j], spread[j] = values.mean(), values.std(ddof=1) if n_draws > 1 else np.nan
+        return mean, spread
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        names = ("n_predicted", "n_expected", "of_labels")
+        return {name.replace("of_labels", self.utility): getattr(self, name) for name in names}
+
+    def _caption(self) -> str:
+        few = np.count_nonzero(self.n_expected < _FEW)
+        doubt = f"; optimistic for {few} labels with < {_FEW} expected positives" if few else ""
+        return f"{self.utility} = {self.value:.4g}, {self.y.nnz} predicted{doubt}"
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetRule:
+    """A random choice among rules for future rows, as :func:`find_budget_rule` returns it.
+
+    Rule r takes of a row the labels with the largest ``slopes[r] * p + offsets[r]``.
+
+    Attributes
+    ----------
+    slopes, offsets : ndarray of shape (n_rules, q)
+        The rules.
+    weights : ndarray of shape (n_rules,)
+        The probability of each rule.
+    values : ndarray of shape (n_rules,)
+        The utility of each rule alone, on the rows that it was found on.
+    value : float
+        The utility of the random choice on these rows.
+    per_row : int or None
+        The most labels of a row.
+    exactly : bool
+        Whether a row has exactly so many.
+    """
+
+    slopes: Floats
+    offsets: Floats
+    weights: Floats
+    values: Floats
+    value: float
+    per_row: int | None
+    exactly: bool
+
+    @property
+    def best(self) -> int:
+        """The number of the rule that is best alone."""
+        return int(np.argmax(self.values))
+
+    def decide(
+        self, y_proba: Any, *, random_state: RandomStateLike = None, only_best: bool = False
+    ) -> sp.csr_array:
+        """Decide rows, each by a rule drawn by weight, or all by the best one.
+
+        Parameters
+        ----------
+        y_proba : array, sparse matrix or data frame of shape (n, q)
+            Calibrated probabilities of any rows.
+        random_state : int, RandomState or Generator, optional
+            Draws the rules.
+        only_best : bool, default=False
+            Use the best single rule; nothing is random then.
+
+        Returns
+        -------
+        y : csr_array of shape (n, q)
+            The decisions.
+        """
+        cells, _ = _open(y_proba, "BudgetRule.decide")
+        if cells.shape[1] != self.slopes.shape[1]:
+            raise InputError(
+                f"The rule decides {self.slopes.shape[1]} labels",
+                f"y_proba has shape {cells.shape}",
+                "Pass rows x labels, labels as columns",
+            )
+        if only_best:
+            rule = np.full(cells.shape[0], self.best)
+        else:
+            rng = as_generator(random_state)
+            rule = rng.choice(len(self.weights), size=cells.shape[0], p=self.weights)
+        chosen = _apply_rule(
+            cells, self.slopes, self.offsets, rule, self.per_row, exactly=self.exactly
+        )
+        return _to_decisions(cells, chosen)
+
+
+def decide_within_budget(
+    y_proba: Any,
+    *,
+    per_row: int | None = None,
+    exactly: bool = False,
+    per_label: Any = None,
+    total: int | None = None,
+    utility: Utility = "macro_f1",
+    mix: float | None = None,
+    n_restarts: int = 1,
+    max_iter: int = 100,
+    random_state: RandomStateLike = None,
+) -> BudgetDecisions:
+    """Decide a batch of rows within a budget so that the expected utility is largest.
+
+    The probabilities must be calibrated, and all rows are decided at once.
+
+    - Labels per row: block coordinate ascent [1]_. Rows are decided again and again, given all
+      others, until the utility rises by less than 1e-6. It never falls; the result is a local
+      optimum, and ``n_restarts`` tries further starts.
+    - Rows per label, or decisions in total: rows are sorted, which gives the optimum.
+    - Labels per row together with rows per label or a total: a linear program, which gives the
+      optimum, for the linear utilities "macro_recall", "balanced_accuracy" and "precision". It is
+      for up to about a million stored cells.
+
+    Parameters
+    ----------
+    y_proba : array, sparse matrix or data frame of shape (n, q)
+        Probabilities. Cells that are not stored, or 0 in a sparse matrix, are never chosen.
+    per_row : int, optional
+        The most labels of a row, 1 to q.
+    exactly : bool, default=False
+        Whether a row gets exactly ``per_row`` labels, as far as it stores as many.
+    per_label : int or array-like of shape (q,), optional
+        The most rows of a label.
+    total : int, optional
+        The most decisions for a label in the whole batch.
+    utility : str, default="macro_f1"
+        "macro_f1", "macro_recall", "macro_precision" and "balanced_accuracy" are means over
+        labels of the measure of expected counts; "coverage" is the expected share of labels that
+        are found at least once; "precision" is the expected share of decisions that are right
+        (with ``per_row``: of ``per_row`` for every row).
+    mix : float, optional
+        The weight of the utility, from 0 to 1; the rest is the weight of "precision". For
+        ``per_row`` alone.
+    n_restarts : int, default=1
+        How many starts; the first is the most probable labels, the others are random.
+    max_iter : int, default=100
+        The most passes over the rows.
+    random_state : int, RandomState or Generator, optional
+        Draws the order of rows and the random starts.
+
+    Returns
+    -------
+    decisions : BudgetDecisions
+        The decisions ``y``, their utility, and counts of every label.
+
+    See Also
+    --------
+    find_budget_rule : A rule for rows that come one by one.
+    maximize_expected_f : Without a budget.
+
+    References
+    ----------
+    .. [1] Schultheis, E., Wydmuch, M., Kotłowski, W., Babbar, R., Dembczyński, K.: Generalized
+       test utilities for long-tail performance in extreme multi-label classification. NeurIPS
+       (2023).
+
+    Examples
+    --------
+    >>> from labelance.decisions import decide_within_budget
+    >>> y_proba = [[0.9, 0.2, 0.0], [0.8, 0.1, 0.05], [0.7, 0.0, 0.3]]
+    >>> found = decide_within_budget(y_proba, per_row=1, random_state=0)
+    >>> found.y.toarray()
+    array([[0, 1, 0],
+           [1, 0, 0],
+           [0, 0, 1]])
+    >>> found.n_predicted
+    array([1, 1, 1])
+    """
+    cells, names = _open(y_proba, "decide_within_budget")
+    n, q = cells.shape
+    _check_utility(utility)
+    k = _check_per_row(per_row, q, exactly=exactly)
+    caps = _check_per_label(per_label, q)
+    most = _check_total(total)
+    share = _check_mix(mix, alone=k is not None and caps is None and most is None)
+    check_positive("n_restarts", n_restarts, caller="decide_within_budget")
+    check_positive("max_iter", max_iter, caller="decide_within_budget")
+    n_iter = 0
+    if k is None:
+        chosen = _take_prefixes(cells, utility, caps, most)
+    elif caps is None and most is None:
+        ascent = _Ascent(cells, utility, k, exactly, share)
+        chosen, n_iter = ascent.run(n_restarts, max_iter, as_generator(random_state))
+    else:
+        chosen = _solve_program(cells, utility, k, exactly, caps, most)
+    tp, pred, expected, missed = _expected_counts(cells, chosen)
+    of_labels = _label_values(utility, tp, pred, expected, n, missed)
+    return BudgetDecisions(
+        _to_decisions(cells, chosen), utility, _value(utility, of_labels, tp, pred, n, k, share),
+        of_labels, pred, expected, n_iter, names, cells,
+    )  # fmt: skip
+
+
+def find_budget_rule(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    per_row: int | None = None,
+    exactly: bool = False,
+    utility: Literal["macro_f1", "macro_recall", "balanced_accuracy"] = "macro_f1",
+    max_iter: int = 100,
+) -> BudgetRule:
+    """Find a rule that decides future rows one by one, each within a budget.
+
+    The Frank-Wolfe method [1]_: the gradient of the utility at the counts so far gives a linear
+    rule, which is mixed with the rules before by a line search. It stops where a rule gets a
+    weight below 0.001 or gains less than 1e-6.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1, of rows that the model did not learn from; NaN where unknown, which
+        counts nowhere.
+    y_proba : array, sparse matrix or data frame of shape (n, q)
+        Calibrated probabilities. Cells that are not stored are never chosen.
+    per_row : int, optional
+        The most labels of a row, 1 to q; no limit by default.
+    exactly : bool, default=False
+        Whether a row gets exactly so many.
+    utility : {"macro_f1", "macro_recall", "balanced_accuracy"}, default="macro_f1"
+        What the rule maximizes.
+    max_iter : int, default=100
+        The most rules.
+
+    Returns
+    -------
+    rule : BudgetRule
+        ``decide`` for future rows, and the ``best`` rule alone.
+
+    References
+    ----------
+    .. [1] Schultheis, E., Kotłowski, W., Wydmuch, M., Babbar, R., Borman, S., Dembczyński, K.:
+       Consistent algorithms for multi-label classification with macro-at-k metrics. ICLR (2024).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.decisions import find_budget_rule
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random((500, 4)) * [0.9, 0.5, 0.2, 0.1]
+    >>> rule = find_budget_rule(rng.random(p.shape) < p, p, per_row=1)
+    >>> rule.decide(p, random_state=0).sum(axis=1).max()
+    np.int64(1)
+    """
+    caller = "find_budget_rule"
+    Y, p, unknown, _ = validate_scores(
+        y_true, y_proba, caller=caller, missing_labels="ignore", probabilities=True, sparse=True
+    )
+    _check_utility(utility)
+    if utility not in ("macro_f1", "macro_recall", "balanced_accuracy"):
+        raise InputError(
+            f"{caller} maximizes macro_f1, macro_recall or balanced_accuracy",
+            f"utility is {utility!r}",
+            'Try "macro_f1"',
+        )
+    k = _check_per_row(per_row, Y.shape[1], exactly=exactly)
+    check_positive("max_iter", max_iter, caller=caller)
+    counts = _RuleCounts(Y, store_all_cells(p.astype(float, copy=False)), unknown)
+    q, n = Y.shape[1], counts.n_known
+    rules = [(np.ones(q), np.zeros(q) if k else np.full(q, -0.5))]  # the most probable labels
+    weights, values, now = [1.0], [], np.zeros((2, q))
+    for step in range(max_iter + 1):
+        found = counts.of_rule(*rules[-1], k, exactly)
+        values.append(_label_values(utility, found[0], found[1], counts.positive, n, None).mean())
+        if step == 0:
+            now, value = found, values[0]
+        else:
+            size, new = _search_step(utility, now, found, counts.positive, n)
+            if size < 1e-3 or new - value < _RISE:
+                rules, values = rules[:-1], values[:-1]
+                break
+            now, value = (1 - size) * now + size * found, new
+            weights = [(1 - size) * w for w in weights] + [size]
+        if step < max_iter:
+            rules.append(_gradient_rule(utility, now, counts.positive, n))
+    used = np.flatnonzero(weights)
+    slopes, offsets = (np.array(part)[used] for part in zip(*rules))
+    share, alone = np.array(weights)[used] / sum(weights), np.array(values)[used]
+    return BudgetRule(slopes, offsets, share, alone, float(value), k, exactly)
+
+
+class _Ascent:
+    """Block coordinate ascent over rows, each with at most or exactly k labels."""
+
+    def __init__(
+        self, cells: sp.csr_array, utility: str, k: int, exactly: bool, share: float
+    ) -> None:
+        self.cells, self.utility, self.k, self.exactly = cells, utility, k, exactly
+        self.share = share
+        self.starts = cells.indptr.astype(np.int64)
+        self.labels = cells.indices.astype(np.int64)
+
+    def run(
+        self, n_restarts: int, max_iter: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.bool_], int]:
+        """Return the best decisions of all starts, and how many passes they took."""
+        best, most, passes = np.zeros(0, dtype=bool), -np.inf, 0
+        for start in range(n_restarts):
+            gains = rng.random(len(self.labels)) if start else self.cells.data
+            chosen = _take_top(gains, self.starts, self.k, True)
+            n_iter, value = self._climb(chosen, max_iter, rng)
+            if value > most:
+                best, most, passes = chosen, value, n_iter
+        return best, passes
+
+    def _climb(
+        self, chosen: NDArray[np.bool_], max_iter: int, rng: np.random.Generator
+    ) -> tuple[int, float]:
+        """Improve decisions in place until a pass gains little; return passes and value."""
+        n, q = self.cells.shape
+        order = np.arange(n)
+        value = self._value(chosen)
+        n_iter, rise = 0, np.inf
+        while n_iter < max_iter and rise >= _RISE:
+            rng.shuffle(order)
+            tp, pred, expected, _ = _expected_counts(self.cells, chosen)
+            logs, sure = _log_missed(self.cells, chosen)
+            _improve_rows(
+                self.cells.data, self.labels, self.starts, order, chosen, tp,
+                pred.astype(float), expected, logs, sure, _CODES[self.utility], self.k,
+                self.exactly, self.share / q, (1 - self.share) / (n * self.k),
+            )  # fmt: skip
+            new = self._value(chosen)
+            n_iter, rise, value = n_iter + 1, new - value, new
+        return n_iter, value
+
+    def _value(self, chosen: NDArray[np.bool_]) -> float:
+        n = self.cells.shape[0]
+        tp, pred, expected, missed = _expected_counts(self.cells, chosen)
+        of_labels = _label_values(self.utility, tp, pred, expected, n, missed)
+        return _value(self.utility, of_labels, tp, pred, n, self.k, self.share)
+
+
+@inner_kernel
+def _mark_top(gain: Any, chosen: Any, k: int, exactly: bool) -> None:
+    """Mark the k largest gains of a row, of equal ones the first; only positive if at most k."""
+    count = len(gain)
+    least = np.partition(gain, count - k)[count - k] if k < count else -np.inf
+    left = k
+    for c in range(count):
+        chosen[c] = gain[c] > least and (exactly or gain[c] > 0)
+        left -= gain[c] > least
+    for c in range(count):
+        if left > 0 and gain[c] == least and (exactly or gain[c] > 0):
+            chosen[c] = True
+            left -= 1
+
+
+@kernel
+def _take_top(gains: Any, starts: Any, k: int, exactly: bool) -> Any:
+    """Return the k stored cells of every row with the largest gains."""
+    chosen = np.zeros(len(gains), dtype=np.bool_)
+    for row in range(len(starts) - 1):
+        own = slice(starts[row], starts[row + 1])
+        _mark_top(gains[own], chosen[own], k, exactly)
+    return chosen
+
+
+@kernel
+def _improve_rows(
+    p: Any, labels: Any, starts: Any, order: Any, chosen: Any, tp: Any, pred: Any, expected: Any,
+    logs: Any, sure: Any, utility: int, k: int, exactly: bool, weight: float, weight_hit: float,
+) -> None:  # fmt: skip
+    """Decide every row again, given the decisions of all others; one pass."""
+    n = len(order)
+    gain = np.zeros(np.diff(starts).max() if n else 0)
+    for row in order:
+        first, last = starts[row], starts[row + 1]
+        for c in range(first, last):
+            j, x = labels[c], p[c]
+            if chosen[c]:
+                tp[j] -= x
+                pred[j] -= 1
+                if x >= 1:
+                    sure[j] -= 1
+                else:
+                    logs[j] -= np.log1p(-x)
+            if utility == F1:
+                rest = expected[j] + pred[j]
+                g = 2 * (tp[j] + x) / (rest + 1) - (2 * tp[j] / rest if rest > 0 else 0.0)
+            elif utility == RECALL:
+                g = x / expected[j] if expected[j] > 0 else 0.0
+            elif utility == PRECISION:
+                g = (tp[j] + x) / (pred[j] + 1) - (tp[j] / pred[j] if pred[j] > 0 else 0.0)
+            elif utility == BALANCED:
+                absent = n - expected[j]
+                g = x / expected[j] if expected[j] > 0 else 0.0
+                g = (g - ((1 - x) / absent if absent > 0 else 0.0)) / 2
+            elif utility == COVERAGE:
+                g = x * np.exp(logs[j]) if sure[j] == 0 else 0.0
+            else:
+                g = x
+            gain[c - first] = weight * g + weight_hit * x
+        _mark_top(gain[: last - first], chosen[first:last], k, exactly)
+        for c in range(first, last):
+            if chosen[c]:
+                j, x = labels[c], p[c]
+                tp[j] += x
+                pred[j] += 1
+                if x >= 1:
+                    sure[j] += 1
+                else:
+                    logs[j] += np.log1p(-x)
+
+
+def _take_prefixes(
+    cells: sp.csr_array, utility: str, caps: NDArray[np.int64] | None, total: int | None
+) -> NDArray[np.bool_]:
+    """Take of every label its most probable rows while they gain, the largest gains first.
+
+    Gains of a label fall while they are positive, so that the largest gains of all labels are
+    prefixes of each.
+    """
+    n, q = cells.shape
+    order = np.lexsort((-cells.data, cells.indices))
+    ends = np.cumsum(np.bincount(cells.indices, minlength=q))
+    gains = np.zeros(cells.nnz)
+    for j, end in enumerate(ends):
+        start = ends[j - 1] if j else 0
+        own = _prefix_gains(utility, cells.data[order[start:end]], n)
+        own = np.minimum.accumulate(own) if len(own) else own
+        gains[start:end] = own
+        if caps is not None:
+            gains[start + caps[j] : end] = 0
+    if total is not None and total < np.count_nonzero(gains > 0):
+        gains[np.argsort(-gains, kind="stable")[total:]] = 0
+    chosen = np.zeros(cells.nnz, dtype=bool)
+    chosen[order] = gains > 0
+    return chosen
+
+
+def _prefix_gains(utility: str, p: Floats, n: int) -> Floats:
+    """Return what every further row adds to the utility of a label, most probable first."""
+    expected, k = p.sum(), np.arange(1, len(p) + 1)
+    if utility in _LINEAR:
+        return _linear_gains(utility, p, expected, n)
+    if utility == "coverage":
+        return p * np.cumprod(np.append(1.0, 1 - p[:-1]))[: len(p)]
+    values = _label_values(utility, np.cumsum(p), k, expected, n, None)
+    return np.diff(values, prepend=0.0)
+
+
+def _linear_gains(utility: str, p: Floats, expected: Any, n: int) -> Floats:
+    """Return what cells add to a linear utility, each alone."""
+    if utility == "precision":
+        return p
+    hit = _ratio(p, expected)
+    return hit if utility == "macro_recall" else (hit - _ratio(1 - p, n - expected)) / 2
+
+
+def _solve_program(
+    cells: sp.csr_array,
+    utility: str,
+    k: int,
+    exactly: bool,
+    caps: NDArray[np.int64] | None,
+    total: int | None,
+) -> NDArray[np.bool_]:
+    """Maximize a linear utility under budgets of rows, labels and all cells.
+
+    The constraints are a flow network, so that a vertex of the program has zeros and ones only.
+    """
+    from scipy.optimize import linprog
+
+    if utility not in _LINEAR:
+        raise InputError(
+            "A budget per row together with others needs a linear utility, one of "
+            + ", ".join(_LINEAR),
+            f"utility is {utility!r}",
+            "Choose one of these, or one kind of budget",
+        )
+    n, q = cells.shape
+    rows = np.repeat(np.arange(n), np.diff(cells.indptr))
+    expected = np.bincount(cells.indices, weights=cells.data, minlength=q)
+    gains = _linear_gains(utility, cells.data, expected[cells.indices], n)
+    used = np.arange(cells.nnz) if exactly else np.flatnonzero(gains > 0)
+    ones = np.ones(len(used))
+    per_row = sp.csr_array((ones, (rows[used], np.arange(len(used)))), shape=(n, len(used)))
+    limits, bounds = [], []
+    if caps is not None:
+        place = (cells.indices[used], np.arange(len(used)))
+        limits.append(sp.csr_array((ones, place), shape=(q, len(used))))
+        bounds.append(np.minimum(caps, n))
+    if total is not None:
+        limits.append(sp.csr_array(ones[None]))
+        bounds.append(np.array([total]))
+    full = np.minimum(k, np.diff(cells.indptr))
+    equal = {"A_eq": per_row, "b_eq": full} if exactly else {}
+    if not exactly:
+        limits, bounds = [*limits, per_row], [*bounds, full]
+    solved = linprog(
+        -gains[used], A_ub=sp.vstack(limits, format="csr"), b_ub=np.concatenate(bounds),
+        bounds=(0, 1), method="highs-ds", **equal,
+    ) if len(used) else None  # fmt: skip
+    if solved is not None and solved.status != 0:
+        raise InputError(
+            f"Exactly {k} labels of every row must fit into the other budgets",
+            "no decisions do",
+            "Raise per_label or total, or pass exactly=False",
+        )
+    chosen = np.zeros(cells.nnz, dtype=bool)
+    if solved is not None:
+        chosen[used] = solved.x > 0.5
+    return chosen
+
+
+class _RuleCounts:
+    """Count what linear rules find on labelled rows."""
+
+    def __init__(self, Y: sp.csr_array, cells: sp.csr_array, unknown: sp.csr_array | None) -> None:
+        n, q = Y.shape
+        rows = np.repeat(np.arange(n), np.diff(cells.indptr))
+        self.cells, self.q = cells, q
+        self.is_positive = take_cells(Y, rows, cells.indices) > 0
+        self.is_known = np.ones(cells.nnz, dtype=bool)
+        self.positive, self.n_known = column_counts(Y), np.full(q, n)
+        if unknown is not None:
+            self.is_known = take_cells(unknown, rows, cells.indices) == 0
+            self.n_known = n - column_counts(unknown)
+
+    def of_rule(self, slope: Floats, offset: Floats, k: int | None, exactly: bool) -> Floats:
+        """Return true positives and predicted rows of every label."""
+        zeros = np.zeros(self.cells.shape[0], dtype=np.int64)
+        chosen = _apply_rule(self.cells, slope[None], offset[None], zeros, k, exactly=exactly)
+        tp = np.bincount(self.cells.indices[chosen & self.is_positive], minlength=self.q)
+        pred = np.bincount(self.cells.indices[chosen & self.is_known], minlength=self.q)
+        return np.array([tp, pred], dtype=float)
+
+
+def _apply_rule(
+    cells: sp.csr_array,
+    slopes: Floats,
+    offsets: Floats,
+    rule: NDArray[np.int64],
+    k: int | None,
+    *,
+    exactly: bool,
+) -> NDArray[np.bool_]:
+    """Return the cells that the rule of each row takes."""
+    of_cell = np.repeat(rule, np.diff(cells.indptr))
+    gains = slopes[of_cell, cells.indices] * cells.data + offsets[of_cell, cells.indices]
+    if k is None:
+        return gains > 0
+    return _take_top(gains, cells.indptr.astype(np.int64), k, exactly)
+
+
+def _gradient_rule(
+    utility: str, now: Floats, positive: NDArray[np.int64], n: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Return slope and offset of the rule that the gradient of the utility gives.
+
+    With G the gradient, the slope is G_tp - G_fp - G_fn + G_tn and the offset G_fp - G_tn. Labels
+    that no row has get zeros: nothing is gained or lost by them.
+    """
+    tp, pred = now
+    if utility == "macro_f1":
+        whole = positive + pred
+        slope, offset = 2 * _ratio(1, whole), -2 * _ratio(tp, whole**2)
+    else:
+        slope, offset = _ratio(1, positive), np.zeros(len(positive))
+        if utility == "balanced_accuracy":
+            slope, offset = slope + _ratio(1, n - positive), -_ratio(1, n - positive)
+    seen = positive > 0
+    return np.where(seen, slope, 0.0), np.where(seen, offset, 0.0)
+
+
+def _search_step(
+    utility: str, now: Floats, new: Floats, positive: NDArray[np.int64], n: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the best weight of the new rule, to 1e-4, and the value with it."""
+
+    def value(size: float) -> float:
+        mixed = (1 - size) * now + size * new
+        return float(_label_values(utility, mixed[0], mixed[1], positive, n, None).mean())
+
+    coarse = max(np.linspace(0, 1, 101), key=value)
+    best = max(np.clip(coarse + np.linspace(-0.01, 0.01, 201), 0, 1), key=value)
+    return float(best), value(best)
+
+
+def _expected_counts(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, ...]:
+    """Return of every label true positives, predicted rows, positives, P(none is found)."""
+    q = cells.shape[1]
+    labels, p = cells.indices[chosen], cells.data[chosen]
+    tp = np.bincount(labels, weights=p, minlength=q)
+    expected = np.bincount(cells.indices, weights=cells.data, minlength=q)
+    logs, sure = _log_missed(cells, chosen)
+    return tp, np.bincount(labels, minlength=q), expected, np.where(sure > 0, 0.0, np.exp(logs))
+
+
+def _log_missed(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
+    """Return of every label the log probability that its chosen rows lack it, without sure ones.
+
+    Rows with the probability 1 are counted apart, since their logarithm is infinite.
+    """
+    q = cells.shape[1]
+    sure = chosen & (cells.data >= 1)
+    rest = chosen & ~sure
+    logs = np.log1p(-cells.data[rest])
+    return (
+        np.bincount(cells.indices[rest], weights=logs, minlength=q),
+        np.bincount(cells.indices[sure], minlength=q),
+    )
+
+
+def _label_values(utility: str, tp: Any, pred: Any, positive: Any, n: Any, missed: Any) -> Floats:
+    """Return the utility of labels from (expected) counts; 0/0 is 0."""
+    if utility == "macro_f1":
+        return _ratio(2 * tp, positive + pred)
+    if utility == "macro_recall":
+        return _ratio(tp, positive)
+    if utility == "macro_precision":
+        return _ratio(tp, pred)
+    if utility == "balanced_accuracy":
+        return (_ratio(tp, positive) + 1 - _ratio(pred - tp, n - positive)) / 2
+    return 1 - missed if utility == "coverage" else np.asarray(tp, dtype=float)
+
+
+def _value(
+    utility: str, of_labels: Floats, tp: Floats, pred: Any, n: int, k: int | None, share: float
+) -> float:
+    """Return the utility of all labels, mixed with the precision."""
+    precision = float(tp.sum() / (n * k if k else max(pred.sum(), 1)))
+    own = precision if utility == "precision" else float(of_labels.mean())
+    return share * own + (1 - share) * precision
+
+
+def _ratio(part: Any, whole: Any) -> Floats:
+    part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+
+
+def _to_decisions(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> sp.csr_array:
+    ends = np.append(0, np.cumsum(chosen))[cells.indptr]
+    ones = np.ones(ends[-1], dtype=np.int64)
+    return sp.csr_array((ones, cells.indices[chosen], ends), shape=cells.shape)
+
+
+def _open(y_proba: Any, caller: str) -> tuple[sp.csr_array, tuple[Any, ...] | None]:
+    """Return probabilities as stored cells, and the names of labels."""
+    p, names = open_probabilities(y_proba, caller=caller)
+    return store_all_cells(p), names
+
+
+def _check_utility(utility: Any) -> None:
+    if utility not in _CODES:
+        listed = ", ".join(_CODES)
+        raise InputError(f"utility must be one of {listed}", f"it is {utility!r}", "Choose one")
+
+
+def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
+    if per_row is None and exactly:
+        raise InputError("exactly needs per_row", "per_row is None", "Pass for example per_row=5")
+    if per_row is None or (_is_count(per_row) and 1 <= per_row <= q):
+        return per_row
+    raise InputError(
+        f"per_row must be an integer from 1 to {q}, the number of labels",
+        f"it is {per_row!r}",
+        f"Try per_row={min(5, q)}",
+    )
+
+
+def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
+    if per_label is None:
+        return None
+    caps = np.asarray(per_label)
+    if caps.dtype.kind not in "iu" or caps.shape not in ((), (q,)) or (caps < 0).any():
+        raise InputError(
+            f"per_label must be an integer of at least 0, or one for each of {q} labels",
+            f"it is {per_label!r}",
+            "Try per_label=100",
+        )
+    return np.broadcast_to(caps, q).astype(np.int64)
+
+
+def _check_total(total: Any) -> int | None:
+    if total is None or (_is_count(total) and total >= 0):
+        return total
+    raise InputError("total must be an integer of at least 0", f"it is {total!r}", "Try total=1000")
+
+
+def _check_mix(mix: Any, *, alone: bool) -> float:
+    if mix is None:
+        return 1.0
+    if not alone:
+        raise InputError(
+            "mix needs per_row, without other budgets", f"mix is {mix!r}", "Leave mix out"
+        )
+    if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
+        raise InputError("mix must be a number from 0 to 1", f"it is {mix!r}", "Try mix=0.5")
+    return float(mix)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
