@@ -13,10 +13,9 @@ from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
 from labelance.cli._demo import demo
-from labelance.cli._files import convert, describe, split
+from labelance.cli._files import compare, convert, describe, profile, split
 from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded
 from labelance.cli._play import play
-from labelance.cli._profile import compare, profile
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
 from labelance.exceptions import LabelanceError

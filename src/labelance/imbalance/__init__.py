@@ -1,14 +1,15 @@
 """How imbalanced multi-label data are: measures, the local label distribution, and a profile."""
 
-from labelance.imbalance._labelsets import Labelsets, labelsets
 from labelance.imbalance._local import LabelType, LocalDistribution, local_distribution
 from labelance.imbalance._measures import (
+    Labelsets,
     cardinality,
     cvir,
     density,
     imr,
     irlbl,
     label_counts,
+    labelsets,
     mean_imr,
     mean_ir,
     scumble,

@@ -14,8 +14,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays._containers import column_counts, to_dense
-from labelance.imbalance._labelsets import Labelsets
-from labelance.imbalance._measures import leave_out_full
+from labelance.imbalance._measures import Labelsets, leave_out_full
 
 Integers = NDArray[np.integer]
 Floats = NDArray[np.float64]

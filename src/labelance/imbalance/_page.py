@@ -32,9 +32,8 @@ from labelance.imbalance._diagnosis import (
     neighbor_votes,
     project,
 )
-from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import HasIndices, LocalDistribution, minority_matrix
-from labelance.imbalance._measures import mean_where_defined
+from labelance.imbalance._measures import find_labelsets, mean_where_defined
 from labelance.imbalance._profile_text import describe
 from labelance.neighbors._distance import Metric
 from labelance.neighbors._metric import Scale, column_widths, find_dominant_columns

@@ -21,7 +21,6 @@ from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._labels import Labels, validate_labels
 from labelance.exceptions import InputError
-from labelance.imbalance._labelsets import find_labelsets
 from labelance.imbalance._local import (
     HasIndices,
     LabelType,
@@ -34,6 +33,7 @@ from labelance.imbalance._measures import (
     drop_full,
     find_imr,
     find_irlbl,
+    find_labelsets,
     find_scumble,
     find_scumble_labels,
     find_tcs,

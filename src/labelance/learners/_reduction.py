@@ -24,7 +24,7 @@ from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._arguments import Weights
 from labelance._validation._features import Schema
 from labelance.exceptions import InputError
-from labelance.imbalance._labelsets import find_labelsets
+from labelance.imbalance._measures import find_labelsets
 from labelance.learners.tree import (
     C45Classifier,
     Forest,

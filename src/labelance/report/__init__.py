@@ -13,9 +13,9 @@ from labelance.report._display_models import (
     ThresholdDisplay,
 )
 from labelance.report._figures import plot_critical_difference, plot_scores, plot_time_quality
+from labelance.report._formats import write_report
 from labelance.report._gather import study_tables
 from labelance.report._tables import paper_table2
-from labelance.report._write import write_report
 
 __all__ = [
     "CalibrationDisplay",

@@ -15,6 +15,7 @@ from labelance.report._ranking import (
     rank_blocks,
     rank_numbers,
     score_numbers,
+    summarize_ranking,
 )
 from labelance.report._table import PAPER_METHODS, Table, listed, plain
 from labelance.report._tables import (
@@ -31,7 +32,6 @@ from labelance.report._tables import (
     table2,
     tests,
 )
-from labelance.report._verdict import summarize_ranking
 from labelance.study._presets import PAPER_DATASETS
 
 

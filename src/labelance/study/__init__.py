@@ -3,9 +3,16 @@
 from labelance.study._config import list_presets, load_study, to_toml
 from labelance.study._data import describe_datasets
 from labelance.study._design import Component, DataSource, Learner, Method
-from labelance.study._export import Merged, export_results, merge_results
 from labelance.study._forecast import Forecast, forecast_study
-from labelance.study._results import StudyResults, import_results, read_label_results, read_results
+from labelance.study._results import (
+    Merged,
+    StudyResults,
+    export_results,
+    import_results,
+    merge_results,
+    read_label_results,
+    read_results,
+)
 from labelance.study._runner import StudyProgress, run_study
 from labelance.study._store import Store
 from labelance.study._study import Cell, Study

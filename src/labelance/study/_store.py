@@ -30,6 +30,13 @@ def cell_of(row: Row) -> Cell:
     return Cell(*(row[name] for name in Cell._fields))
 
 
+def rows_of(study: Study, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that were computed as a study would compute them, in its order."""
+    place = {(cell, study.config(cell)): number for number, cell in enumerate(study.cells())}
+    keyed = {(cell_of(row), row["config"]): row for row in rows}
+    return [keyed[key] for key in sorted(place.keys() & keyed.keys(), key=place.__getitem__)]
+
+
 def largest_difference(one: Row, other: Row) -> tuple[float, str]:
     """Return how far the figures of two rows are apart at most, and in which metric."""
     return max((_difference(one[name], other[name]), name) for name in METRICS)
@@ -238,11 +245,7 @@ class Store:
         with self._open() as db:
             _check_no_damaged(db, self.path, "cells", {name: COLUMNS[name] for name in names})
             found = [dict(row) for row in db.execute(f"SELECT {', '.join(names)} FROM cells")]
-        if study is None:
-            return found
-        wanted = {(cell, study.config(cell)): place for place, cell in enumerate(study.cells())}
-        keyed = {(Cell(*(row[n] for n in _IDENTITY[:5])), row["config"]): row for row in found}
-        return [keyed[key] for key in sorted(wanted.keys() & keyed.keys(), key=wanted.__getitem__)]
+        return found if study is None else rows_of(study, found)
 
     def remember(self, study: Study, plan: dict[str, Any]) -> None:
         """Keep the plan, so that status and report need nothing but the store."""

@@ -1,4 +1,7 @@
-"""ARFF, the format of Weka, Mulan and MEKA: read and write it, dense or sparse."""
+"""ARFF, the format of Weka, Mulan and MEKA: read and write it, dense or sparse.
+
+Read by hand: `scipy.io.arff` knows neither sparse rows nor texts, and which line is wrong.
+"""
 
 from __future__ import annotations
 

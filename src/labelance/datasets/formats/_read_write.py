@@ -105,7 +105,8 @@ def find_format(path: Path, format: str | None) -> Format:
     return found
 
 
-# What reads a format, and the options of `read_multilabel` that it takes.
+_ABOUT_FILE = ("path", "format", "encoding", "max_size")  # options of `read_multilabel`
+# What reads a format, and the other options of `read_multilabel` that it takes.
 _TABLE = frozenset({"labels", "present", "missing_labels", "multi_class", "label_separator"})
 _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
     "arff": (read_arff, _TABLE | {"text", "ignore"}),
@@ -226,22 +227,8 @@ def read_multilabel(
     >>> songs.categories
     (None, ('C', 'a'))
     """
+    given = {name: value for name, value in locals().items() if name not in _ABOUT_FILE}
     kind = find_format(Path(path), format)
-    given = {
-        "labels": labels,
-        "present": present,
-        "missing_labels": missing_labels,
-        "multi_class": multi_class,
-        "label_separator": label_separator,
-        "ignore": ignore,
-        "text": text,
-        "separator": separator,
-        "categorical": categorical,
-        "first_feature": first_feature,
-        "first_label": first_label,
-        "n_features": n_features,
-        "n_labels": n_labels,
-    }
     read, takes = _READERS[kind]
     options = {name: value for name, value in given.items() if value is not None}
     _check_options(options, takes, kind)
@@ -293,7 +280,7 @@ def _counts_rows(column: NDArray[np.float64]) -> bool:
 
 def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
     """Warn of columns with another string in most rows, such as names of things."""
-    columns = [
+    texts = [
         name
         for name, values in zip(data.feature_names, data.categories)
         if values and is_free_text(len(values), data.n_samples) and name not in named
@@ -303,23 +290,22 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
         for name, values, column in zip(data.feature_names, data.categories, _columns(data))
         if values is None and _counts_rows(column) and name not in named
     ]
-    if counted:
-        shown = ", ".join(map(repr, counted[:5])) + ", …" * (len(counted) > 5)
-        warnings.warn(
-            f"{shown} counts the rows, as ids and an index do, and nothing can be learned of "
-            f"that. Leave it out with ignore={counted[:5]}.",
-            LabelanceWarning,
-            stacklevel=3,
-        )
-    if columns:
-        shown = ", ".join(map(repr, columns[:5])) + ", …" * (len(columns) > 5)
-        warnings.warn(
-            f"Most rows have a string of their own in {shown}, as ids and free text do, and "
-            f"nothing can be learned of that. Leave it out with ignore={columns[:5]}, or name it "
-            "in categorical=[…] if it is meant.",
-            LabelanceWarning,
-            stacklevel=3,
-        )
+    for names, what, more in (
+        (counted, "{} counts the rows, as ids and an index do", ""),
+        (
+            texts,
+            "Most rows have a string of their own in {}, as ids and free text do",
+            ", or name it in categorical=[…] if it is meant",
+        ),
+    ):
+        if names:
+            shown = ", ".join(map(repr, names[:5])) + ", …" * (len(names) > 5)
+            warnings.warn(
+                f"{what.format(shown)}, and nothing can be learned of that. Leave it out with "
+                f"ignore={names[:5]}{more}.",
+                LabelanceWarning,
+                stacklevel=3,
+            )
 
 
 class DatasetBlocks:
@@ -335,6 +321,15 @@ class DatasetBlocks:
         Whether dates and times are kept as numbers, for samplers that only copy rows.
     labels, present, missing_labels, multi_class, label_separator, ignore
         As for `read_multilabel`; rows cannot be dropped.
+
+    Attributes
+    ----------
+    group_sizes : list of int
+        The rows of every row group.
+    bytes_per_row : int
+        What the numbers of a row take.
+    dates : dict
+        The Arrow types of the columns of dates and times that are kept.
     """
 
     def __init__(
@@ -367,7 +362,11 @@ class DatasetBlocks:
                 "Take missing labels for absent, missing_labels='negative', or drop the rows first",
             )
         file = TextFile(Path(path), max_size=find_budget(Path(path)))
-        self._source = ParquetBlocks(file, block_bytes, ignore or (), keep_dates=keep_dates)
+        self._source = source = ParquetBlocks(
+            file, block_bytes, ignore or (), keep_dates=keep_dates
+        )
+        self.group_sizes, self.bytes_per_row = source.group_sizes, source.bytes_per_row
+        self.dates = source.dates
         self._options = (
             labels,
             present,
@@ -375,27 +374,12 @@ class DatasetBlocks:
             multi_class or "error",
             label_separator,
         )
-        if self._source.is_sparse:
+        if source.is_sparse:
             raise InputError(
                 "Data larger than memory have dense features",
                 f"{path} says that its own are sparse",
                 "Leave memory=… out: what is sparse in Parquet fits into memory",
             )
-
-    @property
-    def group_sizes(self) -> list[int]:
-        """The rows of every row group."""
-        return self._source.group_sizes
-
-    @property
-    def dates(self) -> dict[str, Any]:
-        """The Arrow types of the columns of dates and times that are kept."""
-        return self._source.dates
-
-    @property
-    def bytes_per_row(self) -> int:
-        """What the numbers of a row take."""
-        return self._source.bytes_per_row
 
     def read_header(self) -> MultiLabelDataset:
         """Return names and categories, without a row."""

@@ -18,19 +18,15 @@ Table = Any
 
 @dataclass(frozen=True)
 class Methods:
-    """The names of the compared methods, and the kind of table that they came in."""
+    """The names of the compared methods, and the kind of table that they came in.
+
+    ``vector`` takes one value per method, and returns a Series for pandas, else an array;
+    ``matrix`` takes one per pair of methods, and returns the kind of table that came.
+    """
 
     names: tuple[str, ...]
-    _vector: Callable[[NDArray], Any]
-    _matrix: Callable[[NDArray], Any]
-
-    def vector(self, values: NDArray) -> Any:
-        """One value per method: a Series for pandas, else an array."""
-        return self._vector(values)
-
-    def matrix(self, values: NDArray) -> Any:
-        """One value per pair of methods, in the kind of table that came."""
-        return self._matrix(values)
+    vector: Callable[[NDArray], Any]
+    matrix: Callable[[NDArray], Any]
 
 
 @dataclass(frozen=True)
