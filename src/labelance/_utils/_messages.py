@@ -95,3 +95,37 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
             "it is not installed",
             f"Install it with: pip install 'labelance[{extra}]'",
         ) from error
+
+
+def shorten(text: object, most: int) -> str:
+    """Return a text in one line, cut after so many characters.
+
+    Examples
+    --------
+    >>> from labelance._utils._messages import shorten
+    >>> shorten("a name  that is long", 8)
+    'a name …'
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def plural(count: int, thing: str) -> str:
+    """Return a count with what is counted.
+
+    Examples
+    --------
+    >>> from labelance._utils._messages import plural
+    >>> plural(1, "row"), plural(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number for Python."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

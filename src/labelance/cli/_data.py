@@ -19,7 +19,7 @@ import numpy as np
 import typer
 
 import labelance  # packages are imported on first use, which keeps --help quick
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import did_you_mean, is_number
 from labelance.cli._console import errors, say
 from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
 from labelance.exceptions import InputError
@@ -451,7 +451,7 @@ def _losses(dataset: MultiLabelDataset, kind: Format) -> Iterator[str]:
         yield "LibSVM text keeps no names" + ", and no categories" * bool(len(nominal))
     if kind not in ("csv", "tsv") or not len(nominal):
         return
-    numbers = [j for j in nominal if all(map(_is_number, dataset.categories[j] or ()))]
+    numbers = [j for j in nominal if all(map(is_number, dataset.categories[j] or ()))]
     if numbers:
         names = ",".join(dataset.feature_names[j] for j in numbers)
         yield (
@@ -463,14 +463,6 @@ def _losses(dataset: MultiLabelDataset, kind: Format) -> Iterator[str]:
             f"{kind.upper()} declares no categories: those that no row has, and their order, are "
             "lost"
         )
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_other_order(dataset: MultiLabelDataset, j: Any) -> bool:

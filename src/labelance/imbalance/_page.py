@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 import labelance
 from labelance._arrays._open import stack_rows, take_rows
+from labelance._utils._messages import shorten
 from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._features import Features, validate_features
 from labelance.exceptions import ContainerError, InputError
@@ -147,7 +148,7 @@ class Findings:
         widths = column_widths(features.X, numeric)
         order = np.argsort(-widths, kind="stable")[:_MOST_FEATURES]
         names = self.data.feature_names or features.names or range(features.X.shape[1])
-        return [(_short(names[numeric[j]]), float(widths[j])) for j in order]
+        return [(shorten(names[numeric[j]], _LONGEST_NAME), float(widths[j])) for j in order]
 
 
 def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, title: str) -> str:
@@ -159,7 +160,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
     for side, points in zip(sides, _maps(profiles, findings)):
         side["map"] = points
     content = {
-        "names": [_short(name) for name in profile.label_names],
+        "names": [shorten(name, _LONGEST_NAME) for name in profile.label_names],
         "folds": _FOLDS,
         "sides": sides,
     }
@@ -323,11 +324,6 @@ def _types_of(rows: NDArray[np.intp], data: ProfiledData) -> csr_array:
     place = np.searchsorted(data.rows, rows).clip(max=len(data.rows) - 1)
     known = data.rows[place] == rows
     return csr_array(data.local.types[place].multiply(known[:, None]))
-
-
-def _short(name: Any) -> str:
-    text = " ".join(str(name).split())
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
 def _to_json(data: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labelance._utils._messages import plural, shorten
 from labelance.imbalance._measures import mean_where_defined, rarest_first, rarity_bands
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def describe(profile: ImbalanceProfile) -> Iterator[str]:
     )
     constant = len(profile.constant_labels)
     if constant:
-        yield f"{_plural(constant, 'more label')} {'is' if constant == 1 else 'are'} constant."
+        yield f"{plural(constant, 'more label')} {'is' if constant == 1 else 'are'} constant."
     shares = profile.type_shares
     if profile.n_neighbors and shares is not None and not math.isnan(shares["safe"]):
         least = math.ceil(0.3 * profile.n_neighbors)  # as `types_by_count` has it
@@ -98,7 +99,7 @@ def _bar(count: str, most: float) -> str:
 def _shape(profile: ImbalanceProfile) -> str:
     counted = [(profile.n_samples, "row"), (profile.n_features, "feature")]
     counted.append((profile.n_labels, "label"))
-    return ", ".join(_plural(count, thing) for count, thing in counted if count is not None)
+    return ", ".join(plural(count, thing) for count, thing in counted if count is not None)
 
 
 def _overall(profile: ImbalanceProfile) -> str:
@@ -149,7 +150,10 @@ def _rows(profile: ImbalanceProfile, top: int) -> list[tuple[str, ...]]:
     order = rarest_first(profile.label_counts).tolist()
     shown, gap = _shortened(order, top)
     rows = [
-        (_name(profile.label_names[j]), *(_number(values[j]) for values in columns.values()))
+        (
+            shorten(profile.label_names[j], LONGEST_NAME),
+            *(_number(values[j]) for values in columns.values()),
+        )
         for j in shown
     ]
     if gap:
@@ -182,7 +186,8 @@ def _constant(profile: ImbalanceProfile) -> str:
     if not names:
         return ""
     more = f", … {len(names) - 5} more" if len(names) > 5 else ""
-    line = f"{_plural(len(names), 'constant label')}: {', '.join(map(_name, names[:5]))}{more}"
+    first = ", ".join(shorten(name, LONGEST_NAME) for name in names[:5])
+    line = f"{plural(len(names), 'constant label')}: {first}{more}"
     return fill(line, width=88, subsequent_indent="  ")
 
 
@@ -202,12 +207,3 @@ def _number(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return str(value)
     return "-" if np.isnan(value) else f"{value:.3f}"
-
-
-def _name(label: Any) -> str:
-    text = " ".join(str(label).split())
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
-
-
-def _plural(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labelance._utils._files import replace_when_done
+from labelance._utils._messages import is_number
 from labelance.exceptions import InputError
 from labelance.report._gather import Report, gather
 from labelance.report._html import to_html
@@ -94,15 +95,7 @@ def disarm(text: str) -> str:
     >>> disarm("=1+1"), disarm("yeast"), disarm("-0.25")
     ("'=1+1", 'yeast', '-0.25')
     """
-    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
 
 def to_markdown(report: Report) -> str:

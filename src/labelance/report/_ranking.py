@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from labelance._utils._messages import optional_import
+from labelance._utils._messages import optional_import, plural
 from labelance.exceptions import InputError
 from labelance.report._table import METRICS, PAPER_LEARNERS, PAPER_METHODS, in_order, listed, plain
 from labelance.study.statistics import Comparison, compare
@@ -329,7 +329,7 @@ def summarize_ranking(blocks: Sequence[Block]) -> list[str]:
 def _who(ranked: list[Block], ranks: dict[str, float], winner: str, second: str) -> str:
     measures = list(dict.fromkeys(block.metric_name for block in ranked))
     learners = list(dict.fromkeys(block.learner for block in ranked))
-    where = f"over {_count(len(measures), 'measure')} and {_count(len(learners), 'learner')}"
+    where = f"over {plural(len(measures), 'measure')} and {plural(len(learners), 'learner')}"
     first = [method for method, rank in ranks.items() if rank == ranks[winner]]
     if len(first) > 1:
         return f"{listed(first)} share the best average rank, {ranks[winner]:.2f}, {where}."
@@ -363,7 +363,7 @@ def _significance(ranked: list[Block], winner: str, rivals: list[str]) -> str:
             "are needed."
         )
     wins = [sum(_beats(block, winner, rival) for block in ranked) for rival in rivals]
-    all_of = _count(len(ranked), "comparison")
+    all_of = plural(len(ranked), "comparison")
     if not any(wins):
         return (
             f"In none of {all_of} is the lead of {winner} over {listed(rivals)} significant "
@@ -378,7 +378,3 @@ def _beats(block: Block, winner: str, rival: str) -> bool:
     assert found is not None
     leads = found.rank_sums.loc[winner, rival] > found.rank_sums.loc[rival, winner]
     return bool(found.significant.loc[winner, rival] and leads)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from labelance._utils._messages import shorten
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff_rows import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE, find_cells
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
@@ -200,7 +201,7 @@ def _parse_relation(file: TextFile, number: int, line: str) -> str:
         raise file.error(
             number,
             "The head of an ARFF file has @relation, @attribute and comments",
-            f"there is {_short(line.strip())!r}",
+            f"there is {shorten(line.strip(), 40)!r}",
             "Check that this is an ARFF file, or give its format",
         )
     return unquote(match[1].strip())
@@ -213,7 +214,7 @@ def _split_attribute(file: TextFile, number: int, line: str) -> tuple[str, str]:
         raise file.error(
             number,
             "An attribute has a name and a type",
-            f"there is {_short(line.strip())!r}",
+            f"there is {shorten(line.strip(), 40)!r}",
             "Write @attribute name numeric, or @attribute name {value, value}",
         )
     return unquote(match[1]), match[2]
@@ -239,7 +240,7 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
     raise file.error(
         number,
         "The type of an attribute is numeric, real, integer, string, date or {value, value}",
-        f"{name!r} is of type {_short(spec.strip())!r}",
+        f"{name!r} is of type {shorten(spec.strip(), 40)!r}",
         "Correct the type",
     )
 
@@ -256,7 +257,7 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
         raise file.error(
             number,
             f"The values of {name!r} stand between braces, parted by commas",
-            f"there is {_short(rest)!r} after {len(values)} values",
+            f"there is {shorten(rest, 40)!r} after {len(values)} values",
             "Close the brace, and quote values with odd characters",
         )
     if len(set(values)) < len(values):
@@ -264,10 +265,6 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
             number, f"{name!r} has distinct values", "one comes twice", "Remove one of them"
         )
     return tuple(values)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 # MEKA says how many columns are labels, from the front or, if negative, from the end.
