@@ -5,6 +5,7 @@ import os
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from dataclasses import asdict, astuple, replace
 from itertools import chain
 from pathlib import Path
@@ -289,7 +290,7 @@ def worker():
 
     It starts itself anew where a test ends it; those that leave it dead come last.
     """
-    with Worker() as worker:
+    with closing(Worker()) as worker:
         yield worker
 
 

@@ -74,12 +74,6 @@ class Worker:
         self.n_threads, self.closed = n_threads, False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """End the process, whatever it is doing."""
         self.closed = True
