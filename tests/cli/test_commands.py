@@ -142,9 +142,9 @@ def test_describe_speaks_json(call, songs):
 
 
 def test_describe_searches_among_as_many_rows_as_profile(call, songs):
-    from labelance.cli import _files, _profile
+    from labelance.cli import _files
 
-    default = signature(_profile.profile).parameters["subsample"].default
+    default = signature(_files.profile).parameters["subsample"].default
     assert signature(_files.describe).parameters["subsample"].default == default == 50_000
     words = ("describe", songs, "--labels", "happy", "--json")
     for subsample, expected in ((10, 10), (0, None), (1_000_000, None)):
