@@ -25,7 +25,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIMITS = HERE / "design_limits.json"
-CONTAINER_QUESTIONS = {"issparse", "is_tensor", "on_device", "device_of", "is_dask", "is_blocks"}
+CONTAINER_QUESTIONS = {
+    "issparse", "is_tensor", "on_device", "device_of", "is_dask", "is_blocks",
+    "is_sparse", "has_sparse_rows", "kind_of", "place_of",
+}  # fmt: skip
 FOREIGN_INTERNALS = ("numba.core",)
 _BLANK = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

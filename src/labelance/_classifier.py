@@ -19,17 +19,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays._containers import on_device
+from labelance._arrays._containers import to_dense
 from labelance._arrays._labels import LabelSets, find_label_sets
 from labelance._arrays._open import take_rows
-from labelance._arrays._torch import to_device
+from labelance._arrays._torch import to_device_of
 from labelance._progress import show_progress
 from labelance._utils._compat import fit_context
 from labelance._utils._parameters import ListsParameters
 from labelance._validation._arguments import Weights, validate_weights
-from labelance._validation._containers import check_no_device
 from labelance._validation._data import Data, validate_data
-from labelance._validation._features import Schema, validate_like
+from labelance._validation._features import Schema, check_no_device, validate_like
 from labelance._validation._labels import MissingLabels
 from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError
@@ -102,7 +101,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         """Set what is known of training rows."""
         sklearn_validate_data(self, data.features.container.native, skip_check_array=True)
         self._schema = data.features.schema()
-        self._sparse_labels = sp.issparse(data.labels.container.native)
+        self._sparse_labels = data.labels.container.kind == "sparse"
         self._label_sets = isinstance(data.labels.container, LabelSets)
         self.n_labels_ = data.Y.shape[1]
         self.classes_ = [np.array([0, 1])] * self.n_labels_
@@ -123,7 +122,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         """
         clean = self._open(X)
         with show_progress(self.verbose):
-            return _to_device_of(self._scores(clean, X), X)
+            return to_device_of(self._scores(clean, X), X)
 
     def predict(self, X: Any) -> Any:
         """Return the labels, 0 or 1, by the learner's own rule.
@@ -146,7 +145,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
             return [list(compress(self.label_names_ or (), row)) for row in present.tolist()]
         if self._sparse_labels:
             return sp.csr_array(present, dtype=np.int64)
-        return _to_device_of(present, X)
+        return to_device_of(present, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the subset accuracy: the share of rows all of whose labels are right.
@@ -216,11 +215,6 @@ def inherit_input_tags(estimator: Any, tags: Any) -> Any:
     tags.input_tags.allow_nan = inner.input_tags.allow_nan
     tags.input_tags.sparse = inner.input_tags.sparse
     return tags
-
-
-def _to_device_of(result: np.ndarray, X: Any) -> Any:
-    """Return a result as a tensor on the device of X, if X is on one."""
-    return to_device(result, X) if on_device(X) else result
 
 
 class WeightedClassifier(BaseMultiLabelClassifier):
@@ -322,8 +316,7 @@ def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: 
         estimator._validate_params()
         return estimator._fit_clean(data, **_given(known))
     known = {"sample_weight": weight, "neighborhood": neighborhood}
-    X, y = data.features.container.native, data.labels.table
-    y = y.toarray() if sp.issparse(y) else y
+    X, y = data.features.container.native, to_dense(data.labels.table)
     with warnings.catch_warnings():
         if data.Y.shape[1] == 1:  # our y is a table, which nobody can change as this advises
             warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)

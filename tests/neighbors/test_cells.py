@@ -298,7 +298,7 @@ def test_an_approximate_search_that_takes_long_does_not_recommend_itself(always_
         return nullcontext(SimpleNamespace(advance=lambda rows: None))
 
     monkeypatch.setattr("labelance.neighbors._search.loop", loop)
-    monkeypatch.setattr("labelance.neighbors._brute._QUERIES", 10)
+    monkeypatch.setattr("labelance.neighbors._search._QUERIES", 10)
     for X in (ROWS["no clusters"], texts()):
         find_neighbors(X, 5, algorithm="approx")
         assert any("Fewer rows" in line for line in advice)

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
+from labelance._arrays._columns import bytes_per_row
 from labelance._utils._memory import available_memory, left_in_control_group
 from labelance.exceptions import InputError, TooManyRowsError
-from labelance.sampling._strategy import bytes_per_row
 from labelance.testing import sampler_data
 
 GREEDY = [

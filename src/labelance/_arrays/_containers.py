@@ -1,8 +1,8 @@
 """A container for each kind of table in the computer's own memory: arrays, sparse matrices, frames.
 
 Clean dense values are C-contiguous floats, clean sparse ones always a canonical CSR array. Frames
-may be of any library that narwhals knows: pandas, polars, pyarrow, modin. Tensors are only told
-apart here; what they need is in ``_torch``.
+may be of any library that narwhals knows: pandas, polars, pyarrow, modin. Tensors and Dask
+collections are only told apart here; what they need is in ``_torch`` and ``_dask``.
 """
 
 from __future__ import annotations
@@ -45,6 +45,16 @@ def is_tensor(data: Any) -> bool:
 def on_device(data: Any) -> bool:
     """Tell whether ``data`` is a tensor outside the computer's own memory."""
     return is_tensor(data) and data.device.type not in HOST_DEVICES
+
+
+def is_dask(data: Any) -> bool:
+    """Tell whether ``data`` is a collection of Dask, which whoever made it has imported."""
+    return type(data).__module__.partition(".")[0] == "dask"
+
+
+def is_blocks(X: Any) -> bool:
+    """Tell whether clean rows are in blocks that Dask computes."""
+    return getattr(X, "kind", None) == "blocks"
 
 
 def advise_shape(n_dimensions: int, role: str) -> str:

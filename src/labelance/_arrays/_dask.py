@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
@@ -27,20 +27,12 @@ from labelance._arrays._containers import (
     Nominal,
     SparseContainer,
     find_columns,
+    is_blocks,
+    is_dask,
 )
 from labelance.exceptions import ContainerError, InputError
 
 _IN_MEMORY = 1 << 26  # bytes of selected rows that come to the client rather than stay in blocks
-
-
-def is_dask(data: Any) -> bool:
-    """Tell whether ``data`` is a collection of Dask, which whoever made it has imported."""
-    return type(data).__module__.partition(".")[0] == "dask"
-
-
-def is_blocks(X: Any) -> bool:
-    """Tell whether clean rows are in blocks that Dask computes."""
-    return isinstance(X, DaskRows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +58,7 @@ class DaskRows:
     n_columns: int
     dtype: np.dtype
     is_sparse: bool
+    kind: ClassVar[Kind] = "blocks"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -322,13 +315,6 @@ def check_no_delayed(data: Any, role: str) -> None:
 def count_rows_and_columns(data: Any) -> tuple[int, ...]:
     """Return the shape of a table; rows that a Dask collection does not know of are counted."""
     return open_dask(data, "X", only_rows=True).shape if is_dask(data) else np.shape(data)
-
-
-def peek_columns(data: Any) -> Any:
-    """Return a table with the columns of ``data``: itself, or one without rows for Dask."""
-    if not is_dask(data):
-        return data
-    return data._meta if hasattr(data, "columns") else np.empty((0, data.shape[1]), data.dtype)
 
 
 class DaskContainer(ABC):
@@ -617,6 +603,18 @@ def cut_rows(table: Any, edges: np.ndarray, rows: np.ndarray | None = None) -> S
     if rows is None and np.array_equal(table.edges, edges):
         return table.blocks
     return table.take(np.arange(table.shape[0]) if rows is None else rows, edges).blocks
+
+
+def cut_pairs(
+    A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return blocks of both tables with the same edges."""
+    if is_blocks(A) and rows_a is None:
+        edges = A.edges
+    else:
+        n = A.shape[0] if rows_a is None else len(rows_a)
+        edges = even_edges(n, (A if is_blocks(A) else B).largest)
+    return cut_rows(A, edges, rows_a), cut_rows(B, edges, rows_b)
 
 
 # --- what is done with a block, wherever it is ----------------------------------------------------

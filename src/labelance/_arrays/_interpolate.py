@@ -18,11 +18,12 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import (
     SparseRows,
+    is_blocks,
     is_tensor,
     rows_below,
     sparse_rows,
 )
-from labelance._arrays._dask import DaskRows, even_edges, is_blocks
+from labelance._arrays._dask import DaskRows, even_edges
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._torch import interpolate_tensor
 from labelance._scratch import new_zeros

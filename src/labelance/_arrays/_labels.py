@@ -17,12 +17,12 @@ from labelance._arrays._containers import (
     DenseContainer,
     FrameContainer,
     Kind,
+    is_dask,
     is_frame,
     keep_device,
     open_frame,
     stored_values,
 )
-from labelance._arrays._dask import is_dask
 from labelance._arrays._open import Container, open_container
 from labelance.exceptions import LabelFormatError
 

@@ -17,12 +17,14 @@ from labelance._arrays._containers import (
     SparseContainer,
     advise_shape,
     find_columns,
+    is_blocks,
+    is_dask,
     is_frame,
     is_tensor,
     on_device,
     open_frame,
 )
-from labelance._arrays._dask import is_blocks, is_dask, open_dask
+from labelance._arrays._dask import open_dask
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import check_structure
 from labelance._arrays._torch import (
@@ -163,6 +165,20 @@ class RowsContainer:
     def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Raise: labels are never only rows."""
         raise TypeError("labels are zeros and ones")
+
+
+def kind_of(X: Any) -> Kind:
+    """Return what clean rows are, where no container or data says it."""
+    if sp.issparse(X):
+        return "sparse"
+    if on_device(X):
+        return "device"
+    return "blocks" if is_blocks(X) else "dense"
+
+
+def has_sparse_rows(X: Any) -> bool:
+    """Tell whether clean rows are sparse, also those in blocks."""
+    return X.is_sparse if is_blocks(X) else sp.issparse(X)
 
 
 def columns_where(values: Any, test: str) -> np.ndarray:

@@ -123,10 +123,12 @@ def _misfit(role: str, came: str) -> InputError:
 def narrow_indices(X: Any, *, growth: int = 1) -> Any:
     """Return a CSR or CSC matrix with 32-bit indices, if they suffice for its growth in cells.
 
+    Any other table comes back as it is.
+
     Much of scikit-learn takes no others, and a kernel is compiled once more for every type. Taking
-    and stacking rows may leave 64 bits, however few cells there are. A dense table has none.
+    and stacking rows may leave 64 bits, however few cells there are.
     """
-    if not issparse(X):
+    if not issparse(X) or X.format not in ("csr", "csc"):
         return X
     narrow = X.indices.dtype == X.indptr.dtype == np.int32
     if narrow or growth * max(X.nnz, *X.shape) >= 2**31:

@@ -26,6 +26,7 @@ from labelance.exceptions import ContainerError, InputError
 
 # Rows are made and added up in blocks of about this many numbers, a few times over in float64.
 _NUMBERS_PER_BLOCK = 16_000_000
+_CELLS = 1 << 26  # cells of float64 copies held at once
 
 
 def torch_module() -> Any:
@@ -125,6 +126,11 @@ def to_device(array: np.ndarray, like: Any) -> Any:
     return torch_module().as_tensor(array, device=like.device)
 
 
+def to_device_of(array: np.ndarray, X: Any) -> Any:
+    """Return an array as a tensor on the device of X, if X is on one."""
+    return to_device(array, X) if on_device(X) else array
+
+
 def to_host(tensor: Any) -> np.ndarray:
     """Return a tensor as an array, without a copy if it is in the computer's memory already.
 
@@ -169,14 +175,8 @@ def _gather_cells(native: Any) -> sp.csr_array:
 
 
 def places_in(ends: np.ndarray, numbers: np.ndarray, near: Any) -> np.ndarray:
-    """Return the first place of ascending ``ends`` that is not below each number.
-
-    It is found on the device of the rows ``near``, if they are on one.
-    """
-    if not on_device(near):
-        return np.searchsorted(ends, numbers, side="left")
-    found = torch_module().searchsorted(to_device(ends, near), to_device(numbers, near))
-    return to_host(found)
+    """Return the first place of ascending ``ends`` not below each number, found on a device."""
+    return to_host(torch_module().searchsorted(to_device(ends, near), to_device(numbers, near)))
 
 
 def column_sums(X: Any) -> Any:
@@ -186,6 +186,52 @@ def column_sums(X: Any) -> Any:
     for part in X.split(max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))):
         total += part.sum(dim=0, dtype=torch.float64)
     return total
+
+
+def rows_per_block(X: Any) -> int:
+    """Return how many rows have float64 copies, or differences, at once."""
+    return max(1, _CELLS // max(1, X.shape[1]))
+
+
+def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest value of every column."""
+    low, high = X.aminmax(dim=0)
+    return low.double().cpu().numpy(), high.double().cpu().numpy()
+
+
+def column_std(X: Any) -> np.ndarray:
+    """Return the population standard deviation of every column, up to the last digits.
+
+    The order in which a device adds up a column is its own, so this is not bit for bit what an
+    array gives.
+    """
+    mean = column_sums(X) / len(X)
+    squares = sum(((block.double() - mean) ** 2).sum(dim=0) for block in X.split(rows_per_block(X)))
+    return square_root(squares / len(X)).cpu().numpy()
+
+
+def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every row, its features divided by their widths."""
+    widths, parts = to_device(width, X), X.split(rows_per_block(X))
+    return to_host(torch_module().cat([(part / widths).abs().amax(dim=1) for part in parts]))
+
+
+def shift_exponents(X: Any, shift: np.ndarray) -> Any:
+    """Multiply every row of a float64 tensor by 2 to its ``shift``, exactly."""
+    half = shift // 2  # 2.0 to the whole may be too large a number
+    for part in (half, shift - half):
+        X = X * to_device(np.ldexp(1.0, part)[:, np.newaxis], X)
+    return X
+
+
+def square_root(squares: Any) -> Any:
+    """Return square roots, rounded as numpy and compiled code round them.
+
+    Those of torch in the computer's own memory may be off by one in the last place.
+    """
+    if squares.device.type != "cpu":
+        return squares.sqrt()
+    return torch_module().from_numpy(np.sqrt(squares.numpy()))
 
 
 def tensor_columns_where(values: Any, test: str) -> np.ndarray:

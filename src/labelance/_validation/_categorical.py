@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import repeat
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from labelance._arrays._columns import (
+    cells_by_column,
+    columns_beyond_binary,
+    copy_table,
+    each_block,
+    map_rows,
+)
 from labelance._arrays._containers import stored_values
-from labelance._arrays._dask import DaskRows, is_blocks
-from labelance._arrays._open import Container
-from labelance._scratch import copy_rows, row_blocks
+from labelance._arrays._open import Container, has_sparse_rows
 from labelance._utils._messages import did_you_mean
 from labelance.exceptions import InputError
 
@@ -82,43 +86,25 @@ def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) ->
 
 def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
     """Replace the numbers in nominal columns by codes 0, 1, …; most are 0/1 already."""
-    if is_blocks(values):
-        return _encode_blocks(values, nominal)
-    columns = _columns_to_encode(values, nominal)
-    if len(columns) == 0:
-        return values, {}
-    is_sparse = sp.issparse(values)
-    values = values.copy() if is_sparse else copy_rows(values, values.dtype)
-    stored = stored_values(values)
-    decoders = {}
-    for j, cells in _cells_by_column(values, columns):
-        distinct = _distinct(stored[cells])
-        if is_sparse:  # what is not stored is 0 and has code 0
-            distinct = np.concatenate([[0.0], distinct[distinct != 0]]).astype(stored.dtype)
-        stored[cells] = _codes_in(distinct, stored[cells])
-        decoders[j] = distinct
-    return values, decoders
-
-
-def _encode_blocks(values: DaskRows, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
-    """Encode rows in blocks by the values that all blocks together have."""
     if not nominal.any():
         return values, {}
-    listed = np.unique(np.concatenate(values.compute(_columns_to_encode, repeat(nominal))))
-    found = values.compute(_find_values, repeat(listed)) if len(listed) else []
+    listed = np.unique(np.concatenate(each_block(columns_beyond_binary, values, nominal)))
+    if len(listed) == 0:
+        return values, {}
+    found = each_block(_find_values, values, listed)
     decoders = {}
     for place, j in enumerate(listed.tolist()):
         distinct = _distinct(np.concatenate([part[place] for part in found]))
-        if values.is_sparse:
+        if has_sparse_rows(values):  # what is not stored is 0 and has code 0
             distinct = np.append(0.0, distinct[distinct != 0]).astype(values.dtype)
         decoders[j] = distinct
-    return values.transform(_encoded, repeat(decoders)) if decoders else values, decoders
+    return map_rows(partial(_encoded, decoders=decoders), values), decoders
 
 
 def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
     """Return the distinct known values of every column listed."""
     stored = stored_values(values)
-    return [_distinct(stored[where]) for _, where in _cells_by_column(values, columns)]
+    return [_distinct(stored[where]) for _, where in cells_by_column(values, columns)]
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
@@ -127,7 +113,7 @@ def _distinct(values: np.ndarray) -> np.ndarray:
 
 
 def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
-    values = values.copy()
+    values = copy_table(values)
     encode_like(values, decoders)
     return values
 
@@ -135,17 +121,19 @@ def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
 def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
     """Replace numbers by the codes that they had before; NaN for numbers that are new."""
     stored = stored_values(values)
-    for j, cells in _cells_by_column(values, np.array(sorted(decoders), dtype=int)):
+    for j, cells in cells_by_column(values, np.array(sorted(decoders), dtype=int)):
         stored[cells] = _codes_in(decoders[j], stored[cells])
 
 
 def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
     """Replace codes in new clean rows by the values they stand for."""
-    if is_blocks(new):
-        return new.transform(decode, repeat(decoders))
+    return map_rows(partial(_decoded, decoders=decoders), new)
+
+
+def _decoded(new: Any, decoders: dict[int, np.ndarray]) -> Any:
     new = new.copy()
     stored = stored_values(new)
-    for j, cells in _cells_by_column(new, np.array(sorted(decoders), dtype=int)):
+    for j, cells in cells_by_column(new, np.array(sorted(decoders), dtype=int)):
         stored[cells] = _look_up(decoders[j], stored[cells])
     return new
 
@@ -155,34 +143,6 @@ def translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) 
     place = {word: code for code, word in enumerate(known)}
     codes_here = np.array([place.get(word, np.nan) for word in here] + [np.nan])
     return codes_here[np.where(np.isnan(codes), len(here), codes).astype(int)]
-
-
-def _columns_to_encode(values: Any, nominal: np.ndarray) -> np.ndarray:
-    """Return the nominal columns that hold anything but 0 and 1."""
-    if not nominal.any():
-        return np.empty(0, dtype=int)
-    if sp.issparse(values):
-        other = np.unique(values.indices[values.data != 1])
-        return other[nominal[other]]
-    listed = np.flatnonzero(nominal)
-    plain = np.ones(len(listed), dtype=bool)
-    for part in row_blocks(values):
-        cells = values[part][:, listed]
-        plain &= ((cells == 0) | (cells == 1)).all(axis=0)
-    return listed[~plain]
-
-
-def _cells_by_column(values: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
-    """Give each column and where its cells are stored; one sort serves all columns."""
-    if not sp.issparse(values):
-        yield from ((int(j), (slice(None), int(j))) for j in columns)
-        return
-    order = np.argsort(values.indices, kind="stable")
-    by_column = values.indices[order]
-    starts = np.searchsorted(by_column, columns, side="left")
-    stops = np.searchsorted(by_column, columns, side="right")
-    for j, start, stop in zip(columns, starts, stops):
-        yield int(j), order[start:stop]
 
 
 def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -13,10 +13,10 @@ from labelance._arrays._containers import Kind
 from labelance._arrays._open import stack_rows
 from labelance._utils._messages import warn_user
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._containers import check_no_other_places
 from labelance._validation._features import (
     Features,
     MissingPolicy,
+    check_no_other_places,
     open_features,
     validate_features,
 )

@@ -12,8 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from labelance._arrays._containers import on_device
-from labelance._arrays._open import Container, columns_where, open_container, open_rows, take_rows
+from labelance._arrays._open import (
+    Container,
+    columns_where,
+    kind_of,
+    open_container,
+    open_rows,
+    place_of,
+    take_rows,
+)
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -24,7 +31,6 @@ from labelance._validation._categorical import (
     name_columns,
     translate,
 )
-from labelance._validation._containers import check_not_empty
 from labelance.exceptions import ContainerError, InputError, MissingValuesError
 
 MissingPolicy = Literal["error", "refuse", "distance", "keep"]
@@ -131,14 +137,13 @@ def validate_features(
         categorical = categorical | nominal(container)
     values = container.values()
     _check_finite(values, container.names, caller)
-    there = container.kind == "device"
-    if there and categorical.any():
+    if container.kind == "device" and categorical.any():
         raise ContainerError(
             f"{caller} takes nominal features (categorical_features) in the computer's own memory",
             f"X is on {values.device}",
             "Copy it there, X.cpu(), or encode the categories as numbers",
         )
-    check_no_missing(values, container.names, caller, missing)
+    check_no_missing(values, container, caller, missing)
     decoders: dict[int, np.ndarray] = {}
     if categorical_features is not None:  # a frame's own categories are codes already
         values, decoders = encode(values, categorical & ~container.nominal)
@@ -217,17 +222,72 @@ def _check_finite(values: Any, names: tuple[Any, ...] | None, caller: str) -> No
 
 
 def check_no_missing(
-    values: Any, names: tuple[Any, ...] | None, caller: str, missing: MissingPolicy
+    values: Any, container: Container, caller: str, missing: MissingPolicy
 ) -> None:
     """Raise for NaN that is not let through; name ``missing="distance"`` where one can have it."""
-    if missing == "keep" or (missing == "distance" and not on_device(values)):
+    there = container.kind == "device"
+    if missing == "keep" or (missing == "distance" and not there):
         return
-    can_measure = missing == "error" and not on_device(values)
+    can_measure = missing == "error" and not there
     other = ', or pass missing="distance"' if can_measure else ""
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(
             f"{caller} needs known values in X",
-            f"X has missing values (NaN) in columns {name_columns(columns, names)}",
+            f"X has missing values (NaN) in columns {name_columns(columns, container.names)}",
             f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
         )
+
+
+# --- where tables are, and that there is something in them ----------------------------------------
+
+
+def check_not_empty(shape: tuple[int, int], caller: str, role: str) -> None:
+    n, d = shape
+    if n == 0 or d == 0:
+        thing = "sample(s)" if n == 0 else "feature(s)"
+        raise InputError(
+            f"{caller} needs at least one row and one column in {role}",
+            f"found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
+            f"Check how {role} was selected",
+        )
+
+
+def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None:
+    """Raise where one of the two is a tensor and the other is none, or is on another device.
+
+    The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
+    """
+    here, there = place_of(X), place_of(other)
+    if other is None or here == there or (here == "Dask" and there is None):
+        return
+    if there == "Dask":
+        raise ContainerError(
+            f"{caller} needs X as a Dask collection where {role} is one",
+            f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
+            f"Bring {role} to the memory of this process: {role}.compute()",
+        )
+    raise ContainerError(
+        f"{caller} needs X and {role} as tensors on the same device, or neither as a tensor",
+        f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
+        f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
+        "tensor X, and .cpu().numpy() makes an array of a tensor",
+    )
+
+
+def _describe(data: Any, place: str | None) -> str:
+    if place is None:
+        return f"a {type(data).__name__}"
+    return f"a {type(data).__name__} of Dask" if place == "Dask" else f"a tensor on {place}"
+
+
+def check_no_device(X: Any, *, caller: str) -> None:
+    """Raise for rows elsewhere, where ``caller`` works in the computer's own memory alone."""
+    kind = kind_of(X)
+    if kind == "blocks":
+        came, fix = "X is a Dask collection", "Bring it there: X.compute()"
+    elif kind == "device":
+        came, fix = f"X is on {X.device}", "Copy it there: X.cpu()"
+    else:
+        return
+    raise ContainerError(f"{caller} works on rows in the computer's own memory", came, fix)

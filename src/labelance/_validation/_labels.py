@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays._containers import stored_values
-from labelance._arrays._dask import check_no_delayed, is_dask
+from labelance._arrays._containers import is_dask, stored_values
+from labelance._arrays._dask import check_no_delayed
 from labelance._arrays._labels import (
     LabelSets,
     cure_lists,
@@ -23,7 +23,7 @@ from labelance._arrays._labels import (
 )
 from labelance._arrays._open import Container, take_rows
 from labelance._utils._dtypes import label_dtype
-from labelance._validation._containers import check_not_empty
+from labelance._validation._features import check_not_empty
 from labelance.exceptions import InputError, LabelFormatError
 
 MissingLabels = Literal["error", "ignore"]

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from labelance._arrays._containers import to_dense
+from labelance._arrays._sparse import check_structure, narrow_indices
 from labelance._utils._dtypes import label_dtype
 from labelance._utils._messages import optional_import
 from labelance.exceptions import InputError, LabelFormatError
@@ -133,10 +135,6 @@ class MultiLabelDataset:
     @property
     def _array(self) -> Any:
         """The values, with short indices if they are sparse: scikit-learn's solvers want them."""
-        if not is_sparse(self.values):
-            return self.values
-        from labelance._arrays._sparse import narrow_indices  # dense data: not needed
-
         return narrow_indices(self.values)
 
     @property
@@ -228,8 +226,6 @@ def is_sparse(matrix: Any) -> bool:
 def check_sparse(matrix: Any, role: str) -> None:
     """Refuse a sparse matrix whose index arrays do not fit; dense ones have none."""
     if is_sparse(matrix):
-        from labelance._arrays._sparse import check_structure  # dense data: not needed
-
         check_structure(matrix, role)
 
 
@@ -358,7 +354,7 @@ def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
 
 
 def _categorical(pandas: Any, codes: Any, values: tuple[str, ...]) -> Any:
-    codes = (codes.toarray() if is_sparse(codes) else codes).ravel()
+    codes = to_dense(codes).ravel()
     codes = np.where(np.isnan(codes), -1, codes).astype(np.intp)
     return pandas.Categorical.from_codes(codes, categories=list(values))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from labelance._arrays._containers import to_dense
 from labelance.datasets._dataset import BETWEEN
 from labelance.exceptions import InputError, LabelFormatError
 
@@ -184,8 +184,7 @@ class MultiClassReduction(BaseEstimator):
             Of equal scores the first class counts. A target of one label is 1 from 0.5 on.
         """
         check_is_fitted(self)
-        scores = scores.toarray() if issparse(scores) else scores  # one per label and row
-        table = np.asarray(scores, dtype=np.float64)
+        table = np.asarray(to_dense(scores), dtype=np.float64)  # one per label and row
         if table.ndim != 2 or table.shape[1] != len(self.label_names_) or np.isnan(table).any():
             raise InputError(
                 f"MultiClassReduction has {len(self.label_names_)} labels, each with a score",

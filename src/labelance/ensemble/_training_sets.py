@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
+from labelance._arrays._columns import bare_cells
 from labelance._arrays._open import take_columns, take_rows
 from labelance._utils._compat import HasMethods, Interval, RealNotInt, StrOptions, validate_params
 from labelance._utils._random import RandomStateLike, as_generator, set_random_states
@@ -76,15 +76,7 @@ class TrainingSet:
     def digest(self) -> str:
         """What two sets have in common only if they are the same, bit by bit."""
         parts = self.left_out, self.weight, self.features, self.related
-        return joblib.hash([_cells(self.X), _cells(self.y), *parts])
-
-
-def _cells(table: Any) -> Any:
-    """Return what a table is made of, without what a sparse one remembers about itself."""
-    if not sp.issparse(table):
-        return table
-    rows = sp.csr_array(table)
-    return rows.shape, rows.indptr, rows.indices, rows.data
+        return joblib.hash([bare_cells(self.X), bare_cells(self.y), *parts])
 
 
 Drawing = Callable[[np.random.Generator], TrainingSet]

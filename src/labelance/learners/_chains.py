@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays._columns import append_columns
 from labelance._progress import Progress, loop, run_parallel
 from labelance._validation._arguments import take_weights
 from labelance.learners._chain_kernels import (
@@ -226,10 +227,7 @@ def _decide(shares: Floats) -> NDArray[np.bool_]:
 
 def _append(X: Any, decided: NDArray[np.int8], labels: Ints) -> Any:
     """Return X with what is decided about some labels as further columns, in their order."""
-    columns = decided[:, np.sort(labels)].astype(X.dtype)
-    if sp.issparse(X):
-        return sp.csr_array(sp.hstack([X, sp.csr_array(columns)], format="csr"))
-    return np.hstack([X, columns])
+    return append_columns(X, decided[:, np.sort(labels)])
 
 
 def _declare(estimator: Any, d: int, t: int) -> Any:

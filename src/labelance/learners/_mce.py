@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelance._arrays._columns import fill_missing
 from labelance._arrays._containers import column_counts
 from labelance._progress import track
 from labelance._utils._compat import Interval, StrOptions
@@ -170,7 +171,7 @@ class MCE(LearnerWithEstimator):
             known, scale=self.scale, categorical=data.categorical, missing="distance"
         )
         self._encoder = NumericEncoder.learn(known, data.categorical, metric.compiled.width)
-        features, self._dense = self._encode(data.X), not sp.issparse(data.X)
+        features, self._dense = self._encode(data.X), data.kind == "dense"
         n, q = data.Y.shape
         confidence, said = np.full((n, q), 0.5), np.ones(n)
         self.estimators_ = []
@@ -267,12 +268,4 @@ class MCE(LearnerWithEstimator):
 
 def _known_categories(X: Any, nominal: NDArray[np.bool_]) -> Any:
     """Return clean rows with the first category, code 0, for those that are missing or new."""
-    if not nominal.any():
-        return X
-    X = X.copy()
-    if sp.issparse(X):
-        X.data[np.isnan(X.data) & nominal[X.indices]] = 0
-        X.eliminate_zeros()
-    else:
-        X[:, nominal] = np.nan_to_num(X[:, nominal])
-    return X
+    return fill_missing(X, nominal) if nominal.any() else X

@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import column_counts, on_device
+from labelance._arrays._columns import has_missing, to_one_kind
+from labelance._arrays._containers import column_counts
+from labelance._arrays._open import kind_of
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._containers import check_no_other_places
 from labelance._validation._data import Data
-from labelance._validation._features import validate_features
+from labelance._validation._features import check_no_other_places, validate_features
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
@@ -204,10 +205,8 @@ class MLkNN(BaseMultiLabelClassifier):
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         self._check_no_missing(clean, X)
-        rows, queries = self._rows, clean
-        check_no_other_places(rows, queries, "the new rows", caller="MLkNN")
-        if sp.issparse(rows) != sp.issparse(queries):
-            rows, queries = sp.csr_array(rows), sp.csr_array(queries)
+        check_no_other_places(self._rows, clean, "the new rows", caller="MLkNN")
+        rows, queries = to_one_kind(self._rows, clean)
         around = search_neighbors(
             rows, self.n_neighbors, self._feature_metric, queries=queries, n_jobs=self.n_jobs
         )
@@ -222,12 +221,10 @@ class MLkNN(BaseMultiLabelClassifier):
 
         Categories that the training rows lack are NaN in clean rows only, and simply differ.
         """
-        if on_device(clean):
+        measured = self.missing == "distance" and kind_of(clean) != "device"
+        if not measured and has_missing(clean, np.ones(clean.shape[1], dtype=bool)):
+            # Says which columns have them.
             validate_features(X, caller="MLkNN", missing=self.missing)
-            return
-        stored = clean.data if sp.issparse(clean) else clean
-        if self.missing == "error" and np.isnan(stored).any():
-            validate_features(X, caller="MLkNN", missing="error")  # says which columns have them
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from imblearn.over_sampling import RandomOverSampler
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays._columns import to_rows
 from labelance._classifier import BaseMultiLabelClassifier, inherit_input_tags
 from labelance._progress import run_parallel
 from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptions
@@ -136,7 +137,7 @@ class PerLabel(BaseMultiLabelClassifier):
     def _fit(self, data: Data, X: Any) -> None:
         sampler = RandomOverSampler() if self.sampler is None else self.sampler
         X = data.features.container.native
-        rows = Rows(data.X, X.tocsr() if sp.issparse(X) else X)
+        rows = Rows(data.X, to_rows(X))
         rng, schema = as_generator(self.random_state), self._schema
         source = _make_source(sampler, data, rows, schema, rng)
         tasks = (

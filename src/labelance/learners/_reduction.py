@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays._columns import to_rows
 from labelance._arrays._open import take_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._progress import loop, run_parallel
@@ -242,9 +243,8 @@ class CloneTrainer:
         """Fit one clone per problem, in parallel."""
         n, m = self.rows.clean.shape[0], len(problems)
         X = self.rows.clean if self.clean else self.rows.given
-        if issparse(X):
-            X = X if problems.all_rows else X.tocsr()  # once, not whenever rows are taken
-            X = narrow_indices(X) if X.format in ("csr", "csc") else X  # liblinear takes no others
+        X = X if problems.all_rows else to_rows(X)  # once, not whenever rows are taken
+        X = narrow_indices(X)  # liblinear takes no others
         seeds = [None] * m if rng is None else draw_seeds(rng, m)
         tasks = (
             delayed(_fit_clone)(

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import sparse_rows
+from labelance._arrays._containers import sparse_rows, stored_values
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils._compat import Interval
@@ -435,8 +435,7 @@ def _grow(
 
 
 def _check_no_missing(clean: Any, X: Any) -> None:
-    stored = clean.data if sp.issparse(clean) else clean
-    if np.isnan(stored).any():
+    if np.isnan(stored_values(clean)).any():
         validate_features(X, caller="SOSHF", missing="refuse")  # says which columns have them
 
 

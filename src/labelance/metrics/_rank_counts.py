@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn import get_config
 
-from labelance._arrays._dask import DaskRows, is_blocks
+from labelance._arrays._containers import is_blocks
+from labelance._arrays._dask import DaskRows
 from labelance._utils._kernel import kernel
 
 Counts = NDArray[np.int64]

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._arrays._dask import count_rows_and_columns, is_dask
+from labelance._arrays._containers import is_dask
+from labelance._arrays._dask import count_rows_and_columns
 from labelance._arrays._open import take_rows, to_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive, validate_groups

@@ -104,7 +104,7 @@ def search_approx(search: Search, sample: Sample) -> Approximation | None:
     sample : Sample
         By what it is judged.
     """
-    is_sparse = sp.issparse(search.X)
+    is_sparse = search.kind == "sparse"
     with single_threaded_blas():
         first = (_search_sparse if is_sparse else _search_dense)(search, sample)
         if first is None:

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-
-from labelance._arrays._containers import on_device
-from labelance._scratch import return_freed_memory, row_blocks
+from labelance._arrays._columns import has_missing
+from labelance._scratch import return_freed_memory
 from labelance._utils._messages import warn_user
 from labelance.exceptions import LongSearchWarning
 from labelance.neighbors._approx import (
@@ -25,11 +22,10 @@ from labelance.neighbors._approx import (
     share_scanned,
     suits_pruning,
 )
-from labelance.neighbors._brute import search_brute, search_pairwise
 from labelance.neighbors._gemm import search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._partition import search_partition, suits_cells
-from labelance.neighbors._search import Search, spread_rows
+from labelance.neighbors._search import Search, search_brute, search_pairwise, spread_rows
 from labelance.neighbors._sparse import search_sparse
 from labelance.neighbors._topk import TopK
 from labelance.neighbors._torch import search_tensors
@@ -62,16 +58,15 @@ def run_exact(search: Search) -> TopK:
 
 def run_approx(search: Search) -> Approximation | None:
     """Return near rows; None where the data is too small, or none of those that it is made for."""
-    X = search.X
-    if on_device(X) or not search.metric.is_exact or _has_missing_numbers(search):
+    if search.kind == "device" or not search.metric.is_exact or _has_missing_numbers(search):
         return None
-    if sp.issparse(X):
+    if search.kind == "sparse":
         return search_approx(search, _sample(search)) if suits_pruning(search) else None
     # A tree of few features is as fast, and exact.
     if suits_kdtree(search) or not suits_cells(search):
         return None
     # Where bounds rule out as much as guesses do, the exact search is as fast.
-    nearest = search_partition(search, share_scanned(len(X)))
+    nearest = search_partition(search, share_scanned(len(search.X)))
     if nearest is not None:
         return Approximation(nearest, 1.0)
     return search_approx(search, _sample(search))
@@ -85,25 +80,11 @@ def _sample(search: Search) -> Sample:
     return Sample(some, exact.values[:, -1])
 
 
-def lacks_numbers(X: Any, nominal: np.ndarray) -> bool:
-    """Tell whether a numeric feature has a missing value; nominal ones simply differ."""
-    if on_device(X):
-        return bool(X.isnan().any())
-    cells = X.data if sp.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = (cells[part].sum(dtype=np.float64) for part in row_blocks(cells))
-        if not any(map(np.isnan, sums)):
-            return False
-    if sp.issparse(X):
-        return not nominal[X.indices[np.isnan(X.data)]].all()
-    return any(np.isnan(X[part][:, ~nominal]).any() for part in row_blocks(X))
-
-
 def _has_missing_numbers(search: Search) -> bool:
-    nominal = search.metric.compiled.nominal
-    if search.Q is not search.X and lacks_numbers(search.Q, nominal):
+    numeric = ~search.metric.compiled.nominal  # nominal features simply differ
+    if search.Q is not search.X and has_missing(search.Q, numeric):
         return True
-    return search.metric.takes_missing and lacks_numbers(search.X, nominal)
+    return search.metric.takes_missing and has_missing(search.X, numeric)
 
 
 def _has_many_categories(search: Search) -> bool:
@@ -136,11 +117,11 @@ def _warn_of_long_search(search: Search) -> None:
 
 
 ENGINES = (
-    Engine(lambda search: on_device(search.X), search_tensors),
+    Engine(lambda search: search.kind == "device", search_tensors),
     Engine(lambda search: not search.metric.is_exact, search_pairwise),
     Engine(lambda search: search.effort < _SMALL, search_brute),
     Engine(_has_missing_numbers, search_brute),
-    Engine(lambda search: sp.issparse(search.X), _search_index),
+    Engine(lambda search: search.kind == "sparse", _search_index),
     Engine(_has_many_categories, search_brute),
     Engine(suits_kdtree, search_kdtree),
     Engine(suits_cells, search_partition),

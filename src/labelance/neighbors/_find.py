@@ -6,18 +6,21 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from labelance._arrays._dask import is_blocks, is_dask
-from labelance._arrays._open import take_rows
+from labelance._arrays._columns import has_missing
+from labelance._arrays._open import has_sparse_rows, kind_of, place_of, take_rows
 from labelance._progress import show_progress
 from labelance._scratch import return_freed_memory, row_blocks
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
 from labelance._validation._categorical import CategoricalFeatures, name_columns
-from labelance._validation._containers import check_no_other_places
-from labelance._validation._features import Features, validate_features, validate_like
+from labelance._validation._features import (
+    Features,
+    check_no_other_places,
+    validate_features,
+    validate_like,
+)
 from labelance.exceptions import (
     ContainerError,
     FeatureScaleWarning,
@@ -28,7 +31,7 @@ from labelance.exceptions import (
 )
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._distance import Metric
-from labelance.neighbors._engine import lacks_numbers, run_approx, run_exact
+from labelance.neighbors._engine import run_approx, run_exact
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._search import FEWER, Search
@@ -239,7 +242,7 @@ def search_neighbors(
     if among is not None:
         return _search_bag(X, k, metric, np.asarray(among), algorithm, n_jobs)
     X = metric.rescale_rows(X)
-    if is_blocks(X):
+    if kind_of(X) == "blocks":
         Q = None if queries is None else metric.rescale_rows(queries)
         assert rows is None  # whoever searches for some rows works in memory
         nearest = search_blocks(X, k, metric, run_exact, Q)
@@ -302,7 +305,7 @@ def check_works_on_disk(
     k_neighbors : int or object with ``kneighbors``, optional
         As in :func:`resolve_neighbors`.
     """
-    if not is_dask(X):
+    if place_of(X) != "Dask":
         return
     if hasattr(k_neighbors, "kneighbors"):
         raise ContainerError(
@@ -516,13 +519,13 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
 def _check_queries(Q: Any, features: Features, missing: str) -> None:
     """Raise for queries in another kind of container, or with unknown numbers."""
     X = features.X
-    if _is_sparse(Q) != _is_sparse(X):
+    if has_sparse_rows(Q) != has_sparse_rows(X):
         raise InputError(
             "queries are dense or sparse as X is",
             f"X is {_kind(X)} and queries is {_kind(Q)}",
             "Convert the queries in the way X was made",
         )
-    if missing == "error" and lacks_numbers(Q, features.categorical):
+    if missing == "error" and has_missing(Q, ~features.categorical):
         raise MissingValuesError(
             "find_neighbors needs known values in queries",
             "there are missing ones (NaN)",
@@ -530,9 +533,5 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
         )
 
 
-def _is_sparse(X: Any) -> bool:
-    return X.is_sparse if is_blocks(X) else sp.issparse(X)
-
-
 def _kind(X: Any) -> str:
-    return "a sparse matrix" if _is_sparse(X) else "a dense table"
+    return "a sparse matrix" if has_sparse_rows(X) else "a dense table"

@@ -13,10 +13,9 @@ import numpy as np
 
 from labelance._arrays._gather import gather_rows
 from labelance._utils._threads import single_threaded_blas
-from labelance.neighbors._brute import search_brute
 from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, scan_block
 from labelance.neighbors._embedding import Embedding, Points, embed_all
-from labelance.neighbors._search import Search, block_cells
+from labelance.neighbors._search import Search, block_cells, search_brute
 from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 512, 2048  # a block of scores that stays in the processor's cache

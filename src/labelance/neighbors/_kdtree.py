@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from labelance.neighbors._brute import search_brute
 from labelance.neighbors._embedding import Points, embed_all
-from labelance.neighbors._search import Search, log_engine
+from labelance.neighbors._search import Search, log_engine, search_brute
 from labelance.neighbors._topk import Candidates, TopK
 
 _QUERIES, _ROWS = 1024, 2000

@@ -5,21 +5,26 @@ Pairs are measured in :mod:`labelance.neighbors._distance`, by what is learned h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from labelance._arrays._containers import on_device
-from labelance._arrays._dask import compute, cut_rows, even_edges, is_blocks, map_blocks
+from labelance._arrays._columns import (
+    column_range,
+    column_std,
+    divide_columns,
+    gather_in_memory,
+    largest_in_rows,
+    map_pairs,
+    map_rows,
+    shift_exponents,
+)
+from labelance._arrays._containers import to_dense
 from labelance._arrays._gather import gather_rows
-from labelance._arrays._sparse import narrow_indices
-from labelance._arrays._torch import to_device
-from labelance._scratch import current_scratch, release_pages, row_blocks, split_rows
+from labelance._arrays._open import has_sparse_rows, kind_of
+from labelance._scratch import current_scratch, split_rows
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (
@@ -47,7 +52,6 @@ _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 
-_CELLS = 1 << 20  # cells of a dense block looked at together
 _MORE = 1000  # times the squared distance of all other columns together: these decide nothing
 _ROWS_TO_LOOK_AT = 1_000
 _CELLS_TO_LOOK_AT = 50_000  # of wide tables, whose squares and places take memory, too
@@ -106,9 +110,8 @@ class FeatureMetric:
         """
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
-        is_sparse = X.is_sparse if is_blocks(X) else sp.issparse(X)
-        _check(metric, scale, is_sparse, bool(nominal.any()), missing)
-        if on_device(X) and metric not in _OWN:
+        _check(metric, scale, has_sparse_rows(X), bool(nominal.any()), missing)
+        if kind_of(X) == "device" and metric not in _OWN:
             raise ContainerError(
                 f"The metric {metric!r} is scikit-learn's and works in the computer's own memory",
                 f"X is on {X.device}",
@@ -129,7 +132,7 @@ class FeatureMetric:
 
     def scaled(self, X: Any) -> Any:
         """Return X in float64 with every numeric feature divided by its width."""
-        return _divide(X, width=np.where(self.compiled.nominal, 1.0, self.compiled.width))
+        return divide_columns(X, np.where(self.compiled.nominal, 1.0, self.compiled.width))
 
     def rescale_rows(self, X: Any) -> Any:
         """Return X with very long and very short rows brought near length 1, for the cosine.
@@ -139,19 +142,14 @@ class FeatureMetric:
         """
         if not self.compiled.cosine or X.dtype.itemsize < 8:
             return X
-        if is_blocks(X):
-            return X.transform(self.rescale_rows)
-        largest = _largest_in_rows(X, self.compiled.width)
+        return map_rows(self._rescale, X)
+
+    def _rescale(self, X: Any) -> Any:
+        largest = largest_in_rows(X, self.compiled.width)
         extreme = (largest > 2.0**450) | ((largest < 2.0**-450) & (largest > 0))
         if not extreme.any():
             return X
-        shift = np.where(extreme, -np.frexp(largest)[1], 0)
-        if on_device(X):
-            return _tensor_metric.shift_exponents(X, shift)
-        if not sp.issparse(X):
-            return np.ldexp(X, shift[:, np.newaxis])
-        data = np.ldexp(X.data, np.repeat(shift, np.diff(X.indptr)))
-        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return shift_exponents(X, np.where(extreme, -np.frexp(largest)[1], 0))
 
     def rank(
         self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
@@ -175,15 +173,30 @@ class FeatureMetric:
         rows_a, rows_b : arrays of int, optional
             Which rows; all of them, in order, if not given.
         """
-        if is_blocks(A) or is_blocks(B):
-            return self._paired_in_blocks(A, B, rows_a, rows_b)
+        return map_pairs(self._measure, A, B, [(rows_a, rows_b)])[0]
+
+    def distances_to(self, A: Any, B: Any, *each: np.ndarray) -> list[np.ndarray]:
+        """Return the distances of all rows of A to rows of B, for each choice of these.
+
+        Rows in blocks are made once for all choices.
+        """
+        return map_pairs(self._measure, A, B, [(None, rows) for rows in each])
+
+    def _measure(
+        self,
+        A: Any,
+        B: Any,
+        rows_a: np.ndarray | None = None,
+        rows_b: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Measure pairs of rows that are not in blocks."""
         rows_a = np.arange(A.shape[0]) if rows_a is None else np.asarray(rows_a, dtype=np.int64)
         rows_b = np.arange(B.shape[0]) if rows_b is None else np.asarray(rows_b, dtype=np.int64)
         A, B = self.rescale_rows(A), self.rescale_rows(B)
         if not self.is_exact:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
             return paired_distances(self.metric, A, B, self.params)
-        if on_device(A):
+        if kind_of(A) == "device":
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
         in_file = current_scratch() is not None and isinstance(A, np.ndarray)
         size = (A.itemsize + B.itemsize) * A.shape[1] if in_file else _BYTES_PER_PAIR
@@ -198,39 +211,6 @@ class FeatureMetric:
         m = len(rows_a)
         only = Candidates(rows_b[:, np.newaxis], np.ones(m, dtype=np.int64))
         return self.rank(A, rows_a, B, np.full(m, -1), only, 1).values[:, 0]
-
-    def distances_to(self, A: Any, B: Any, *each: np.ndarray) -> list[np.ndarray]:
-        """Return the distances of all rows of A to rows of B, for each choice of these.
-
-        Rows in blocks are made once for all choices.
-        """
-        if not is_blocks(A):
-            return [self.paired(A, B, None, rows) for rows in each]
-        tasks = [self._pair_blocks(A, B, None, rows) for rows in each]
-        found = compute(task for of_choice in tasks for task in of_choice)
-        n_blocks = len(A.blocks)
-        return [
-            np.concatenate(found[start : start + n_blocks])
-            for start in range(0, len(found), n_blocks)
-        ]
-
-    def _paired_in_blocks(
-        self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
-    ) -> np.ndarray:
-        """Do the same where one of the two, or both, are in blocks."""
-        return np.concatenate(compute(self._pair_blocks(A, B, rows_a, rows_b)))
-
-    def _pair_blocks(
-        self, A: Any, B: Any, rows_a: np.ndarray | None, rows_b: np.ndarray | None
-    ) -> Sequence[Any]:
-        """Return tasks that measure the distances of one block after the other."""
-        if is_blocks(A) and rows_a is None:
-            edges = A.edges
-        else:
-            n = A.shape[0] if rows_a is None else len(rows_a)
-            edges = even_edges(n, (A if is_blocks(A) else B).largest)
-        ours, theirs = cut_rows(A, edges, rows_a), cut_rows(B, edges, rows_b)
-        return map_blocks(self.paired, ours, theirs)
 
 
 def _gather_pairs(
@@ -266,21 +246,8 @@ def _learn_std(X: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     if faint.any():
         exponents = np.frexp(np.fmax(abs(low), abs(high)))[1]
         unit = np.ldexp(1.0, np.where(faint, exponents, 0))
-        width[faint] = (column_std(_divide(X, width=unit)) * unit)[faint]
+        width[faint] = (column_std(divide_columns(X, unit)) * unit)[faint]
     return width
-
-
-def _divide(X: Any, *, width: np.ndarray) -> Any:
-    """Return X in float64 with every column divided by its width."""
-    if is_blocks(X):
-        return X.transform(partial(_divide, width=width))
-    if on_device(X):
-        return X / to_device(width, X)
-    if not sp.issparse(X):
-        return X / width
-    return narrow_indices(
-        sp.csr_array((X.data / width[X.indices], X.indices, X.indptr), shape=X.shape)
-    )
 
 
 def _check_finite_widths(width: np.ndarray, scale: str) -> None:
@@ -319,51 +286,6 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
         )
 
 
-def _largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
-    """Return the largest absolute value of every row, its features divided by their widths."""
-    if on_device(X):
-        return _tensor_metric.largest_in_rows(X, width)
-    if not sp.issparse(X):
-        return np.concatenate([abs(block / width).max(axis=1) for block in _row_blocks(X)])
-    largest = np.zeros(X.shape[0])
-    filled = np.flatnonzero(np.diff(X.indptr))
-    if len(filled):
-        cells = abs(X.data / width[X.indices])
-        largest[filled] = np.maximum.reduceat(cells, X.indptr[filled])
-    return largest
-
-
-# --- what the metric learns about each feature --------------------------------------------------
-# Dense and sparse data go through the same additions in the same order, so that both give the
-# same bits.
-
-
-def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and largest known value of every column (NaN where none is known)."""
-    if on_device(X):
-        return _tensor_metric.column_range(X)
-    if is_blocks(X):
-        lows, highs = zip(*X.compute(column_range))
-        return np.fmin.reduce(lows), np.fmax.reduce(highs)
-    if not sp.issparse(X):
-        low, high = np.full((2, X.shape[1]), np.nan)
-        for part in row_blocks(X):
-            low = np.fmin(low, np.fmin.reduce(X[part], axis=0))
-            high = np.fmax(high, np.fmax.reduce(X[part], axis=0))
-        return low, high
-    n, d = X.shape
-    by_column = X.tocsc()
-    filled = np.flatnonzero(np.diff(by_column.indptr))
-    starts = by_column.indptr[filled]
-    low, high = np.zeros(d), np.zeros(d)
-    if len(filled):
-        low[filled] = np.fmin.reduceat(by_column.data, starts)
-        high[filled] = np.fmax.reduceat(by_column.data, starts)
-    has_zero = np.diff(by_column.indptr) < n
-    low[has_zero], high[has_zero] = np.fmin(low, 0.0)[has_zero], np.fmax(high, 0.0)[has_zero]
-    return low, high
-
-
 def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return largest less smallest known value of the columns, over about a thousand rows."""
     rows = np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT))
@@ -379,11 +301,11 @@ def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     1,000 times as much of the mean squared distance between two rows as all others together. A
     sample of rows is looked at: about a thousand, fewer of wide tables.
     """
-    if on_device(X):
+    if kind_of(X) == "device":  # rows of a GPU are not brought here for a warning
         return np.empty(0, dtype=np.int64)
     few = max(50, min(_ROWS_TO_LOOK_AT, _CELLS_TO_LOOK_AT // X.shape[1]))
     rows = np.arange(0, X.shape[0], max(1, X.shape[0] // few))
-    shares = _distance_shares(X.gather(rows) if is_blocks(X) else gather_rows(X, rows), categorical)
+    shares = _distance_shares(gather_in_memory(X, rows), categorical)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     ordered = shares[order]
     others = np.append(np.cumsum(ordered[:0:-1])[::-1], 0.0)  # after each column
@@ -398,7 +320,7 @@ def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
     size = np.nan_to_num(np.fmax(abs(low), abs(high)))
     unit = np.where(size > 0, size, 1.0)  # neither squares nor their sums overflow or underflow
     with np.errstate(divide="ignore"):
-        log = np.log2(column_std(_divide(X, width=unit))) + np.log2(unit) + 0.5
+        log = np.log2(column_std(divide_columns(X, unit))) + np.log2(unit) + 0.5
     for column in np.flatnonzero(categorical):
         log[column] = _log_root_of_difference(X[:, [column]])
     varies = np.isfinite(log)
@@ -409,66 +331,10 @@ def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
 
 def _log_root_of_difference(codes: Any) -> float:
     """Return half the binary logarithm of the chance that two rows differ in a nominal feature."""
-    codes = codes.toarray() if sp.issparse(codes) else codes
+    codes = to_dense(codes)
     counts = np.unique(codes, return_counts=True)[1] / codes.size
     differ = 1 - (counts**2).sum()
     return float(np.log2(differ) / 2) if differ > 0 else -np.inf
-
-
-def column_std(X: Any) -> np.ndarray:
-    """Return the population standard deviation of the known values of every column."""
-    if on_device(X):
-        return _tensor_metric.column_std(X)
-    n, d = X.shape
-    # Blocks of rows are added one after the other, since another order gives other last digits.
-    fold = X.fold if is_blocks(X) else lambda function, state: function(X, state)
-    total, filled, missing = fold(_add_cells, np.zeros((3, d)))
-    known_rows = np.maximum(n - missing, 1.0)
-    mean = total / known_rows
-    squares = (known_rows - filled) * mean**2  # the zeros, all at once
-    squares = fold(partial(_add_squares, mean=mean), squares)
-    return np.sqrt(squares / known_rows)
-
-
-def _add_cells(X: Any, state: np.ndarray) -> np.ndarray:
-    """Add, column by column, known values, how many of them are not 0, and missing ones."""
-    total, filled, missing = state = state.copy()
-    for columns, values in _stored_cells(X):
-        known = ~np.isnan(values)
-        np.add.at(total, columns[known], values[known])
-        filled += np.bincount(columns[known], minlength=len(filled))
-        missing += np.bincount(columns[~known], minlength=len(missing))
-    return state
-
-
-def _add_squares(X: Any, squares: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Add the squared differences from the mean of values that are known and not 0."""
-    squares = squares.copy()
-    for columns, values in _stored_cells(X):
-        known = ~np.isnan(values)
-        columns, values = columns[known], values[known]
-        np.add.at(squares, columns, (values - mean[columns]) ** 2)
-    return squares
-
-
-def _stored_cells(X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield columns and float64 values of the non-zero cells, row after row."""
-    if sp.issparse(X):
-        for start in range(0, X.nnz, _CELLS):
-            part = slice(start, start + _CELLS)
-            yield X.indices[part], X.data[part].astype(np.float64)
-        return
-    for block in _row_blocks(X):
-        rows, columns = np.nonzero(block)
-        yield columns, block[rows, columns].astype(np.float64)
-
-
-def _row_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the rows in blocks of a bounded number of cells."""
-    step = max(1, _CELLS // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        yield X[start : start + step]
-        release_pages()
 
 
 def _learn_params(metric: Metric, X: np.ndarray) -> Params:

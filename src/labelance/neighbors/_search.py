@@ -1,6 +1,7 @@
-"""What every engine is asked, and the blocks of queries that all engines work through.
+"""What every engine is asked, the blocks of queries that all engines work through, brute force.
 
-Neither blocks nor threads can change a result.
+Neither blocks nor threads can change a result. For small data and for rows with missing values
+our own distance of every pair is the engine; every other metric is measured by scikit-learn.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn import get_config
 
+from labelance._arrays._containers import Kind
 from labelance._arrays._gather import gather_rows
-from labelance._arrays._open import take_rows
+from labelance._arrays._open import kind_of, take_rows
 from labelance._progress import loop, note
 from labelance._scratch import current_scratch, keep_scratch, release_pages
+from labelance._utils._kernel import kernel
+from labelance.neighbors._distance import all_distances
 from labelance.neighbors._embedding import Embedding, choose_embedding
 from labelance.neighbors._metric import FeatureMetric
-from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
+from labelance.neighbors._topk import Candidates, TopK, insert, new_results, new_top_k
 
+_QUERIES, _QUERIES_PAIRWISE = 64, 256  # of brute force, in a block
+_MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
 _WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
 
 # The ways out of a search that takes over a minute: of an exact one, and of an approximate one.
@@ -54,7 +59,11 @@ class Search:
     def effort(self) -> float:
         """Cells of all pairs together; merging sparse rows is slow for each entry."""
         n, d = self.X.shape
-        return self.Q.shape[0] * (8 * self.X.nnz if sp.issparse(self.X) else n * d)
+        return self.Q.shape[0] * (8 * self.X.nnz if self.kind == "sparse" else n * d)
+
+    @cached_property
+    def kind(self) -> Kind:
+        return kind_of(self.X)
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -178,3 +187,40 @@ def even_block(n: int, most: int, threads: int) -> int:
     """Return a block size of at most ``most`` that gives every thread the same number of blocks."""
     rounds = max(1, -(-n // (threads * most)))
     return max(1, -(-n // (threads * rounds)))
+
+
+def search_brute(search: Search) -> TopK:
+    """Measure every pair by our own distance."""
+    n = search.X.shape[0]
+    everybody = Candidates(np.arange(n)[np.newaxis], np.array([n]))
+
+    def work(start: int, stop: int) -> TopK:
+        return search.rank(np.arange(start, stop), everybody)
+
+    m = search.Q.shape[0]
+    return search.run_blocks(work, _QUERIES if search.threads > 1 or m * n > _MANY else m)
+
+
+def search_pairwise(search: Search) -> TopK:
+    """Measure every pair by a metric of scikit-learn."""
+    metric, n = search.metric, search.X.shape[0]
+    X = metric.scaled(search.X)
+    Q = X if search.Q is search.X else metric.scaled(search.Q)
+
+    def work(start: int, stop: int) -> TopK:
+        nearest = new_top_k(stop - start, search.k)
+        distances = all_distances(metric.metric, Q[start:stop], X, metric.params)
+        _select_top_k(distances, search.own[start:stop], nearest)
+        return nearest
+
+    most = int(np.clip(block_cells(16, search.threads) // n, 1, _QUERIES_PAIRWISE))
+    return search.run_blocks(work, most)
+
+
+@kernel
+def _select_top_k(distances: np.ndarray, own: np.ndarray, nearest: TopK) -> None:
+    """Fill ``nearest`` from a table of distances; the lower row wins a tie."""
+    for i in range(distances.shape[0]):
+        for row in range(distances.shape[1]):
+            if distances[i, row] < nearest.values[i, -1] and row != own[i]:
+                insert(row, distances[i, row], nearest, i)

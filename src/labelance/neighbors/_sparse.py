@@ -17,11 +17,10 @@ import scipy.sparse as sp
 from labelance._arrays._containers import SparseRows, sparse_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._utils._kernel import inlined_kernel, kernel
-from labelance.neighbors._brute import search_brute
 from labelance.neighbors._candidates import Bounds, CandidateEngine, Scan, bounds_of, scan_row
 from labelance.neighbors._distance import CompiledMetric
 from labelance.neighbors._embedding import is_ordinary, is_whole, safe_factor
-from labelance.neighbors._search import Search, block_cells, log_engine
+from labelance.neighbors._search import Search, block_cells, log_engine, search_brute
 from labelance.neighbors._topk import TopK
 
 _QUERIES, _ROWS = 128, 4096

@@ -10,43 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays._torch import column_sums, has_triton, to_device, to_host, torch_module
+from labelance._arrays._torch import (
+    has_triton,
+    rows_per_block,
+    square_root,
+    to_device,
+    to_host,
+    torch_module,
+)
 
-_CELLS = 1 << 26  # cells of float64 differences held at once
 # Squared differences may underflow in a distance below FAINT. It is measured again, times LIFT: a
 # power of two rounds nothing, and this one is large enough for the smallest number that there is.
 FAINT, LIFT = 2.0**-450, 2.0**600
-
-
-def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and largest value of every column."""
-    low, high = X.aminmax(dim=0)
-    return low.double().cpu().numpy(), high.double().cpu().numpy()
-
-
-def column_std(X: Any) -> np.ndarray:
-    """Return the population standard deviation of every column, up to the last digits.
-
-    The order in which a device adds up a column is its own, so this is not bit for bit what an
-    array gives.
-    """
-    mean = column_sums(X) / len(X)
-    squares = sum(((block.double() - mean) ** 2).sum(dim=0) for block in X.split(_rows(X)))
-    return _root(squares / len(X)).cpu().numpy()
-
-
-def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
-    """Return the largest absolute value of every row, its features divided by their widths."""
-    torch, widths = torch_module(), to_device(width, X)
-    return to_host(torch.cat([(part / widths).abs().amax(dim=1) for part in X.split(_rows(X))]))
-
-
-def shift_exponents(X: Any, shift: np.ndarray) -> Any:
-    """Multiply every row of a float64 tensor by 2 to its ``shift``, exactly."""
-    half = shift // 2  # 2.0 to the whole may be too large a number
-    for part in (half, shift - half):
-        X = X * to_device(np.ldexp(1.0, part)[:, np.newaxis], X)
-    return X
 
 
 def paired_distances(
@@ -62,7 +37,7 @@ def measure(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
     if metric.cosine or A.element_size() < 8:  # squares of float32 numbers do not underflow
         return out
     faint = (out < FAINT).nonzero().flatten()
-    for few in faint.split(_rows(A)) if len(faint) else ():
+    for few in faint.split(rows_per_block(A)) if len(faint) else ():
         a, b = A[rows_a[few]].double(), B[rows_b[few]].double()
         out[few] = _euclidean(a, b, to_device(metric.width, A), lift=LIFT) / LIFT
     return out
@@ -78,16 +53,12 @@ def _measure_all(A: Any, B: Any, rows_a: Any, rows_b: Any, metric: Any) -> Any:
     width = None if (metric.width == 1).all() else to_device(metric.width, A)
     pair = _cosine if metric.cosine else _euclidean
     out = torch.empty(len(rows_a), dtype=torch.float64, device=A.device)
-    step = _rows(A)
+    step = rows_per_block(A)
     for start in range(0, len(out), step):
         part = slice(start, start + step)
         a, b = A[rows_a[part]].double(), B[rows_b[part]].double()
         out[part] = pair(a, b, width)
     return out
-
-
-def _rows(X: Any) -> int:
-    return max(1, _CELLS // max(1, X.shape[1]))
 
 
 def _euclidean(a: Any, b: Any, width: Any, *, lift: float = 1.0) -> Any:
@@ -96,7 +67,7 @@ def _euclidean(a: Any, b: Any, width: Any, *, lift: float = 1.0) -> Any:
         gap.div_(width)
     if lift != 1:
         gap.mul_(lift)
-    return _root(_sum_in_order(gap.mul_(gap)))
+    return square_root(_sum_in_order(gap.mul_(gap)))
 
 
 def _cosine(a: Any, b: Any, width: Any) -> Any:
@@ -105,18 +76,8 @@ def _cosine(a: Any, b: Any, width: Any) -> Any:
         a, b = a / width, b / width
     ab, aa, bb = _sum_in_order(a * b), _sum_in_order(a * a), _sum_in_order(b * b)
     empty = (aa == 0) | (bb == 0)
-    distance = 1.0 - ab / (_root(aa) * _root(bb))
+    distance = 1.0 - ab / (square_root(aa) * square_root(bb))
     return torch.where(empty, torch.ones_like(ab), distance.clamp(min=0.0))
-
-
-def _root(squares: Any) -> Any:
-    """Return square roots, rounded as numpy and compiled code round them.
-
-    Those of torch in the computer's own memory may be off by one in the last place.
-    """
-    if squares.device.type != "cpu":
-        return squares.sqrt()
-    return torch_module().from_numpy(np.sqrt(squares.numpy()))
 
 
 def _sum_in_order(cells: Any) -> Any:

@@ -15,8 +15,8 @@ from labelance._arrays._containers import to_dense
 from labelance._arrays._open import stack_rows
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
-from labelance._validation._containers import check_no_device
 from labelance._validation._data import validate_data
+from labelance._validation._features import check_no_device
 from labelance.exceptions import InputError
 from labelance.report._display import name_labels
 

@@ -20,8 +20,8 @@ from imblearn.base import BaseSampler
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
+from labelance._arrays._columns import peek_columns
 from labelance._arrays._containers import column_counts
-from labelance._arrays._dask import peek_columns
 from labelance._arrays._labels import LabelSets
 from labelance._arrays._open import RowsContainer, stack_rows
 from labelance._progress import show_progress
@@ -472,7 +472,9 @@ class BaseMultiLabelSampler(
         planner = clone(self)
         with show_progress(self.verbose):
             planner._check_no_neighborhood(neighborhood)
-            check_no_missing(data.X, data.features.names, type(self).__name__, options["missing"])
+            check_no_missing(
+                data.X, data.features.container, type(self).__name__, options["missing"]
+            )
             return planner._plan_rows(planner._accept(X, data), data.n_samples, neighborhood)
 
     def _plan_rows(self, data: Data, n: int, neighborhood: Any) -> ResamplingPlan:

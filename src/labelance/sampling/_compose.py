@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from labelance._arrays._dask import peek_columns
+from labelance._arrays._columns import peek_columns
 from labelance._utils._compat import BaseComposition, num_samples
 from labelance._validation._data import Data, validate_data
 from labelance.exceptions import InputError

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import replace_columns
 from labelance._arrays._containers import SparseRows, compact_rows, sparse_rows
-from labelance._arrays._dask import DaskRows, compute, cut_rows, even_edges, is_blocks, map_blocks
+from labelance._arrays._dask import DaskRows, compute, even_edges, map_blocks
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._arrays._open import stack_rows
+from labelance._arrays._open import kind_of, stack_rows
 from labelance._utils._kernel import kernel
 
 
@@ -118,25 +119,8 @@ class CandidateRows:
         else:
             X_new = interpolate_rows(X, around.seeds, references, categorical, rng)
             if self.nominal is not None:
-                X_new = _overlay(X_new, self.nominal, categorical)
+                X_new = replace_columns(X_new, categorical, self.nominal)
         return SyntheticRows(X_new, self.Y, around.seeds, references, around.labels)
-
-
-def _overlay(mixed: Any, voted: Any, categorical: np.ndarray) -> Any:
-    """Replace the nominal features of mixed rows by the values that were voted for."""
-    if is_blocks(mixed):
-        return mixed.transform(_overlay_copy, cut_rows(voted, mixed.edges), repeat(categorical))
-    if not sp.issparse(mixed):
-        mixed[:, categorical] = voted
-        return mixed
-    mixed.data[categorical[mixed.indices]] = 0.0
-    mixed.eliminate_zeros()
-    return mixed + voted
-
-
-def _overlay_copy(block: Any, voted: Any, categorical: np.ndarray) -> Any:
-    """Do so for a task of Dask, which may not change what it was given."""
-    return _overlay(block.copy(), voted, categorical)
 
 
 class Voters(NamedTuple):
@@ -196,10 +180,11 @@ def vote_values(
     with_seed : bool
         Whether the seed has a vote.
     """
-    if is_blocks(X):
+    kind = kind_of(X)
+    if kind == "blocks":
         return _vote_in_blocks(X, nominal, neighborhoods, sizes, with_seed)
     voters = Voters(neighborhoods, sizes, 0 if with_seed else 1)
-    if not sp.issparse(X):
+    if kind == "dense":
         out = np.empty((len(neighborhoods), np.count_nonzero(nominal)), dtype=X.dtype)
         _fill_dense(X, np.flatnonzero(nominal), voters, out)
         return out

@@ -14,9 +14,8 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval
-from labelance._validation._containers import check_no_device
 from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy
+from labelance._validation._features import MissingPolicy, check_no_device
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale

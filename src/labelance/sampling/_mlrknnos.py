@@ -20,7 +20,8 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from labelance._arrays._containers import stored_values, to_dense
+from labelance._arrays._columns import column_means, column_range, total_variance
+from labelance._arrays._containers import to_dense
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import stack_rows
 from labelance._arrays._sparse import narrow_indices
@@ -28,13 +29,12 @@ from labelance._progress import run_parallel
 from labelance._utils._compat import HasMethods, Interval
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._utils._threads import single_threaded_blas, thread_count
-from labelance._validation._containers import check_no_device
 from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy
+from labelance._validation._features import MissingPolicy, check_no_device
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
-from labelance.neighbors._metric import Scale, column_range
+from labelance.neighbors._metric import Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._strategy import (
     STRATEGY_CONSTRAINTS,
@@ -121,7 +121,7 @@ class NumericEncoder:
     def learn(cls, X: Any, nominal: np.ndarray, width: np.ndarray) -> NumericEncoder:
         """Learn categories and means from clean rows."""
         highest = np.where(nominal, np.nan_to_num(column_range(X)[1]), 0).astype(np.int64)
-        mean, missing = _known_means(X)
+        mean, missing = column_means(X)
         columns = np.where(nominal, np.maximum(highest + missing, 1), 1)
         return cls(nominal, highest, np.concatenate(([0], np.cumsum(columns))), mean, width)
 
@@ -154,21 +154,6 @@ class NumericEncoder:
         """Return which of its feature's columns each code that is not 0 has."""
         codes = np.where(np.isnan(codes), self.highest[features] + 1, codes)
         return codes.astype(np.int64) - 1
-
-
-def _known_means(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the known values of every column, and whether some are missing."""
-    n, d = X.shape
-    stored = stored_values(X)
-    known = np.nan_to_num(stored.astype(np.float64))
-    if sp.issparse(X):
-        missing = np.bincount(X.indices[np.isnan(stored)], minlength=d)
-        total = np.bincount(X.indices, weights=known, minlength=d)
-    else:
-        missing = np.isnan(stored).sum(axis=0)
-        with np.errstate(over="ignore"):  # as bincount does; only missing values meet the mean
-            total = known.sum(axis=0)
-    return total / np.maximum(n - missing, 1), missing > 0
 
 
 _CELLS = 1 << 21  # kernel values held together
@@ -233,7 +218,7 @@ class RBFMachine:
 
     def fit(self, X: Any, y: np.ndarray) -> RBFMachine:
         """Learn 0 and 1, both present in y."""
-        variance = _variance(X)
+        variance = total_variance(X)
         self.gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         self.machine = SVC(gamma=self.gamma).fit(X, y)
         return self
@@ -248,15 +233,6 @@ class RBFMachine:
             for start in range(0, X.shape[0], step)
         ]
         return (np.concatenate(decisions) + self.machine.intercept_ > 0).astype(np.int8)
-
-
-def _variance(X: Any) -> float:
-    """Return the variance of all cells together, which the kernel's width goes by."""
-    if not sp.issparse(X):
-        return float(X.var(dtype=np.float64))
-    cells = X.shape[0] * X.shape[1]
-    values = X.data.astype(np.float64)
-    return float(values @ values / cells - (values.sum() / cells) ** 2)
 
 
 def train_labeller(labeller: Any, X: Any, y: np.ndarray, seed: int) -> Any:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import places_in
 from labelance._arrays._containers import compact_rows
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._arrays._torch import places_in
 from labelance._scratch import split_rows
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import bytes_per_row
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._memory import check_fits_memory
@@ -318,13 +319,6 @@ def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, caller)
-
-
-def bytes_per_row(table: Any) -> float:
-    """Return the memory of a row of a dense or CSR array."""
-    if sp.issparse(table):
-        return float(table.nnz / table.shape[0] * (table.dtype.itemsize + table.indices.itemsize))
-    return float(table.shape[1] * table.dtype.itemsize)
 
 
 def check_number_limit(n: int, *, caller: str) -> None:

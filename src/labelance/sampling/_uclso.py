@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import divide_rows
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._containers import check_no_device
 from labelance._validation._data import Data
+from labelance._validation._features import check_no_device
 from labelance.exceptions import NothingToSampleError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors
@@ -99,15 +100,7 @@ def _means(X: Any, clusters: np.ndarray) -> Any:
     """Return the mean row of every cluster; sums go row by row, dense or sparse."""
     n, sizes = len(clusters), np.bincount(clusters)
     members = sp.csr_array((np.ones(n), (clusters, np.arange(n))), shape=(len(sizes), n))
-    sums = members @ X
-    if not sp.issparse(sums):
-        return (sums / sizes[:, None]).astype(X.dtype)
-    means = sp.csr_array(sums)
-    means.data /= np.repeat(sizes, np.diff(means.indptr))
-    means = means.astype(X.dtype)
-    means.eliminate_zeros()
-    means.sort_indices()
-    return means
+    return divide_rows(members @ X, sizes, X.dtype)
 
 
 @dataclass(frozen=True, eq=False)

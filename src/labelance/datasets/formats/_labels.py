@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays._containers import stored_values, to_dense
 from labelance._arrays._labels import ABSENT, PRESENT, find_list_separator, split_list
 from labelance._utils._messages import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset, is_sparse
@@ -307,7 +308,7 @@ def _read_lists(
         ones = np.ones(len(places), dtype=np.int32)
         known = csr_array((ones, places, ends), (len(rows) + 1, len(names)))
         codes: Any = table.cells[:, [column]]
-        codes = (codes.toarray() if is_sparse(codes) else codes)[:, 0]
+        codes = to_dense(codes)[:, 0]
         at = np.where(np.isnan(codes), len(rows), codes).astype(np.intp)
         # Parquet has a long text once, however many rows have it.
         needed = 2 * BYTES_PER_NUMBER * int(np.diff(ends)[at].sum())
@@ -561,7 +562,7 @@ def _check_cells(
     table: Table, columns: NDArray[np.intp], cells: Any, *, check_no_missing: bool
 ) -> None:
     """Refuse a missing label, unless it means absent, and a number other than 0 and 1."""
-    values = cells.data if is_sparse(cells) else cells
+    values = stored_values(cells)
     numeric = np.array([table.categories[j] is None for j in columns], dtype=bool)
     wrong = np.isnan(values)
     if numeric.any():

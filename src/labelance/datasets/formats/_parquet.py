@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from labelance._arrays._containers import to_dense
 from labelance._utils._messages import optional_import
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
@@ -358,7 +359,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _full_column(matrix: Any, j: int) -> NDArray[Any]:
-    column = matrix[:, [j]].toarray()[:, 0] if is_sparse(matrix) else matrix[:, j]
+    column = to_dense(matrix[:, [j]])[:, 0]
     return np.ascontiguousarray(column)
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import is_free_text
+from labelance._arrays._containers import is_free_text, stored_values
 from labelance._utils._files import replace_when_done
 from labelance.datasets._dataset import MultiLabelDataset, is_sparse
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
@@ -583,7 +583,7 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
         )
     X: Any = data.values
     columns = X.indices if is_sparse(X) else np.arange(data.n_features)
-    values = X.data if is_sparse(X) else X
+    values = stored_values(X)
     counts = np.array([np.inf if c is None else len(c) for c in data.categories])[columns]
     code = (0 <= values) & (values < counts) & (np.trunc(values) == values)
     wrong = np.isfinite(counts) & ~code & ~np.isnan(values)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance._arrays._containers import to_dense
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._compression import Unreadable, find_codec, unpack
 from labelance.exceptions import DataFileError, InputError
 
@@ -327,7 +328,7 @@ class CellWriter:
         width = self.data.n_features + self.data.n_labels
         for rows in row_blocks(self.data):
             X: Any = self.data.values[rows]
-            X = X.toarray() if is_sparse(X) else X
+            X = to_dense(X)
             table = np.hstack([X, self.data.Y[rows].toarray()])
             columns = np.tile(np.arange(width), len(table))
             yield self._texts(table.reshape(-1), columns).reshape(table.shape).tolist()

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
+from labelance._arrays._columns import column_range
+from labelance._arrays._containers import stored_values
 from labelance._utils._kernel import inner_kernel
 from labelance._validation._features import Schema
 from labelance.exceptions import InputError
@@ -116,7 +118,7 @@ def count_categories(
     if len(nominal) == 0:
         return counts
     part = X if len(nominal) == X.shape[1] else X[:, nominal]
-    cells = part.data if issparse(part) else part
+    cells = stored_values(part)
     known = cells[~np.isnan(cells)]
     if np.any(known < 0) or np.any(known != np.floor(known)):
         raise InputError(
@@ -124,7 +126,7 @@ def count_categories(
             "there are negative or fractional cells among them",
             "Encode them, for example with sklearn.preprocessing.OrdinalEncoder",
         )
-    largest = _largest(part)
+    largest = np.nan_to_num(column_range(part)[1]).astype(np.int64)
     if n_categories is None:
         counts[nominal] = np.maximum(largest + 1, 2)
         return counts
@@ -137,19 +139,6 @@ def count_categories(
             "Raise its n_categories",
         )
     return counts
-
-
-def _largest(part: Any) -> NDArray[np.int64]:
-    """Return the largest code of every column."""
-    if issparse(part):
-        columns = part.tocsc()
-        largest = np.zeros(part.shape[1])
-        held = np.flatnonzero(np.diff(columns.indptr))
-        codes = np.nan_to_num(columns.data)
-        largest[held] = np.maximum.reduceat(codes, columns.indptr[held]) if len(held) else 0
-    else:
-        largest = np.nan_to_num(part).max(axis=0)
-    return largest.astype(np.int64)
 
 
 class Cells(NamedTuple):

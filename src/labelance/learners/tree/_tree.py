@@ -8,8 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from labelance._arrays._containers import to_dense
+from labelance._arrays._open import take_columns
 from labelance._progress import loop
 from labelance._utils._kernel import ZERO, inner_kernel, kernel, read_only
 from labelance.learners.tree._criterion import EPS, C45Options
@@ -194,7 +196,7 @@ class Forest:
         used = np.unique(self.feature[self.feature != LEAF])
         trees = self._compact(used)
         voting = Voting(winner, _sparse(per_node), _sparse(votes), ties == "last")
-        X = (X if issparse(X) else np.asarray(X))[:, used]
+        X = take_columns(X, used)
         out = np.empty((X.shape[0], votes.shape[1]))
 
         step = _CELLS_PER_BLOCK // max(1, len(used), int(self.sizes.max(initial=0)) // 64)
@@ -266,8 +268,7 @@ def lay_out(
 
     Categories never declared are missing values. None says that no value is missing.
     """
-    cells = rows.toarray() if issparse(rows) else rows
-    columns = np.array(cells.T, dtype=np.float64, order="C")
+    columns = np.array(to_dense(rows).T, dtype=np.float64, order="C")
     nominal = np.flatnonzero(n_categories)
     codes, counts = columns[nominal], n_categories[nominal, None]
     columns[nominal] = np.where((codes >= 0) & (codes < counts), codes, np.nan)
