@@ -7,11 +7,11 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 import labelance
 from labelance._arrays._open import stack_rows, take_rows
 from labelance._utils._messages import shorten
-from labelance._validation._categorical import CategoricalFeatures, name_columns
+from labelance._validation._categorical import name_columns
 from labelance._validation._features import Features, validate_features
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._diagnosis import (
@@ -33,54 +33,16 @@ from labelance.imbalance._diagnosis import (
     neighbor_votes,
     project,
 )
-from labelance.imbalance._local import HasIndices, LocalDistribution, minority_matrix
+from labelance.imbalance._local import minority_matrix
 from labelance.imbalance._measures import find_labelsets, mean_where_defined
 from labelance.imbalance._profile_text import describe
-from labelance.neighbors._distance import Metric
-from labelance.neighbors._metric import Scale, column_widths, find_dominant_columns
-
-if TYPE_CHECKING:
-    from labelance.imbalance._profile import ImbalanceProfile
+from labelance.imbalance._profile_values import ProfiledData, ProfileValues
+from labelance.neighbors._metric import column_widths, find_dominant_columns
 
 _FOLDS = 5
 _LONGEST_NAME = 60
 _MOST_LABELSETS = 10
 _MOST_FEATURES = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ProfiledData:
-    """What a profile was made of.
-
-    Attributes
-    ----------
-    X : array, sparse matrix, data frame or None
-        The features as they came.
-    Y : csr_array
-        Clean labels.
-    categorical_features
-        The nominal columns, as the caller named them.
-    feature_names : tuple or None
-        Names of the columns of X, where it has none itself.
-    scale, metric
-        How neighbors were searched.
-    rows : ndarray or None
-        The rows that neighbors were searched among; None means all.
-    neighborhood : object with ``indices``, or None
-        The neighbors of these rows.
-    local : LocalDistribution or None
-        The types of their minority cells.
-    """
-
-    X: Any
-    Y: csr_array
-    categorical_features: CategoricalFeatures
-    feature_names: tuple[Any, ...] | None
-    scale: Scale
-    metric: Metric
-    rows: NDArray[np.intp] | None
-    neighborhood: HasIndices | None
-    local: LocalDistribution | None
 
 
 class Findings:
@@ -151,7 +113,7 @@ class Findings:
         return [(shorten(names[numeric[j]], _LONGEST_NAME), float(widths[j])) for j in order]
 
 
-def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, title: str) -> str:
+def draw_page(profile: ProfileValues, after: ProfileValues | None, *, title: str) -> str:
     """Return the page of a profile, or of two of the same labels."""
     profiles = [profile] if after is None else [profile, after]
     _check_no_other_labels(profiles)
@@ -183,7 +145,7 @@ def draw_page(profile: ImbalanceProfile, after: ImbalanceProfile | None, *, titl
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def _data_of(profile: ImbalanceProfile) -> ProfiledData:
+def _data_of(profile: ProfileValues) -> ProfiledData:
     """Return what a profile was made of."""
     if profile._data is None:
         raise InputError(
@@ -194,7 +156,7 @@ def _data_of(profile: ImbalanceProfile) -> ProfiledData:
     return profile._data
 
 
-def _check_no_other_labels(profiles: list[ImbalanceProfile]) -> None:
+def _check_no_other_labels(profiles: list[ProfileValues]) -> None:
     before, after = profiles[0], profiles[-1]
     if before.label_names != after.label_names:
         raise InputError(
@@ -210,7 +172,7 @@ def _check_no_other_labels(profiles: list[ImbalanceProfile]) -> None:
         )
 
 
-def _changes(profiles: list[ImbalanceProfile]) -> str:
+def _changes(profiles: list[ProfileValues]) -> str:
     """Say in one sentence what a sampler changed, by the measures that there are on both sides."""
     measured = [
         ("Rows went", [f"{one.n_samples:,}" for one in profiles]),
@@ -222,7 +184,7 @@ def _changes(profiles: list[ImbalanceProfile]) -> str:
     return f"{', '.join(first)}, and {last}."
 
 
-def _unsafe(profile: ImbalanceProfile) -> float:
+def _unsafe(profile: ProfileValues) -> float:
     """Return the share of minority cells that are not safe; nan where there are none."""
     shares = profile.type_shares
     return math.nan if shares is None else 1 - shares["safe"]
@@ -233,7 +195,7 @@ def _said(value: float, how: str) -> str:
     return "" if math.isnan(value) else format(value, how)
 
 
-def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
+def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
     """Return what the script draws of one profile."""
     data = findings.data
     sets = find_labelsets(data.Y)
@@ -274,7 +236,7 @@ def _side(profile: ImbalanceProfile, findings: Findings) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _measures(profile: ImbalanceProfile) -> list[tuple[str, float]]:
+def _measures(profile: ProfileValues) -> list[tuple[str, float]]:
     named = {
         "cardinality": profile.cardinality,
         "density": profile.density,
@@ -288,7 +250,7 @@ def _measures(profile: ImbalanceProfile) -> list[tuple[str, float]]:
     return [(name, round(value, 4)) for name, value in named.items() if value is not None]
 
 
-def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[Any]:
+def _maps(profiles: list[ProfileValues], findings: list[Findings]) -> list[Any]:
     """Return the points of every profile in one plane; None without features."""
     features = [found.features for found in findings]
     if any(one is None for one in features):
@@ -305,7 +267,7 @@ def _maps(profiles: list[ImbalanceProfile], findings: list[Findings]) -> list[An
     ]
 
 
-def _typed_cells(profile: ImbalanceProfile, rows: NDArray[np.intp]) -> list[list[int]]:
+def _typed_cells(profile: ProfileValues, rows: NDArray[np.intp]) -> list[list[int]]:
     """Return, for every row, 5 (label + 1) + type of its minority cells; type 0 is not known."""
     data = _data_of(profile)
     M = minority_matrix(data.Y, profile.minority_value)[rows]

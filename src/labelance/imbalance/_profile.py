@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +23,6 @@ from labelance._validation._labels import Labels, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local import (
     HasIndices,
-    LabelType,
     Variant,
     local_distribution,
     minority_values,
@@ -40,8 +39,9 @@ from labelance.imbalance._measures import (
     mean_where_defined,
     variation,
 )
-from labelance.imbalance._page import ProfiledData, draw_page
+from labelance.imbalance._page import draw_page
 from labelance.imbalance._profile_text import LONGEST_TABLE, draw_html, draw_text
+from labelance.imbalance._profile_values import ProfiledData, ProfileValues
 from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import find_neighbors_for
 from labelance.neighbors._metric import Scale
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImbalanceProfile:
+class ImbalanceProfile(ProfileValues):
     """How imbalanced a multi-label dataset is; made by `profile`.
 
     Print it for a table, rarest labels first, or take it on with `to_text`, `to_frame` or
@@ -93,65 +93,9 @@ class ImbalanceProfile:
         Each label's minority cells that are safe, borderline, rare and outliers.
     """
 
-    n_samples: int
-    n_features: int | None
-    n_labels: int
-    cardinality: float
-    density: float
-    n_labelsets: int
-    share_single_labelsets: float
-    mean_ir: float
-    cvir: float
-    mean_imr: float
-    scumble: float
-    scumble_cv: float
-    tcs: float | None
-    n_neighbors: int | None
-    n_searched: int | None
-    label_names: tuple[Any, ...]
-    label_counts: NDArray[np.int64]
-    irlbl: NDArray[np.float64]
-    imr: NDArray[np.float64]
-    scumble_labels: NDArray[np.float64]
-    minority_value: NDArray[np.int8]
-    type_counts: NDArray[np.int64] | None
-    # What the page looks at once more, kept as it came; the numbers above are all a user needs.
-    _data: ProfiledData | None = field(repr=False)
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave X and y out: who pickles a few numbers does not expect the whole data."""
         return {**self.__dict__, "_data": None}
-
-    @property
-    def constant_labels(self) -> tuple[Any, ...]:
-        """The names of the labels that no row has, or all rows have."""
-        constant = (self.label_counts == 0) | (self.label_counts == self.n_samples)
-        return tuple(self.label_names[j] for j in np.flatnonzero(constant))
-
-    @property
-    def type_shares(self) -> dict[str, float] | None:
-        """The share of safe, borderline, rare and outlier among all minority cells."""
-        if self.type_counts is None:
-            return None
-        counts, total = self.type_counts.sum(axis=0), self.type_counts.sum()
-        return {
-            kind.name.lower(): float(count / total) if total else math.nan
-            for kind, count in zip(LabelType, counts)
-        }
-
-    @property
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The table of labels, as a column of values under each name."""
-        table: dict[str, NDArray[Any]] = {
-            "count": self.label_counts,
-            "IRLbl": self.irlbl,
-            "ImR": self.imr,
-            "SCUMBLE": self.scumble_labels,
-            "minority": self.minority_value,
-        }
-        if self.type_counts is not None:
-            table |= {kind.abbreviation: self.type_counts[:, kind - 1] for kind in LabelType}
-        return table
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of labels as a pandas data frame, one row per label.

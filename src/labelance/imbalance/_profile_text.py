@@ -6,15 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from labelance._utils._messages import plural, shorten
 from labelance.imbalance._measures import mean_where_defined, rarest_first, rarity_bands
-
-if TYPE_CHECKING:
-    from labelance.imbalance._profile import ImbalanceProfile
+from labelance.imbalance._profile_values import ProfileValues
 
 LONGEST_TABLE = 20
 LONGEST_NAME = 28
@@ -23,7 +21,7 @@ _HARDLY, _STRONGLY = 1.5, 10.0
 _RARE = 3.0  # MeanImR: rows without a label for each row with it, on average over labels
 
 
-def draw_text(profile: ImbalanceProfile, top: int) -> str:
+def draw_text(profile: ProfileValues, top: int) -> str:
     """Return the profile as lines of text: overall measures, types, table of labels."""
     parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile, top)]
     if profile.n_labels > top:
@@ -32,7 +30,7 @@ def draw_text(profile: ImbalanceProfile, top: int) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def draw_html(profile: ImbalanceProfile) -> str:
+def draw_html(profile: ProfileValues) -> str:
     """Return a verdict and the same with an HTML table; names of labels are escaped."""
     header, *rows = _rows(profile, LONGEST_TABLE)
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
@@ -51,7 +49,7 @@ def draw_html(profile: ImbalanceProfile) -> str:
     )
 
 
-def describe(profile: ImbalanceProfile) -> Iterator[str]:
+def describe(profile: ProfileValues) -> Iterator[str]:
     """Yield sentences about how imbalanced data are, over all and around their rows.
 
     They say what is the case. What to do about it is for `labelance.advise` to say.
@@ -78,7 +76,7 @@ def describe(profile: ImbalanceProfile) -> Iterator[str]:
         )
 
 
-def _level(profile: ImbalanceProfile) -> str:
+def _level(profile: ProfileValues) -> str:
     """Return how imbalanced labels are, among each other and each in itself."""
     measured = f"MeanIR {profile.mean_ir:.1f}"
     if profile.mean_ir >= _HARDLY:
@@ -96,13 +94,13 @@ def _bar(count: str, most: float) -> str:
     return f'<td style="background: {bar}; min-width: 6em">{count}</td>'
 
 
-def _shape(profile: ImbalanceProfile) -> str:
+def _shape(profile: ProfileValues) -> str:
     counted = [(profile.n_samples, "row"), (profile.n_features, "feature")]
     counted.append((profile.n_labels, "label"))
     return ", ".join(plural(count, thing) for count, thing in counted if count is not None)
 
 
-def _overall(profile: ImbalanceProfile) -> str:
+def _overall(profile: ProfileValues) -> str:
     """Three columns of measures: of the labels, of their ratios, of their concurrence."""
     measures = [
         [
@@ -127,7 +125,7 @@ def _overall(profile: ImbalanceProfile) -> str:
     return "\n".join(lines)
 
 
-def _types(profile: ImbalanceProfile) -> str:
+def _types(profile: ProfileValues) -> str:
     shares = profile.type_shares
     if shares is None or profile.type_counts is None:
         return ""
@@ -140,11 +138,11 @@ def _types(profile: ImbalanceProfile) -> str:
     return f"minority cells{among}, k={profile.n_neighbors}: {', '.join(listed)}"
 
 
-def _text_table(profile: ImbalanceProfile, top: int) -> str:
+def _text_table(profile: ProfileValues, top: int) -> str:
     return "\n".join(_aligned(_rows(profile, top)))
 
 
-def _rows(profile: ImbalanceProfile, top: int) -> list[tuple[str, ...]]:
+def _rows(profile: ProfileValues, top: int) -> list[tuple[str, ...]]:
     """Return the header and the shown labels' cells as text, with the gap marked."""
     columns = profile.columns
     order = rarest_first(profile.label_counts).tolist()
@@ -171,7 +169,7 @@ def _shortened(order: list[int], top: int) -> tuple[list[int], int]:
     return [*order[:head], *order[len(order) - tail :]], head
 
 
-def _band_rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
+def _band_rows(profile: ProfileValues) -> list[tuple[str, ...]]:
     """Return a header, and means over the labels of like rarity as text."""
     measures = {"IRLbl": profile.irlbl, "ImR": profile.imr, "SCUMBLE": profile.scumble_labels}
     rows = []
@@ -181,7 +179,7 @@ def _band_rows(profile: ImbalanceProfile) -> list[tuple[str, ...]]:
     return [("means of labels in", "labels", *measures), *rows]
 
 
-def _constant(profile: ImbalanceProfile) -> str:
+def _constant(profile: ProfileValues) -> str:
     names = profile.constant_labels
     if not names:
         return ""
