@@ -6,8 +6,8 @@ are copied behind its own, except for the largest child's, which are pushed toge
 place. The largest child is split last, so all that is on the stack is at most about twice as
 long as the root's cells.
 
-All that happens to a tree is one loop in :func:`grow_sorted`: numba takes a tenth of a second for a
-function, and more if it hands on many arrays. For the same reason numpy allocates them.
+numba takes a tenth of a second for a function, and more if it hands on many arrays, so there are
+few functions here. For the same reason numpy allocates the arrays.
 """
 
 from __future__ import annotations
@@ -101,6 +101,17 @@ class Buffers(NamedTuple):
     candidates: Candidates
     cuts: CutBuffers
     weights: WeightBuffers
+
+
+class Growing(NamedTuple):
+    """The tree that grows: its problem, and the room that is left for nodes and entries."""
+
+    rows: NDArray[np.int32]  # of X
+    y: NDArray[np.int32]
+    nodes: NDArray[np.int64]
+    histogram: NDArray[np.float64]
+    row: NDArray[np.int32]  # of each entry, and
+    part: NDArray[np.float64] | None  # the weight of it that is there
 
 
 def grow_trees(
@@ -202,19 +213,11 @@ def grow_sorted(
     compiled, for numba leaves out the branches that None rules out. Returns how many trees are
     done: the next one had not enough room.
     """
-    M = options.min_samples_leaf
     # A feature with fewer cells splits nothing below here: they, or all others, go one way.
-    fewest = np.int64(ceil(M - EPS)) if weight is None else ONE
-    waiting, columns, cells, candidates = (
-        stack.nodes,
-        stack.columns,
-        stack.cells,
-        buffers.candidates,
-    )
-    branch, begin, can_split = buffers.branch, buffers.begin, buffers.can_split
+    fewest = np.int64(ceil(options.min_samples_leaf - EPS)) if weight is None else ONE
     for p in range(done, len(problems.n_classes)):
         rows, y, C = load_problem(problems, p, data.n_rows, buffers.rows, buffers.y)
-        at, entry, n, size, depth = trees.node_start[p], trees.entry_start[p], len(y), ONE, ZERO
+        at, entry, n, depth = trees.node_start[p], trees.entry_start[p], len(y), ZERO
         nodes, histogram = trees.nodes[at:], trees.histogram[trees.histogram_start[p] :]
         row, part = trees.row[entry:], None if weight is None else trees.weight[entry:]
         if len(nodes) == 0 or len(histogram) < C or len(row) < n:
@@ -223,113 +226,190 @@ def grow_sorted(
             row[i] = i
             if weight is not None:
                 part[i] = weight[rows[i]]
-        used = n
-        if _make_leaf(nodes, histogram, ZERO, ZERO, n, row, part, y, C, M):
-            of_class = ONE if C == 2 else ZERO
-            if problems.all_rows:
-                top = copy_columns(
-                    data.column_start, data.cells, y, of_class, fewest, columns, cells
-                )
-            else:
-                marked, first, later = buffers.marked, buffers.first, buffers.later
-                mark_cells(data.row_start, index.place, rows, marked, first, later)
-                top = collect_columns(
-                    data.cells, index.feature, marked, first, later, y, of_class, fewest,
-                    columns, cells,
-                )  # fmt: skip
-            waiting[0, NODE], waiting[0, LOW], waiting[0, TOP], depth = 0, 0, top, 1
+        tree = Growing(rows, y, nodes, histogram, row, part)
+        if _make_leaf(tree, ZERO, ZERO, n, C, weight, options.min_samples_leaf):
+            top = _copy_root(data, problems.all_rows, index, rows, y, C, fewest, stack, buffers)
+            stack.nodes[0, NODE], stack.nodes[0, LOW], stack.nodes[0, TOP], depth = 0, 0, top, 1
             if nominal is not None:
                 average_features(data.n_categories, histogram[:C], buffers.weights.averaged)
-        while depth > 0:
-            depth -= 1
-            v, low, top = waiting[depth, NODE], waiting[depth, LOW], waiting[depth, TOP]
-            start, stop, own = nodes[v, START], nodes[v, STOP], columns[low:top]
-            classes = histogram[v * C : (v + 1) * C]
-            if weight is None:
-                evaluate_counted(
-                    data.levels, data.level_start, data.implicit, data.n_categories, own, cells, y,
-                    classes, stop - start, log_table, buffers.cuts, candidates, options,
-                )  # fmt: skip
-            else:
-                for e in range(start, stop):
-                    buffers.weights.row[row[e]] = part[e]
-                evaluate_weighted(
-                    data, stop - start, own, cells, y, classes, buffers.weights, candidates, options
-                )
-            if nominal is not None:
-                evaluate_nominal(
-                    data, stop - start, own, cells, y, classes, buffers.weights, candidates, options
-                )
-            best = choose_split(top - low, candidates.status, candidates.gain, candidates.ratio)
-            if best < 0:
-                continue
-            f, width, copies = own[best, COLUMN_FEATURE], 2, 1
-            if nominal is not None:
-                width = max(2, np.int64(data.n_categories[f]))
-            if weight is not None:
-                copies = width
-            end, room = used + copies * (stop - start), len(histogram) // C
-            if size + width > min(room, len(nodes)) or end > len(row):
-                return p
-            cut = cut_between(
-                data.levels, data.level_start[f], candidates.low[best], candidates.high[best]
-            )
-            nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = f, cut, size, width
-            is_nominal, usual = data.n_categories[f] > 0, np.int64(data.implicit[f])
-            _find_branches(row[start:stop], cells, own[best], is_nominal, usual, cut, branch)
-            if weight is None:
-                used = _partition_rows(row, start, stop, used, branch, begin[: width + 1])
-            else:
-                entries = Entries(row, part, used)
-                plan = Partition(branch, buffers.share[:width], begin[: width + 1])
-                used = plan_partition(entries, start, stop, used, plan)
-                partition_entries(entries, start, stop, plan)
-            for b in range(width):
-                can_split[b] = _make_leaf(
-                    nodes, histogram, size + b, begin[b], begin[b + 1], row, part, y, C, M
-                )
-            largest = _largest_open(begin[: width + 1], can_split)
-            if largest < 0:
-                size += width
-                continue
-            mark = mark_changed(
-                data.row_start, data.row_feature, rows, row, begin[: width + 1], largest,
-                at + v + 1, buffers.changed,
-            )  # fmt: skip
-            depth = _push_children(
-                waiting, depth, columns, cells, size, row, begin[: width + 1], can_split, largest,
-                candidates.status, buffers.goes, buffers.changed, mark, fewest,
-            )  # fmt: skip
-            if depth == NO_ROOM:
-                return p
-            size += width
+        size, used = _split_nodes(
+            data, tree, C, weight, nominal, options, log_table, stack, buffers, depth, at, fewest
+        )
+        if size == NO_ROOM:
+            return p
         trees.node_start[p + 1], trees.entry_start[p + 1] = at + size, entry + used
         trees.histogram_start[p + 1] = trees.histogram_start[p] + size * C
     return len(problems.n_classes)
 
 
 @inner_kernel
+def _copy_root(
+    data: TreeData,
+    all_rows: bool,
+    index: CellIndex,
+    rows: NDArray,
+    y: NDArray,
+    C: int,
+    fewest: int,
+    stack: Stack,
+    buffers: Buffers,
+) -> int:
+    """Copy the sorted columns of a problem's rows to the stack; return how many there are."""
+    of_class = ONE if C == 2 else ZERO
+    if all_rows:
+        return copy_columns(
+            data.column_start, data.cells, y, of_class, fewest, stack.columns, stack.cells
+        )
+    marked, first, later = buffers.marked, buffers.first, buffers.later
+    mark_cells(data.row_start, index.place, rows, marked, first, later)
+    return collect_columns(
+        data.cells, index.feature, marked, first, later, y, of_class, fewest,
+        stack.columns, stack.cells,
+    )  # fmt: skip
+
+
+@inner_kernel
+def _split_nodes(
+    data: TreeData,
+    tree: Growing,
+    C: int,
+    weight: NDArray | None,
+    nominal: bool | None,
+    options: C45Options,
+    log_table: NDArray,
+    stack: Stack,
+    buffers: Buffers,
+    depth: int,
+    at: int,
+    fewest: int,
+) -> tuple[int, int]:
+    """Split nodes until none waits; return how many nodes and entries the tree has.
+
+    NO_ROOM for the former says that there was not enough room. ``at`` is the number of the tree's
+    first node among those of all trees.
+    """
+    nodes, candidates, size, used = tree.nodes, buffers.candidates, ONE, len(tree.y)
+    waiting, begin, can_split = stack.nodes, buffers.begin, buffers.can_split
+    while depth > 0:
+        depth -= 1
+        v, low, top = waiting[depth, NODE], waiting[depth, LOW], waiting[depth, TOP]
+        own, n = stack.columns[low:top], nodes[v, STOP] - nodes[v, START]
+        _evaluate(data, tree, v, C, own, stack.cells, weight, nominal, log_table, buffers, options)
+        best = choose_split(top - low, candidates.status, candidates.gain, candidates.ratio)
+        if best < 0:
+            continue
+        f, width, copies = own[best, COLUMN_FEATURE], 2, 1
+        if nominal is not None:
+            width = max(2, np.int64(data.n_categories[f]))
+        if weight is not None:
+            copies = width
+        room = min(len(tree.histogram) // C, len(nodes))
+        if size + width > room or used + copies * n > len(tree.row):
+            return NO_ROOM, used
+        cut = cut_between(
+            data.levels, data.level_start[f], candidates.low[best], candidates.high[best]
+        )
+        nodes[v, FEATURE], nodes[v, CUT], nodes[v, FIRST], nodes[v, WIDTH] = f, cut, size, width
+        used = _partition(data, tree, v, own[best], stack.cells, weight, used, buffers)
+        for b in range(width):
+            can_split[b] = _make_leaf(
+                tree, size + b, begin[b], begin[b + 1], C, weight, options.min_samples_leaf
+            )
+        largest = _largest_open(begin[: width + 1], can_split)
+        if largest >= 0:
+            mark = mark_changed(
+                data.row_start, data.row_feature, tree.rows, tree.row, begin[: width + 1], largest,
+                at + v + 1, buffers.changed,
+            )  # fmt: skip
+            depth = _push_children(
+                waiting, depth, stack.columns, stack.cells, size, tree.row, begin[: width + 1],
+                can_split, largest, candidates.status, buffers.goes, buffers.changed, mark, fewest,
+            )  # fmt: skip
+            if depth == NO_ROOM:
+                return NO_ROOM, used
+        size += width
+    return size, used
+
+
+@inner_kernel
+def _evaluate(
+    data: TreeData,
+    tree: Growing,
+    v: int,
+    C: int,
+    own: NDArray,
+    cells: NDArray,
+    weight: NDArray | None,
+    nominal: bool | None,
+    log_table: NDArray,
+    buffers: Buffers,
+    options: C45Options,
+) -> None:
+    """Find the best split of node v on each of its ``own`` columns."""
+    start, stop, candidates = tree.nodes[v, START], tree.nodes[v, STOP], buffers.candidates
+    n, classes = stop - start, tree.histogram[v * C : (v + 1) * C]
+    if weight is None:
+        evaluate_counted(
+            data.levels, data.level_start, data.implicit, data.n_categories, own, cells, tree.y,
+            classes, n, log_table, buffers.cuts, candidates, options,
+        )  # fmt: skip
+    else:
+        for e in range(start, stop):
+            buffers.weights.row[tree.row[e]] = tree.part[e]
+        evaluate_weighted(
+            data, n, own, cells, tree.y, classes, buffers.weights, candidates, options
+        )
+    if nominal is not None:
+        evaluate_nominal(data, n, own, cells, tree.y, classes, buffers.weights, candidates, options)
+
+
+@inner_kernel
+def _partition(
+    data: TreeData,
+    tree: Growing,
+    v: int,
+    column: NDArray,
+    cells: NDArray,
+    weight: NDArray | None,
+    used: int,
+    buffers: Buffers,
+) -> int:
+    """Write the entries of each branch of node v behind the ``used`` ones; return their end."""
+    start, stop, width = tree.nodes[v, START], tree.nodes[v, STOP], tree.nodes[v, WIDTH]
+    f, branch, begin = tree.nodes[v, FEATURE], buffers.branch, buffers.begin[: width + 1]
+    is_nominal, usual = data.n_categories[f] > 0, np.int64(data.implicit[f])
+    _find_branches(
+        tree.row[start:stop], cells, column, is_nominal, usual, tree.nodes[v, CUT], branch
+    )
+    if weight is None:
+        return _partition_rows(tree.row, start, stop, used, branch, begin)
+    entries = Entries(tree.row, tree.part, used)
+    plan = Partition(branch, buffers.share[:width], begin)
+    used = plan_partition(entries, start, stop, used, plan)
+    partition_entries(entries, start, stop, plan)
+    return used
+
+
+@inner_kernel
 def _make_leaf(
-    nodes: NDArray,
-    histogram: NDArray,
+    tree: Growing,
     v: int,
     start: int,
     stop: int,
-    row: NDArray,
-    weight: NDArray | None,
-    y: NDArray,
     C: int,
+    weight: NDArray | None,
     min_samples_leaf: float,
 ) -> bool:
     """Make node v a leaf over some entries; return whether it may be split."""
+    histogram = tree.histogram
     for c in range(v * C, (v + 1) * C):
         histogram[c] = 0.0
     for e in range(start, stop):
         if weight is None:
-            histogram[v * C + y[row[e]]] += 1.0
+            histogram[v * C + tree.y[tree.row[e]]] += 1.0
         else:
-            histogram[v * C + y[row[e]]] += weight[e]
-    return set_leaf(nodes, histogram, v, start, stop, C, min_samples_leaf)
+            histogram[v * C + tree.y[tree.row[e]]] += tree.part[e]
+    return set_leaf(tree.nodes, histogram, v, start, stop, C, min_samples_leaf)
 
 
 @inner_kernel

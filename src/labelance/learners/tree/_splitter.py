@@ -124,14 +124,7 @@ def evaluate_counted(
         status[i] = DEAD
         if n_categories[f] > 0 or end - begin < fewest:
             continue
-        # Values differ if the highest is not close to lower ones; else it takes a look at them.
-        lowest, highest = cell_rank(cells[begin]), cell_rank(cells[end - 1])
-        close = cells[end - 1] & CLOSE != 0 or usual > highest
-        lowest, highest = usual if 0 <= usual < lowest else lowest, max(usual, highest)
-        base = level_start[f] if close else 0
-        if lowest == highest or (
-            close and not levels[base + lowest] + VALUE_GAP < levels[base + highest]
-        ):
+        if not _values_differ(cells, begin, end, usual, levels, level_start[f]):
             continue
         status[i] = ALIVE
         if end - begin < least:
@@ -165,6 +158,22 @@ def evaluate_counted(
             info = log_table[n] + sums[start[C] + n_left]
             status[i], gain[i], ratio[i] = VALID, gained / n, gained / info
             low[i], high[i] = _ranks_around(cells, column, middle, place)
+
+
+@inner_kernel
+def _values_differ(
+    cells: NDArray, begin: int, end: int, usual: int, levels: NDArray, base: int
+) -> bool:
+    """Tell whether a column has values with a gap between them.
+
+    It has if the highest is not close to lower ones; else it takes a look at the values.
+    """
+    lowest, highest = cell_rank(cells[begin]), cell_rank(cells[end - 1])
+    close = cells[end - 1] & CLOSE != 0 or usual > highest
+    lowest, highest = usual if 0 <= usual < lowest else lowest, max(usual, highest)
+    if lowest == highest or not close:
+        return lowest != highest
+    return levels[base + lowest] + VALUE_GAP < levels[base + highest]
 
 
 @inner_kernel
