@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from itertools import count
 from math import prod
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -77,10 +76,9 @@ class Scratch:
     """
 
     def __init__(self, folder: str | os.PathLike[str], memory: int, *, keeps: bool = False) -> None:
-        self.folder, self.memory = Path(folder), memory
+        self.folder, self.memory, self.keeps = Path(folder), memory, keeps
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._lock = Lock()  # threads add maps while others go through them
-        self._kept = count() if keeps else None
         self._left = 0  # bytes that the process held after it had let all go that it could
 
     @property
@@ -139,10 +137,6 @@ class Scratch:
             number, address = os.dup(file.fileno()), np.frombuffer(mapped, np.uint8).ctypes.data
             weakref.finalize(mapped, os.close, number)
             _files[mapped] = _MappedFile(number, start, address)
-
-    def next_result(self, kind: str) -> Path | None:
-        """Return the file of the next result of a kind, the same in every run; None keeps none."""
-        return None if self._kept is None else self.folder / f"{kind}-{next(self._kept):05d}.json"
 
     def release(self) -> None:
         """Let all mapped pages go; who uses one reads it again."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import fingerprint
 from labelance._scratch import current_scratch
 from labelance._utils._checksums import is_intact, keep_file
 from labelance.exceptions import InputError
@@ -136,15 +139,29 @@ class Neighborhood:
         return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too
 
 
-def remember_neighbors(search: Callable[[], Neighborhood]) -> Neighborhood:
+def remember_neighbors(search: Callable[[], Neighborhood], X: Any, *asked: Any) -> Neighborhood:
     """Return what a search finds, or what it found in a run that was ended before its end.
 
     Only a run on data larger than memory keeps what it finds; others search.
+
+    Parameters
+    ----------
+    search : callable
+        Searches the rows.
+    X : array or CSR array
+        Clean rows.
+    *asked : Any
+        All else that decides what is found: number of neighbors, metric, algorithm. A result is
+        found again by a hash of these and of the rows.
     """
     here = current_scratch()
-    path = None if here is None else here.next_result("neighbors")
-    if here is None or path is None:
+    if here is None or not here.keeps:
         return search()
+    try:
+        key = joblib.hash([fingerprint(X), *asked])
+    except (PicklingError, AttributeError, TypeError):  # such as a lambda: nobody can compare it
+        return search()
+    path = here.folder / f"neighbors-{key}.json"
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
     if all(map(is_intact, (path, *arrays))):
         indices, distances = (here.load(file, "r") for file in arrays)

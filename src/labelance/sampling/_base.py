@@ -628,7 +628,11 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
                 algorithm=self.algorithm,
                 n_jobs=self.n_jobs,
                 caller=type(self).__name__,
-            )
+            ),
+            data.X,
+            self.k_neighbors,
+            metric,
+            self.algorithm,
         )
 
 

@@ -403,7 +403,7 @@ class MLSMOTE(NeighborSampler):
         metric = self._feature_metric(X_bag, categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
         search = partial(search_neighbors, X_bag, k, metric, n_jobs=self.n_jobs)
-        return remember_neighbors(search).indices
+        return remember_neighbors(search, X_bag, k, metric).indices
 
     def _candidates(
         self, X: Any, Y: sp.csr_array, categorical: np.ndarray, around: SeedNeighborhoods
