@@ -83,14 +83,14 @@ def test_inner_kernels_call_each_other_and_serve_several_kernels():
 
 
 INNER = """
-from labelance._utils import inner_kernel
+from labelance._utils._kernel import inner_kernel
 
 @inner_kernel
 def answer():
     return {}
 """
 OUTER = """
-from labelance._utils import kernel
+from labelance._utils._kernel import kernel
 from inner import answer
 
 @kernel
