@@ -24,10 +24,10 @@ from sklearn.svm import LinearSVC
 
 from labelance import advise
 from labelance._validation._data import validate_data
-from labelance.advice import Outcome
+from labelance.advice import CandidateResult
 from labelance.advice._compare import (
     SAMPLERS,
-    Interval,
+    ConfidenceInterval,
     choose_by_rarity,
     choose_design,
     make_estimator,
@@ -103,14 +103,14 @@ def test_the_interval_is_students_but_wider_since_folds_share_rows():
 
 
 def outcome(name, values):
-    return Outcome(name, {"macro_f1": np.array(values)})
+    return CandidateResult(name, {"macro_f1": np.array(values)})
 
 
 def test_the_simplest_within_one_standard_error_of_the_best_is_taken():
     nothing = outcome("nothing", [0.50, 0.52, 0.48, 0.50])
     noise = outcome("MLSOL", [0.53, 0.49, 0.50, 0.49])
     gain = outcome("thresholds", [0.60, 0.63, 0.57, 0.61])
-    failed = Outcome("MLROS", {}, "nothing to sample")
+    failed = CandidateResult("MLROS", {}, "nothing to sample")
     assert simplest((nothing, failed, noise), "macro_f1") is nothing
     assert simplest((nothing, gain, noise), "macro_f1") is gain
 
@@ -384,7 +384,7 @@ def test_rows_by_rarity_hold_every_label_that_fits():
 @pytest.mark.parametrize("certain", [True, False])
 def test_only_a_gain_whose_interval_is_above_zero_is_a_rise(data, monkeypatch, certain):
     low = 0.01 if certain else -0.032
-    interval = Interval(0.1, 0.05, low, 0.219)
+    interval = ConfidenceInterval(0.1, 0.05, low, 0.219)
     monkeypatch.setattr("labelance.advice._advise.paired_interval", lambda difference: interval)
     monkeypatch.setattr("labelance.advice._advise.simplest", lambda outcomes, measure: outcomes[-1])
     found = advise(*data, estimator=KNN, budget=0.01)

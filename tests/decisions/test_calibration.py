@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelCalibration, correct_prior
-from labelance.decisions._calibration import fit_sigmoids, fit_steps
+from labelance.decisions._calibration import fit_isotonic_steps, fit_sigmoids
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BinaryRelevance
 from labelance.metrics import macro_auc_roc, macro_brier_loss, macro_calibration_error
@@ -71,14 +71,14 @@ def test_a_score_that_separates_a_label_has_a_finite_curve():
 @given(st.integers(0, 2**32 - 1))
 def test_steps_of_all_labels_are_those_of_each(seed):
     scores, present = scores_and_labels(seed)
-    found = fit_steps(present, scores, None)
+    found = fit_isotonic_steps(present, scores, None)
     new = np.random.default_rng(seed).random((50, 3))
     for j in range(3):
         alone = IsotonicRegression(out_of_bounds="clip").fit(scores[:, j], present[:, j])
         assert_allclose(found(new)[:, j], alone.predict(new[:, j]), atol=1e-9)
 
 
-@pytest.mark.parametrize("fit", [fit_sigmoids, fit_steps])
+@pytest.mark.parametrize("fit", [fit_sigmoids, fit_isotonic_steps])
 def test_maps_count_weights_as_rows(fit):
     scores, present = scores_and_labels(0)
     weight = np.random.default_rng(1).integers(1, 4, size=120)

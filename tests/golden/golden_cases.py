@@ -768,7 +768,7 @@ NOT_RESULTS = {
         "Draw",
         "Explanation",
         "FocalParameters",
-        "Recipe",
+        "BlockwiseDraw",
         "Resampled",
         "ResamplingPlan",
         "SamplerTraits",

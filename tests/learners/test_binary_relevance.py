@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.learners import BinaryRelevance, C45Classifier
-from labelance.learners._reduction import Constant
+from labelance.learners._reduction import ConstantClassifier
 
 ESTIMATORS = [
     C45Classifier(),
@@ -89,9 +89,8 @@ def test_a_classifier_without_probabilities_decides(small):
 def test_constant_labels_are_never_fitted(small):
     X, Y, new = small
     learner = BinaryRelevance(DecisionTreeClassifier()).fit(X, Y)
-    assert [isinstance(model, Constant) for model in learner.estimators_] == [False] * 4 + [
-        True
-    ] * 2
+    constant = [isinstance(model, ConstantClassifier) for model in learner.estimators_]
+    assert constant == [False] * 4 + [True] * 2
     for estimator in (None, DecisionTreeClassifier()):
         scores = BinaryRelevance(estimator).fit(X, Y).predict_proba(new)
         assert np.all(scores[:, 4] == 0)

@@ -12,7 +12,7 @@ from labelance.datasets import load_dataset
 from labelance.exceptions import InputError, MissingValuesError
 from labelance.learners import SOSHF
 from labelance.learners._soshf_kernels import (
-    Search,
+    SplitSearch,
     best_split,
     gradient_ascent,
     hellinger,
@@ -24,7 +24,7 @@ from labelance.learners._soshf_kernels import (
 from labelance.metrics import label_scores, macro_auc_roc
 
 SEEDS = st.integers(0, 2**32 - 1)
-EASY = Search(min_leaf=1, l1=1e-3, steepness=4.0)
+EASY = SplitSearch(min_leaf=1, l1=1e-3, steepness=4.0)
 
 
 def labels(seed, n=20, q=6):

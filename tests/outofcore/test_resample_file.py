@@ -30,7 +30,7 @@ from labelance.sampling import (
     MLSMOTE,
     MLSOL,
     REMEDIAL,
-    Recipe,
+    BlockwiseDraw,
     SamplerSequence,
 )
 
@@ -388,9 +388,9 @@ def begun(tmp_path, monkeypatch, sampler, *, steps):
             raise KeyboardInterrupt
         return original(self, start, stop)
 
-    original = Recipe.block
+    original = BlockwiseDraw.block
     with monkeypatch.context() as patch:
-        patch.setattr(Recipe, "block", block)
+        patch.setattr(BlockwiseDraw, "block", block)
         with pytest.raises(KeyboardInterrupt):
             resample_file(file, out, sampler, memory=LIMIT)
     return file, out, tmp_path / "more.parquet.partial"
@@ -402,9 +402,9 @@ def test_blocks_that_were_written_are_not_made_again(tmp_path, monkeypatch):
     assert len(list(folder.glob("rows-*.arrow"))) == 3
     expected, made = in_memory(read_multilabel(file), sampler), []
 
-    original = Recipe.block
+    original = BlockwiseDraw.block
     monkeypatch.setattr(
-        Recipe, "block", lambda self, *edges: made.append(edges) or original(self, *edges)
+        BlockwiseDraw, "block", lambda self, *edges: made.append(edges) or original(self, *edges)
     )
     monkeypatch.setattr("labelance.sampling._mlsmote.search_neighbors", refuse_to_search)
     done = resample_file(file, out, sampler, memory=LIMIT)
@@ -456,7 +456,7 @@ def test_an_array_of_other_rows_is_other_data(tmp_path, monkeypatch):
     y[:9] = 1
     call = partial(resample_file, output=tmp_path / "more.npy", sampler=MLROS(random_state=0), y=y)
     with monkeypatch.context() as patch:
-        patch.setattr(Recipe, "block", interrupt)
+        patch.setattr(BlockwiseDraw, "block", interrupt)
         with pytest.raises(KeyboardInterrupt):
             call(X)
     X[1000] = 1  # printed arrays leave this row out
@@ -501,17 +501,17 @@ def interrupted_runs(tmp_path, patch):
     rng = np.random.default_rng(0)
     source, y = Slices(rng.random((80, 6))), (rng.random((80, 2)) < 0.2).astype(int)
     sampler = MLSMOTE(random_state=0)
-    original = Recipe.block
+    original = BlockwiseDraw.block
     for kind, call in {
         "parquet": partial(resample_file, file, sampler=sampler, memory="30kB"),
         "npy": partial(resample_file, source, sampler=sampler, y=y, memory="30kB"),
     }.items():
         expected = call(output=tmp_path / f"expected.{kind}").path.read_bytes()
         steps = iter([original, original])
-        patch.setattr(Recipe, "block", lambda *a, s=steps: next(s, interrupt)(*a))
+        patch.setattr(BlockwiseDraw, "block", lambda *a, s=steps: next(s, interrupt)(*a))
         with pytest.raises(KeyboardInterrupt):
             call(output=tmp_path / f"more.{kind}")
-        patch.setattr(Recipe, "block", original)
+        patch.setattr(BlockwiseDraw, "block", original)
         yield partial(call, output=tmp_path / f"more.{kind}"), expected
 
 
@@ -578,7 +578,7 @@ def test_a_run_that_a_full_disk_ended_goes_on_when_there_is_room(tmp_path, monke
         raise OSError("1500 requested and 0 written")  # as NumPy says it
 
     with monkeypatch.context() as patch:
-        patch.setattr(Recipe, "block", fail)
+        patch.setattr(BlockwiseDraw, "block", fail)
         with pytest.raises(
             FileWriteError, match=r"1500 requested .* free\. Free some space .* goes on"
         ):
@@ -636,7 +636,7 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
     refused(call(source=[[1.0]], **array), "rows to slice", "a list came", "Parquet or NumPy")
     refused(call(source=np.ones((1, 1)), labels=2, **array), "features alone", "labels=…", "Leave")
     whole = SamplerSequence([sampler])
-    refused(call(kind=whole), "A recipe says", "gives whole tables", "one after the other")
+    refused(call(kind=whole), "A blockwise draw needs", "gives whole tables", "one after the other")
     refused(call(labels=["glad"]), "labels", "'glad'", "Correct")
     refused(call(missing_labels="drop"), "keep all their rows", "'drop'", "negative")
     generator = MLROS(random_state=np.random.default_rng(0))

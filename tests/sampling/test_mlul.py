@@ -13,7 +13,7 @@ from labelance.exceptions import ConstantLabelWarning, NothingToSampleError
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLUL
-from labelance.sampling._mlul import draw_rows_to_keep, influences, worth
+from labelance.sampling._mlul import draw_rows_to_keep, influences, row_values
 from labelance.testing import sampler_data
 
 # Worked example L of the specification: one feature, five labels.
@@ -63,7 +63,7 @@ def worth_slowly(Y, neighbors, variant):
 def worth_quickly(Y, around, variant):
     local = local_distribution(Y, around)
     u = influences(local, around, variant)
-    return u, worth(local.weights, u)
+    return u, row_values(local.weights, u)
 
 
 @pytest.mark.parametrize(("variant", "v_4"), [("paper", 0.771429), ("mulan", 0.371429)])

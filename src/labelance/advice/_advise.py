@@ -25,9 +25,10 @@ from labelance.advice._compare import (
     FOLDS,
     MEASURES,
     TREES,
+    CandidateResult,
+    ConfidenceInterval,
     Design,
-    Interval,
-    Outcome,
+    Results,
     choose_by_rarity,
     choose_design,
     compare_folds,
@@ -89,7 +90,7 @@ class Advice:
         What decided.
     facts : DataFacts
         What the data look like.
-    outcomes : tuple of Outcome
+    outcomes : tuple of CandidateResult
         What was compared, in order of simplicity, with the figures of every fold.
     design : Design
         How large the comparison was, and how much of it was run.
@@ -103,11 +104,11 @@ class Advice:
     code: str
     measure: str
     facts: DataFacts
-    outcomes: tuple[Outcome, ...]
+    outcomes: Results
     design: Design
     seconds: float
 
-    def gain(self, name: str, measure: str | None = None) -> Interval:
+    def gain(self, name: str, measure: str | None = None) -> ConfidenceInterval:
         """Return the difference of a candidate from doing nothing, with its 95 % interval.
 
         Parameters
@@ -119,7 +120,7 @@ class Advice:
 
         Returns
         -------
-        Interval
+        ConfidenceInterval
             With ``mean``, ``error``, ``low`` and ``high``.
         """
         by_name = {one.name: one for one in self.outcomes}
@@ -137,7 +138,7 @@ class Advice:
             "candidates": [self._candidate(one) for one in self.outcomes],
         }
 
-    def _candidate(self, one: Outcome) -> dict[str, Any]:
+    def _candidate(self, one: CandidateResult) -> dict[str, Any]:
         if one.failed:
             return {"name": one.name, "failed": one.failed}
         return {
@@ -165,7 +166,7 @@ class Advice:
         head = f"{'':14}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"  {gain:>24}"
         return "\n".join([head, *(self._line(one) for one in self.outcomes)])
 
-    def _line(self, one: Outcome) -> str:
+    def _line(self, one: CandidateResult) -> str:
         if one.failed:
             return f"{one.name:14}  could not be tried: {one.failed}"
         means = "".join(f"{one.mean(m):9.3f}" for m in MEASURES)
@@ -192,11 +193,11 @@ class Advice:
         )
 
 
-def _gain(one: Outcome, base: Outcome, measure: str) -> Interval:
+def _gain(one: CandidateResult, base: CandidateResult, measure: str) -> ConfidenceInterval:
     return paired_interval(one.folds[measure] - base.folds[measure])
 
 
-def _interval(gain: Interval) -> str:
+def _interval(gain: ConfidenceInterval) -> str:
     return f"{gain.mean:+.3f} ({gain.low:+.3f} … {gain.high:+.3f})"
 
 
@@ -366,8 +367,8 @@ def _judgeable(seen: Data) -> NDArray[np.intp]:
 
 
 def _verdict(
-    advised: Outcome,
-    outcomes: tuple[Outcome, ...],
+    advised: CandidateResult,
+    outcomes: Results,
     measure: str,
     facts: DataFacts,
     design: Design,
@@ -395,9 +396,7 @@ def _coverage(facts: DataFacts, design: Design) -> str:
     return f"({words}, {of_labels}{facts.n_labels:,} label{plural})"
 
 
-def _sentence_of_gain(
-    advised: Outcome, outcomes: tuple[Outcome, ...], measure: str, of: str
-) -> str:
+def _sentence_of_gain(advised: CandidateResult, outcomes: Results, measure: str, of: str) -> str:
     base = outcomes[0]
     if advised is base:
         return f"That gives {_WORDS[measure]} of {base.mean(measure):.3f} {of}."
@@ -408,11 +407,11 @@ def _sentence_of_gain(
     return f"That may raise {between}, but the gain is not certain: {_bounds(gain)}."
 
 
-def _bounds(gain: Interval) -> str:
+def _bounds(gain: ConfidenceInterval) -> str:
     return f"{gain.mean:+.3f}, with a 95 % interval from {gain.low:+.3f} to {gain.high:+.3f}"
 
 
-def _sentence_of_samplers(advised: Outcome, outcomes: tuple[Outcome, ...], measure: str) -> str:
+def _sentence_of_samplers(advised: CandidateResult, outcomes: Results, measure: str) -> str:
     """Say what the best sampler does against what is advised."""
     tried = [one for one in outcomes[2:] if not one.failed and one.name != "class weights"]
     if not tried:
@@ -428,7 +427,7 @@ def _sentence_of_samplers(advised: Outcome, outcomes: tuple[Outcome, ...], measu
     )
 
 
-def _sentence_of_ranking(outcomes: tuple[Outcome, ...]) -> str:
+def _sentence_of_ranking(outcomes: Results) -> str:
     found = simplest(outcomes, "macro_auc_pr")
     if found.name in ("nothing", "thresholds"):
         return "Nothing that was tried ranks clearly better (AUCPR) than the plain learner."

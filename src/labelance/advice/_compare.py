@@ -216,7 +216,7 @@ def candidates_for(learner: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CandidateResult:
     """What the folds say about one candidate.
 
     Attributes
@@ -308,22 +308,25 @@ def _measure(
     }
 
 
-def gather(folds: list[dict[str, dict[str, float] | LabelanceError]]) -> tuple[Outcome, ...]:
+Results = tuple[CandidateResult, ...]
+
+
+def gather(folds: list[dict[str, dict[str, float] | LabelanceError]]) -> Results:
     """Return an outcome for every candidate, from all folds."""
     outcomes = []
     for name in folds[0]:
         parts = [fold[name] for fold in folds]
         error = next((part for part in parts if isinstance(part, LabelanceError)), None)
         if error is not None:
-            outcomes.append(Outcome(name, {}, str(error)))
+            outcomes.append(CandidateResult(name, {}, str(error)))
             continue
         values = {m: np.array([part[m] for part in parts]) for m in MEASURES}  # type: ignore[index]
-        outcomes.append(Outcome(name, values))
+        outcomes.append(CandidateResult(name, values))
     return tuple(outcomes)
 
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """A mean difference, its standard error, and the ends of its 95 % interval."""
 
     mean: float
@@ -332,7 +335,7 @@ class Interval:
     high: float
 
 
-def paired_interval(difference: NDArray[np.float64]) -> Interval:
+def paired_interval(difference: NDArray[np.float64]) -> ConfidenceInterval:
     """Return the mean of differences over folds and how certain it is.
 
     Folds share training rows, so their differences vary less than those of new data would; the
@@ -341,13 +344,13 @@ def paired_interval(difference: NDArray[np.float64]) -> Interval:
     """
     J, mean = len(difference), float(difference.mean())
     if J < 2:
-        return Interval(mean, math.inf, -math.inf, math.inf)
+        return ConfidenceInterval(mean, math.inf, -math.inf, math.inf)
     error = math.sqrt((1 / J + 1 / (FOLDS - 1)) * float(difference.var(ddof=1)))
     reach = error * float(student.ppf(0.975, J - 1))
-    return Interval(mean, error, max(mean - reach, -1.0), min(mean + reach, 1.0))
+    return ConfidenceInterval(mean, error, max(mean - reach, -1.0), min(mean + reach, 1.0))
 
 
-def simplest(outcomes: tuple[Outcome, ...], measure: str) -> Outcome:
+def simplest(outcomes: Results, measure: str) -> CandidateResult:
     """Return the simplest candidate within one standard error of the best.
 
     The rule of Breiman et al. (1984); the error is that of the paired difference.

@@ -139,7 +139,7 @@ class LabelCalibration(WeightedClassifier):
             check_rows_for_folds(data.n_samples, instead="the estimator as it is")
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-        known = self._known_scores(source, data, inner)
+        known = self._held_out_scores(source, data, inner)
         part = take_weights(weight, known.rows)
         self.calibrated_by_, self._maps = fit_calibrators(
             data.Y[known.rows],
@@ -149,7 +149,7 @@ class LabelCalibration(WeightedClassifier):
             min_class_count=self.min_class_count,
         )
 
-    def _known_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
+    def _held_out_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
         if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
         rng = as_generator(self.random_state)
@@ -166,7 +166,7 @@ class LabelMaps(NamedTuple):
     """Maps of labels to probabilities, and who of them has which."""
 
     calibrated_by: NDArray[np.str_]
-    maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]]
+    maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]]
 
 
 def fit_calibrators(
@@ -185,9 +185,9 @@ def fit_calibrators(
     calibrated_by[rarer == 0] = "nothing"
     own, pooled = (np.flatnonzero(calibrated_by == way) for way in (method, "pooled"))
     present = Y.toarray().astype(float)  # as dense as the scores are
-    maps: list[tuple[NDArray[np.intp], Sigmoids | Steps]] = []
+    maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]] = []
     if len(own):
-        fit = fit_sigmoids if method == "sigmoid" else fit_steps
+        fit = fit_sigmoids if method == "sigmoid" else fit_isotonic_steps
         maps.append((own, fit(present[:, own], scores[:, own], weight)))
     if len(pooled):
         cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
@@ -256,7 +256,7 @@ def _loss(z: Floats, target: Floats, w: Floats, slope: Floats, intercept: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class IsotonicSteps:
     """Increasing functions, one for every column, on consecutive parts of one line."""
 
     regression: IsotonicRegression
@@ -271,7 +271,7 @@ class Steps:
         return np.clip(found - shift, 0, 1)
 
 
-def fit_steps(present: Floats, scores: Floats, weight: Weights) -> Steps:
+def fit_isotonic_steps(present: Floats, scores: Floats, weight: Weights) -> IsotonicSteps:
     """Fit an increasing function to every column, in one regression.
 
     Column j is moved up by 2j, its scores and its labels, so that no column reaches into the next
@@ -281,4 +281,4 @@ def fit_steps(present: Floats, scores: Floats, weight: Weights) -> Steps:
     shared = None if weight is None else np.repeat(weight, scores.shape[1])
     regression = IsotonicRegression(out_of_bounds="clip")
     regression.fit((scores + shift).ravel(), (present + shift).ravel(), sample_weight=shared)
-    return Steps(regression, scores.min(axis=0), scores.max(axis=0))
+    return IsotonicSteps(regression, scores.min(axis=0), scores.max(axis=0))

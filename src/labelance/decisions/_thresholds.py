@@ -221,10 +221,10 @@ class LabelThresholds(WeightedClassifier):
         rng = as_generator(self.random_state)
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-        found = rule.find(data, weight, partial(self._known_scores, data, weight, rng))
+        found = rule.find(data, weight, partial(self._held_out_scores, data, weight, rng))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
-    def _known_scores(
+    def _held_out_scores(
         self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
     ) -> HeldOutScores:
         if source == "oob":

@@ -247,7 +247,7 @@ class EMLS(WeightedClassifier):
             self._members = self._members.without_rows()  # nothing asks for them
         self.estimators_ = self._members.estimators()
         self.estimators_features_ = self._members.features()
-        found = rule.find(data, weight, partial(self._known_scores, data, weight, rng))
+        found = rule.find(data, weight, partial(self._held_out_scores, data, weight, rng))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -290,7 +290,7 @@ class EMLS(WeightedClassifier):
     def _tunes_out_of_bag(self) -> bool:
         return self.objective is not None and self._source() == "oob"
 
-    def _known_scores(
+    def _held_out_scores(
         self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
     ) -> HeldOutScores:
         if source == "oob":

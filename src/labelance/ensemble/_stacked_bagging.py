@@ -261,7 +261,7 @@ class StackedBagging(WeightedClassifier):
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[judged.rows] = judged.scores
-        found = rule.find(data, weight, partial(self._known_scores, data, judged))
+        found = rule.find(data, weight, partial(self._held_out_scores, data, judged))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
     def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
@@ -278,7 +278,7 @@ class StackedBagging(WeightedClassifier):
         scores = combine_by_folds(Y, known.scores, self.stacked_labels_, self.C, weight)
         return HeldOutScores(known.rows, scores)
 
-    def _known_scores(
+    def _held_out_scores(
         self, data: Data, judged: HeldOutScores, source: ScoreSource
     ) -> HeldOutScores:
         if source == "oob" and len(judged.rows):

@@ -308,7 +308,7 @@ class CloneModels:
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class ConstantClassifier:
     """The classifier of a problem with one class: it predicts that class, always.
 
     scikit-learn's ``DummyClassifier`` does the same, but takes 16 times as long to fit and 12
@@ -332,7 +332,7 @@ def _fit_clone(
     rows, y, _ = problem
     classes = np.unique(y)
     if len(classes) == 1:
-        return Constant(classes)
+        return ConstantClassifier(classes)
     model = clone(estimator)
     if seed is not None:
         set_random_states(model, seed)

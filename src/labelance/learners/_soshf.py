@@ -24,7 +24,7 @@ from labelance._validation._features import validate_features
 from labelance.exceptions import InputError
 from labelance.learners._soshf_kernels import (
     TOLERANCE,
-    Search,
+    SplitSearch,
     best_split,
     label_costs,
     project,
@@ -45,7 +45,7 @@ class Rules:
     max_depth: float
     n_features: int
     restarts: int
-    search: Search
+    search: SplitSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,7 +418,7 @@ class SOSHF(BaseMultiLabelClassifier):
             max_depth=inf if self.max_depth is None else self.max_depth,
             n_features=drawn,
             restarts=self.restarts,
-            search=Search(self.min_samples_leaf, float(self.l1), float(self.steepness)),
+            search=SplitSearch(self.min_samples_leaf, float(self.l1), float(self.steepness)),
         )
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:

@@ -192,7 +192,7 @@ def hellinger(right_of_plus: float, right_of_minus: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SplitSearch:
     """How a split is looked for."""
 
     min_leaf: int
@@ -201,7 +201,7 @@ class Search:
 
 
 def best_split(
-    X: Floats, plus: Bools, directions: Floats, search: Search
+    X: Floats, plus: Bools, directions: Floats, search: SplitSearch
 ) -> tuple[Floats, float, float]:
     """Find the split ``X @ a > b`` that tells two classes apart.
 
@@ -213,7 +213,7 @@ def best_split(
         The class of every row; both classes occur.
     directions : ndarray of shape (restarts - 1, k)
         Where to start besides the difference of class means.
-    search : Search
+    search : SplitSearch
         Least number of rows on each side, price of ``|a|_1`` and steepness of the soft split.
 
     Returns
@@ -253,7 +253,7 @@ def balanced_moments(X: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def oblique_direction(
-    Z: Floats, plus: Bools, weight: Floats, directions: Floats, search: Search
+    Z: Floats, plus: Bools, weight: Floats, directions: Floats, search: SplitSearch
 ) -> Floats:
     """Maximise ``H(a, b) - l1 |a|_1`` over ``|a|_2 <= 1`` from several starts.
 

@@ -2,7 +2,7 @@
 
 Every pair of rows is scored once, for both of its rows, in tiles of 128 x 128 float16 products.
 
-1. Rows are centred, scaled by a power of two, shuffled and rounded to float16 (:class:`Points`).
+1. Rows are centred, scaled by a power of two, shuffled, rounded to float16 (:class:`HalfPoints`).
 2. With h = |y|²/2, a score h_i + h_j - b_i·b_j is off from half the squared distance by at most
    e_i + e_j: the rounding y - b = r by Cauchy-Schwarz, 2 |r_i||b_j| <= λ |b_j|² + |r_i|²/λ; sums in
    a tensor core, 1.5 d 2⁻²³ |b_i||b_j|; a few float32 roundings, 2⁻²¹ |y|². So
@@ -49,7 +49,7 @@ _UNIT = 2.0**13  # length of the points where directions count
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class HalfPoints:
     """Shuffled rows in float16, with what bounds the error of their scores.
 
     Parameters
@@ -108,7 +108,7 @@ def bytes_needed(n: int, d: int, k: int) -> int:
     return n * (point + lists + max(first, ranking)) + 2**28
 
 
-def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> Points | None:
+def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> HalfPoints | None:
     """Return the points of the rows; None if they do not fit float16 at any scale."""
     n, d = rows.shape
     factor = _choose_factor(rows, center, width, unit=unit)
@@ -140,7 +140,7 @@ def place_points(rows: Any, center: Any, width: Any, *, unit: bool) -> Points | 
     )
     if unit and not bool(torch.isfinite(scale).all()):
         return None  # a row of zeros has no direction
-    return Points(rows, order, halves, *_bounds(lengths, padded, size), stretch, scale, unit)
+    return HalfPoints(rows, order, halves, *_bounds(lengths, padded, size), stretch, scale, unit)
 
 
 def _choose_factor(rows: Any, center: Any, width: Any, *, unit: bool) -> float | None:
@@ -572,7 +572,7 @@ class Lists:
 
     Parameters
     ----------
-    points : Points
+    points : HalfPoints
         The points.
     k : int
         How many neighbors are wanted.
@@ -588,7 +588,7 @@ class Lists:
         T of each point, and h - e - T.
     """
 
-    points: Points
+    points: HalfPoints
     k: int
     entries: Any
     members: Any
@@ -599,7 +599,7 @@ class Lists:
     reach: Any
 
     @classmethod
-    def start(cls, points: Points, k: int) -> Lists:
+    def start(cls, points: HalfPoints, k: int) -> Lists:
         """Return empty lists, and limits from a sample."""
         padded, device = len(points.halves), points.halves.device
         n = len(points.order)
@@ -718,12 +718,12 @@ class Lists:
         self.counts[rows] = found
 
 
-def find_candidates(points: Points, k: int) -> tuple[Any, Any, Any]:
+def find_candidates(points: HalfPoints, k: int) -> tuple[Any, Any, Any]:
     """Return pairs (query, row) of all that may be near, and which queries to search otherwise.
 
     Parameters
     ----------
-    points : Points
+    points : HalfPoints
         The rows.
     k : int
         How many neighbors are wanted.
@@ -786,7 +786,7 @@ def _pairs_left(lists: Lists) -> tuple[Any, Any, Any]:
     return queries[by_row], rows[by_row], order[over]
 
 
-def _first_limit(points: Points, k: int) -> Any:
+def _first_limit(points: HalfPoints, k: int) -> Any:
     """Return the k-th smallest upper bound of groups of a sample, for every row."""
     padded = len(points.halves)
     n_groups = _SAMPLE // _FIRST

@@ -192,7 +192,7 @@ def _join(parts: Sequence[TopK]) -> TopK:
 # --- rows shuffled by cell ------------------------------------------------------------------------
 
 
-class Placement(NamedTuple):
+class CellPlacement(NamedTuple):
     """How rows become points, and the centers to which these are nearest."""
 
     embedding: Embedding
@@ -218,7 +218,7 @@ class Placement(NamedTuple):
 class CellBounds(NamedTuple):
     """What tells which cells may hold a neighbor."""
 
-    place: Placement
+    place: CellPlacement
     extents: Extents
     block_of: np.ndarray  # the block that every cell is in
 
@@ -253,7 +253,7 @@ def _search_by_cell(X: DaskRows, search: BlockSearch) -> TopK | None:
     return TopK(rows, values)
 
 
-def _place_cells(X: DaskRows, metric: FeatureMetric) -> Placement | None:
+def _place_cells(X: DaskRows, metric: FeatureMetric) -> CellPlacement | None:
     """Place centers by a sample of the rows; None where these are small whole numbers."""
     n, d = X.shape
     n_centers = int(_CELLS_PER_ROOT * np.sqrt(n))
@@ -271,7 +271,7 @@ def _place_cells(X: DaskRows, metric: FeatureMetric) -> Placement | None:
         points = embedding.embed(sample)[0]
     with single_threaded_blas():
         centers = spread_centers(points, n_centers, thread_count(None))
-    return Placement(embedding, centers, Error(*error_of(d, _DOUBLE)))
+    return CellPlacement(embedding, centers, Error(*error_of(d, _DOUBLE)))
 
 
 class DividedBlock(NamedTuple):
@@ -284,7 +284,7 @@ class DividedBlock(NamedTuple):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _divide_block(X: np.ndarray, place: Placement) -> DividedBlock:
+def _divide_block(X: np.ndarray, place: CellPlacement) -> DividedBlock:
     """Give every row of a block to its nearest center."""
     points, squared = place.embedding.embed(X)
     lengths = place.lengths(squared)
@@ -299,7 +299,7 @@ def _divide_block(X: np.ndarray, place: Placement) -> DividedBlock:
     return DividedBlock(cell_of, filled, extents, np.array([squared.min(), squared.max()]))
 
 
-def _join_extents(place: Placement, divided: Sequence[DividedBlock]) -> Extents:
+def _join_extents(place: CellPlacement, divided: Sequence[DividedBlock]) -> Extents:
     """Return the extents of all cells from those of their parts in every block."""
     n_cells = len(place.centers)
     nearest, farthest, longest = np.full(n_cells, np.inf), np.zeros(n_cells), np.zeros(n_cells)

@@ -193,7 +193,7 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
+class TensorPlacement:
     """How rows become points: ``(x - center) / width``, times a power of two; unit or not."""
 
     center: Any
@@ -239,7 +239,7 @@ def _prepare(search: Search, *, double: bool = False) -> Scores:
     double = double or _shortens_float32(torch)
     compiled, X = search.metric.compiled, search.X
     dtype = torch.float64 if double else torch.float32
-    place = Placement(_center(search), to_device(compiled.width, X), compiled.cosine, dtype)
+    place = TensorPlacement(_center(search), to_device(compiled.width, X), compiled.cosine, dtype)
     both = _place_both(search, place)
     lengths = torch.cat([both[1], both[3]]).cpu().numpy()
     if not is_ordinary(lengths, each=place.unit):
@@ -273,7 +273,7 @@ def _no_scores(search: Search, corpus: Any, queries: Any) -> Scores:
     return _make_scores(search, corpus.double().zero_(), queries.double().zero_(), bounds)
 
 
-def _place_both(search: Search, place: Placement) -> tuple[Any, Any, Any, Any]:
+def _place_both(search: Search, place: TensorPlacement) -> tuple[Any, Any, Any, Any]:
     corpus = place.points(search.X)
     return *corpus, *(corpus if search.Q is search.X else place.points(search.Q))
 

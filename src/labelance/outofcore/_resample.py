@@ -184,12 +184,12 @@ def _resample_table(
     dataset = read_to_disk(blocks, header, here)
     with warning_with_names(dataset.Y, dataset.label_names):
         plan = sampler.plan(dataset.values, dataset.Y)
-    recipe = plan.recipe(sampler.random_state)
+    drawn = plan.draw_blockwise(sampler.random_state)
     step = _block_rows(dataset.values, dataset.n_labels, job, here)
     write_parquet_blocks(
-        recipe.block, recipe.n_rows, step, dataset, output, job.folder, dates=blocks.dates
+        drawn.block, drawn.n_rows, step, dataset, output, job.folder, dates=blocks.dates
     )
-    return ResampledFile(output, dataset.Y, recipe.Y, recipe.drawn.provenance)
+    return ResampledFile(output, dataset.Y, drawn.Y, drawn.drawn.provenance)
 
 
 def only_copies_rows(sampler: BaseMultiLabelSampler) -> bool:
@@ -205,10 +205,10 @@ def _resample_array(
         source = _load_features(Path(source), here)
     _check_array(source, sampler, here.memory)
     X, Y = _open_features(source, here), validate_labels(y, caller="resample_file").Y
-    recipe = sampler.plan(X, Y).recipe(sampler.random_state)
+    drawn = sampler.plan(X, Y).draw_blockwise(sampler.random_state)
     step = _block_rows(X, Y.shape[1], job, here)
-    write_npy_blocks(recipe.block, recipe.n_rows, step, X, output, job.folder)
-    return ResampledFile(output, Y, recipe.Y, recipe.drawn.provenance)
+    write_npy_blocks(drawn.block, drawn.n_rows, step, X, output, job.folder)
+    return ResampledFile(output, Y, drawn.Y, drawn.drawn.provenance)
 
 
 def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Scratch) -> int:

@@ -2,8 +2,8 @@
 
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
+    BlockwiseDraw,
     Draw,
-    Recipe,
     Resampled,
     ResamplingPlan,
     SamplerTraits,
@@ -53,7 +53,7 @@ __all__ = [
     "RHwHUS",
     "RHwROS",
     "RHwRSMT",
-    "Recipe",
+    "BlockwiseDraw",
     "RemedialHwR",
     "Resampled",
     "ResamplingPlan",

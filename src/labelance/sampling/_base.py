@@ -161,7 +161,7 @@ class Resampled:
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class BlockwiseDraw:
     """One resampling that is carried out in blocks of rows, each when it is wanted.
 
     Where the result is larger than memory it can be written as it goes; one block below the
@@ -257,8 +257,8 @@ class ResamplingPlan:
         """
         return _materialize(self._draw(random_state), self.data, self.n_samples)
 
-    def recipe(self, random_state: RandomStateLike = None) -> Recipe:
-        """Return one resampled data set as a recipe, whose rows are made block by block.
+    def draw_blockwise(self, random_state: RandomStateLike = None) -> BlockwiseDraw:
+        """Return one resampled data set whose rows are made block by block.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class ResamplingPlan:
         check_recipe(self.sampler)
         drawn = self._draw(random_state)
         assert isinstance(drawn, Draw)
-        return Recipe(self.data, drawn)
+        return BlockwiseDraw(self.data, drawn)
 
     def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
         with show_progress(self.sampler.verbose):
@@ -640,8 +640,8 @@ def check_recipe(sampler: BaseMultiLabelSampler) -> None:
     """Raise for a sampler that gives whole tables, which may be larger than memory."""
     if not sampler._supports_blocks:
         raise InputError(
-            "A recipe says which rows a sampler keeps and which it makes",
-            f"{type(sampler).__name__} gives whole tables and no recipe",
+            "A blockwise draw needs the rows that a sampler keeps and makes",
+            f"{type(sampler).__name__} gives whole tables only",
             "Take the samplers inside it one after the other",
         )
 

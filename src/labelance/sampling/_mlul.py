@@ -42,7 +42,7 @@ class MLUL(NeighborSampler):
 
     A row is worth keeping if its own minority cells are hard, judged by their neighbors, and
     if it agrees with the hard minority cells of the rows that it is a neighbor of. Rows are
-    kept at random in proportion to this worth, so those go first that crowd out the minority.
+    kept at random in proportion to this value, so those go first that crowd out the minority.
 
     It helps on large data, where majority rows abound around minority regions. It hurts
     when rows are few, since whatever is deleted is lost to all labels, and where distances
@@ -106,7 +106,7 @@ class MLUL(NeighborSampler):
 
     Notes
     -----
-    Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for the worth
+    Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for the value
     of all rows; O(n log n) for each draw. How ours differs from known programs: the authors'
     program counts a neighbor of the same minority class against a row if the neighbor's own
     cell is an outlier (``variant="mulan"``), and divides features by their range
@@ -189,7 +189,7 @@ class MLUL(NeighborSampler):
             )
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)
-        return MLULPlan(worth(local.weights, u))
+        return MLULPlan(row_values(local.weights, u))
 
     def _draw(self, data: Data, plan: MLULPlan, rng: np.random.Generator) -> Draw:
         n = data.n_samples
@@ -216,10 +216,10 @@ def influences(local: LocalDistribution, around: Neighborhood, variant: Variant)
     return np.divide(signed, in_degree, out=np.zeros(len(signed)), where=in_degree > 0)
 
 
-def worth(w: np.ndarray, u: np.ndarray) -> np.ndarray:
+def row_values(w: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return the paper's v = w + u, moved up so that none is negative.
 
-    What is zero up to rounding is made exactly zero, since rows of no worth are deleted first.
+    What is zero up to rounding is made exactly zero, since rows of value zero are deleted first.
     """
     v = w + u
     v -= min(v.min(), 0.0)

@@ -16,7 +16,7 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance.datasets.synthetic._groups import (
     Concepts,
     Counts,
-    Placement,
+    LabelPlacement,
     assign_types,
     make_dense_features,
     make_sparse_features,
@@ -333,7 +333,7 @@ def _possible_mixture(minority: Counts, k: int, usable: int) -> NDArray[np.float
 
 
 def _concepts(
-    placements: list[Placement], n_samples: int, n_groups: int, group_size: int
+    placements: list[LabelPlacement], n_samples: int, n_groups: int, group_size: int
 ) -> Concepts:
     """Return the placements of all labels as sparse matrices, of groups and of rows."""
     n_labels = len(placements)

@@ -32,7 +32,7 @@ Counts = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Placement:
+class LabelPlacement:
     """The rows in which one label is the minority.
 
     Attributes
@@ -141,14 +141,14 @@ def place_labels(
     n_groups: int,
     group_size: int,
     rng: np.random.Generator,
-) -> list[Placement]:
+) -> list[LabelPlacement]:
     """Choose groups and rows for every label; each follows the next more frequent one.
 
     A share ``correlation`` of a label's parts goes to rows of the label before it; the rest
     goes anywhere.
     """
     order = np.argsort([-part.sum() for part in parts], kind="stable")
-    placements: list[Placement] = [Placement(*np.empty((3, 0), dtype=np.intp))] * len(parts)
+    placements = [LabelPlacement(*np.empty((3, 0), dtype=np.intp))] * len(parts)
     previous = placements[0]
     for label, stream in zip(order, rng.spawn(len(parts))):
         previous = _place_label(
@@ -160,19 +160,19 @@ def place_labels(
 
 def _place_label(
     sizes: Counts,
-    previous: Placement,
+    previous: LabelPlacement,
     correlation: float,
     n_groups: int,
     group_size: int,
     rng: np.random.Generator,
-) -> Placement:
+) -> LabelPlacement:
     following = min(int(np.rint(correlation * len(sizes))), len(previous.group))
     together, chosen = _match(sizes[:following], previous.size, rng)
     apart = np.delete(sizes, together)
     free = np.ones(n_groups, dtype=bool)
     free[previous.group[chosen]] = False
     anywhere = rng.choice(np.flatnonzero(free), size=len(apart), replace=False)
-    return Placement(
+    return LabelPlacement(
         np.concatenate([previous.group[chosen], anywhere]),
         np.concatenate([sizes[together], apart]),
         np.concatenate([previous.first[chosen], rng.integers(group_size, size=len(apart))]),

@@ -141,7 +141,7 @@ def count_categories(
     return counts
 
 
-class Cells(NamedTuple):
+class RankedCells(NamedTuple):
     """The explicit cells of all columns, column by column."""
 
     column: Ints
@@ -221,7 +221,7 @@ def prepare_data(X: Any, n_categories: NDArray[np.int32]) -> TreeData:
     )
 
 
-def _pack(cells: Cells) -> NDArray[np.uint64]:
+def _pack(cells: RankedCells) -> NDArray[np.uint64]:
     """Return every cell as one number, see ``ROW``."""
     close = np.where(cells.close, CLOSE, np.uint64(0))
     return cells.rank.astype(np.uint64) << RANK | close | cells.row.astype(np.uint64)
@@ -245,28 +245,28 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
     return bits, words
 
 
-def _by_column(first: Cells, second: Cells) -> Cells:
+def _by_column(first: RankedCells, second: RankedCells) -> RankedCells:
     if len(first.column) == 0 or len(second.column) == 0:
         return first if len(first.column) else second
-    both = Cells(*(np.concatenate(pair) for pair in zip(first, second)))
+    both = RankedCells(*(np.concatenate(pair) for pair in zip(first, second)))
     order = np.argsort(both.column, kind="stable")
-    return Cells(*(field[order] for field in both))
+    return RankedCells(*(field[order] for field in both))
 
 
 def _nominal_cells(
     X: Any, columns: Ints, n_categories: NDArray[np.int32], implicit: NDArray[np.int32]
-) -> Cells:
+) -> RankedCells:
     """Return the explicit codes; implicit is 0 where X is sparse, else the commonest code."""
     if issparse(X):
         column, row, value = _stored(X, columns)
         code = np.where(np.isnan(value), MISSING, value).astype(np.int32)
         implicit[columns] = 0
-        return Cells(column, row, code, np.zeros(len(code), dtype=bool))
+        return RankedCells(column, row, code, np.zeros(len(code), dtype=bool))
     values = X[:, columns].T
     codes = np.where(np.isnan(values), MISSING, values).astype(np.int32)
     implicit[columns] = _commonest(codes, n_categories[columns])
     at, row = np.nonzero(codes != implicit[columns, None])
-    return Cells(columns[at], row, codes[at, row], np.zeros(len(row), dtype=bool))
+    return RankedCells(columns[at], row, codes[at, row], np.zeros(len(row), dtype=bool))
 
 
 def _commonest(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> Ints:
@@ -282,7 +282,7 @@ def _commonest(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> Int
 
 def _numeric_cells(
     X: Any, columns: Ints, implicit: NDArray[np.int32], level_counts: Ints
-) -> tuple[Cells, NDArray[np.float64]]:
+) -> tuple[RankedCells, NDArray[np.float64]]:
     """Return the ranks of all stored numbers in ascending order, and the distinct numbers."""
     column, row, value = _sorted_sparse(X, columns) if issparse(X) else _sorted_dense(X, columns)
     known = ~np.isnan(value)
@@ -297,7 +297,7 @@ def _numeric_cells(
     rank = np.where(known, rank, MISSING).astype(np.int32)
     levels = value[fresh]
     stored = _hide_implicit(column, row, rank, fresh, X.shape[0], implicit)
-    return Cells(column[stored], row[stored], rank[stored], close[stored]), levels
+    return RankedCells(column[stored], row[stored], rank[stored], close[stored]), levels
 
 
 def _hide_implicit(

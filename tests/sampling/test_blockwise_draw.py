@@ -1,4 +1,4 @@
-"""A recipe carried out in blocks is the draw, for every sampler and container."""
+"""A blockwise draw equals the draw, for every sampler and container."""
 
 import numpy as np
 import pytest
@@ -21,16 +21,16 @@ def dense(table):
 def test_blocks_one_below_the_other_are_the_draw(name, container, size):
     X, Y = sampler_data()
     plan = SAMPLERS[name]().plan(container(X), container(Y))
-    whole, recipe = plan.draw(1), plan.recipe(1)
-    starts = range(0, recipe.n_rows, size)
-    blocks = [recipe.block(start, min(start + size, recipe.n_rows)) for start in starts]
+    whole, drawn = plan.draw(1), plan.draw_blockwise(1)
+    starts = range(0, drawn.n_rows, size)
+    blocks = [drawn.block(start, min(start + size, drawn.n_rows)) for start in starts]
     for part, parts in zip((whole.X, whole.y), zip(*blocks)):
         np.testing.assert_array_equal(np.vstack(list(map(dense, parts))), dense(part))
         assert {type(block) for block in parts} == {type(part)}
-    np.testing.assert_array_equal(dense(recipe.Y), dense(whole.y))
+    np.testing.assert_array_equal(dense(drawn.Y), dense(whole.y))
 
 
 def test_a_sampler_that_gives_whole_tables_has_no_recipe():
     plan = SamplerSequence([MLSOL()]).plan(*sampler_data())
-    with pytest.raises(InputError, match=r"gives whole tables and no recipe\. Take the"):
-        plan.recipe(0)
+    with pytest.raises(InputError, match=r"gives whole tables only\. Take the"):
+        plan.draw_blockwise(0)
