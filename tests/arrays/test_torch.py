@@ -127,8 +127,8 @@ def test_gradients_stay_behind_and_the_input_is_not_written_to(place):
 
 def test_a_tensor_shares_its_memory_with_the_array_inside():
     X = torch.zeros((3, 2))
-    assert np.shares_memory(open_container(X, "X").values(), X.numpy())
-    assert open_container(X.t(), "X").values().flags.c_contiguous
+    assert np.shares_memory(open_container(X, "X").clean(), X.numpy())
+    assert open_container(X.t(), "X").clean().flags.c_contiguous
 
 
 def test_rows_are_taken_and_stacked():
@@ -272,7 +272,7 @@ def test_what_a_device_does_not_do_is_said(on_device):
 def test_only_labels_that_are_present_leave_the_device(on_device):
     Y = torch.zeros((4, 3), dtype=torch.bool)
     Y[1, 2] = Y[3, 0] = True
-    cells = open_container(Y, "Y").cells()
+    cells = open_container(Y, "Y").raw()
     assert sp.issparse(cells)
     assert (cells.nnz, cells.indptr.tolist()) == (2, [0, 0, 1, 1, 2])
 
@@ -304,4 +304,4 @@ def test_a_report_takes_tensors(place):
 
 def test_labels_in_a_tensor_are_not_copied():
     y = torch.from_numpy(make_data()[1])
-    assert np.shares_memory(open_labels(y).cells(), y.numpy())
+    assert np.shares_memory(open_labels(y).raw(), y.numpy())

@@ -151,15 +151,15 @@ class DenseContainer(PlainContainer):
         super().__init__(native)
         self.as_list = as_list
 
-    def values(self) -> np.ndarray:
+    def clean(self) -> np.ndarray:
         """Return the cells as working floats."""
         return to_working_floats(self.native)
 
-    def cells(self) -> np.ndarray:
+    def raw(self) -> np.ndarray:
         """Return the cells as they came; labels need no floats."""
         return self.native
 
-    def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
+    def restore(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         if rows is None and new is not None:
             return self._close(join_rows(self.native, cast_like(new, self.native.dtype)))
@@ -168,7 +168,7 @@ class DenseContainer(PlainContainer):
             kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
         return self._close(kept)
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this container's kind; the row numbers matter to frames only."""
         return self._close(Y.toarray().astype(self.native.dtype))  # dense because Y came dense
 
@@ -181,18 +181,18 @@ class SparseContainer(PlainContainer):
 
     kind: Kind = "sparse"
 
-    def values(self) -> sp.csr_array:
+    def clean(self) -> sp.csr_array:
         """Return sorted CSR floats without duplicates or explicit zeros, of narrow indices."""
         short = self.native.dtype in (np.float32, np.float16)
         rows = sp.csr_array(self.native, dtype=np.float32 if short else np.float64)
         return narrow_indices(_canonical(rows), growth=_GROWTH)
 
-    def cells(self) -> sp.csr_array:
+    def raw(self) -> sp.csr_array:
         """Return the same without a change of dtype; labels need no floats."""
         narrow = narrow_indices(_canonical(sp.csr_array(self.native)), growth=_GROWTH)
         return keep_device(narrow, self.native)
 
-    def rebuild(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
+    def restore(self, rows: np.ndarray | None, new: sp.csr_array | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         kept = sp.csr_array(self.native)
         if rows is not None:
@@ -205,7 +205,7 @@ class SparseContainer(PlainContainer):
             kept = join_sparse_rows(narrow_indices(kept, growth=_GROWTH), below)
         return self._close(kept)
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this container's kind."""
         # Rows that were added made a new Y; without them it may be one that others have.
         return self._close(Y.astype(self.native.dtype, copy=not added))
@@ -328,7 +328,7 @@ class FrameContainer:
     def shape(self) -> tuple[int, int]:
         return self.frame.shape
 
-    def values(self) -> np.ndarray:
+    def clean(self) -> np.ndarray:
         """Return one float per cell: numbers as they are, category codes, NaN for nulls."""
         n, d = self.shape
         if self._is_plain():
@@ -349,9 +349,9 @@ class FrameContainer:
             isinstance(dtype, np.dtype) for dtype in set(self.native.dtypes)
         )
 
-    def cells(self) -> np.ndarray:
+    def raw(self) -> np.ndarray:
         """Return the same; a frame's columns differ in dtype."""
-        return self.values()
+        return self.clean()
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return the declared words of every nominal column, in the order of their codes."""
@@ -387,7 +387,7 @@ class FrameContainer:
         codes[known] = np.array([position[word] for word in distinct], dtype=float)[inverse]
         return codes
 
-    def rebuild(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
+    def restore(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows.
 
         Kept rows keep their index labels; once rows are added or repeated the index is
@@ -437,7 +437,7 @@ class FrameContainer:
                 return series  # pandas has floats here; the column's own dtype comes at the end
         return series.cast(column.dtype)
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels as a frame with this frame's names, dtypes and index policy."""
         cells = Y.toarray()  # dense because Y came as a frame
         kinds = list(self.frame.schema.values())

@@ -352,7 +352,7 @@ class DaskContainer(ABC):
     def shape(self) -> tuple[int, int]:
         return int(self.edges[-1]), self.prototype.shape[1]
 
-    def values(self) -> Any:
+    def clean(self) -> Any:
         """Return clean rows in blocks; zeros that take no memory where rows are only copied."""
         if self.only_rows:
             return np.broadcast_to(0.0, self.shape)
@@ -360,7 +360,7 @@ class DaskContainer(ABC):
         blocks = map_blocks(partial(_clean, dtype=dtype), self.blocks)
         return DaskRows(blocks, self.edges, self.shape[1], dtype, sp.issparse(self.prototype))
 
-    def cells(self) -> Any:
+    def raw(self) -> Any:
         """Return the cells of all blocks as one sparse matrix in the memory of the client."""
         parts = compute(map_blocks(_sparse_cells, self.blocks))
         return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array(self.shape)
@@ -369,7 +369,7 @@ class DaskContainer(ABC):
         """Return the declared words of every nominal column, in the order of their codes."""
         return {}
 
-    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         if rows is None and new is None:
             return self.native
@@ -381,7 +381,7 @@ class DaskContainer(ABC):
             blocks += map_blocks(partial(_restore, prototype=self.prototype), made)
         return self._collect(blocks, edges, renumber=new is not None or _repeats(rows))
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this container's kind; in the graph their blocks are sparse."""
         edges = result_edges(self.edges, rows, added)
         restore = partial(_restore_labels, prototype=self.prototype)
@@ -638,24 +638,24 @@ def _count_rows(block: Any) -> int:
 
 
 def _dtype_of_values(block: Any) -> np.dtype:
-    return _wrap(block).values().dtype
+    return _wrap(block).clean().dtype
 
 
 def _clean(block: Any, dtype: np.dtype) -> Any:
-    return _wrap(block).values().astype(dtype, copy=False)
+    return _wrap(block).clean().astype(dtype, copy=False)
 
 
 def _sparse_cells(block: Any) -> sp.csr_array:
-    return sp.csr_array(_wrap(block).cells())
+    return sp.csr_array(_wrap(block).raw())
 
 
 def _restore(block: Any, prototype: Any) -> Any:
     """Return clean rows in the kind of the prototype."""
-    return _wrap(prototype).rebuild(np.empty(0, dtype=np.int64), block)
+    return _wrap(prototype).restore(np.empty(0, dtype=np.int64), block)
 
 
 def _restore_labels(block: sp.csr_array, prototype: Any) -> Any:
-    return _wrap(prototype).rebuild_labels(block, None, block.shape[0])
+    return _wrap(prototype).restore_labels(block, None, block.shape[0])
 
 
 def _take_index(block: Any, kept: Any) -> Any:

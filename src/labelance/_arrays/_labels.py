@@ -241,11 +241,11 @@ class LabelSets:
     def shape(self) -> tuple[int, int]:
         return self.Y.shape
 
-    def values(self) -> sp.csr_array:
+    def clean(self) -> sp.csr_array:
         """Return the indicator as floats."""
         return self.Y.astype(np.float64)
 
-    def cells(self) -> sp.csr_array:
+    def raw(self) -> sp.csr_array:
         """Return the indicator."""
         return self.Y
 
@@ -253,13 +253,13 @@ class LabelSets:
         """Return nothing: labels are present or absent."""
         return {}
 
-    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         kept = self.Y if rows is None else self.Y[rows]
         Y = kept if new is None else sp.vstack([kept, sp.csr_array(new)], format="csr")
-        return self.rebuild_labels(Y, rows, Y.shape[0] - kept.shape[0])
+        return self.restore_labels(Y, rows, Y.shape[0] - kept.shape[0])
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return label sets; a row whose labels are as they were comes back as it was."""
         sources = np.arange(len(self.rows)) if rows is None else np.asarray(rows)
         changed = np.diff(abs(Y[: len(sources)] - self.Y[sources]).tocsr().indptr) > 0
@@ -360,7 +360,7 @@ class WordArray(DenseContainer):
         super().__init__(numbers, as_list=as_list)
         self.dtype = words.dtype
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return the words for 0 and 1, label by label."""
         cells = Y.toarray().astype(bool)  # dense because Y came dense
         absent, present = np.array(self.pairs, dtype=object).T
@@ -381,9 +381,9 @@ class WordFrame(FrameContainer):
         }
         super().__init__(_replace_columns(native, numbers), "y")
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return the words for 0 and 1, label by label."""
-        out = super().rebuild_labels(Y, rows, added)
+        out = super().restore_labels(Y, rows, added)
         cells = Y.toarray()  # dense because Y came as a frame
         words = {
             name: np.where(cells[:, self.names.index(name)], present, absent).astype(object)

@@ -66,15 +66,15 @@ class Container(Protocol):
     @property
     def shape(self) -> tuple[int, int]: ...
 
-    def values(self) -> Any: ...
+    def clean(self) -> Any: ...
 
-    def cells(self) -> Any: ...
+    def raw(self) -> Any: ...
 
     def categories(self) -> dict[int, tuple[str, ...]]: ...
 
-    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any: ...
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any: ...
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any: ...
 
 
 def open_container(
@@ -142,19 +142,19 @@ class RowsContainer:
         self.shape: tuple[int, int] = np.shape(native)
         self.nominal = np.zeros(self.shape[1], dtype=bool)
 
-    def values(self) -> np.ndarray:
+    def clean(self) -> np.ndarray:
         """Return zeros that take no memory: there is a shape, and nothing to compute with."""
         return np.broadcast_to(0.0, self.shape)
 
-    def cells(self) -> np.ndarray:
+    def raw(self) -> np.ndarray:
         """Return the same."""
-        return self.values()
+        return self.clean()
 
     def categories(self) -> dict[int, tuple[str, ...]]:
         """Return nothing: no column is coded."""
         return {}
 
-    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None); there can be no new ones."""
         if new is not None:
             raise TypeError("rows that are only copied have no new ones")
@@ -162,7 +162,7 @@ class RowsContainer:
         repeated = rows is not None and len(np.unique(rows)) < len(rows)
         return out.reset_index(drop=True) if repeated and hasattr(out, "iloc") else out
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Raise: labels are never only rows."""
         raise TypeError("labels are zeros and ones")
 

@@ -83,17 +83,17 @@ class TensorContainer(PlainContainer):
         super().__init__(native)
         self.kind: Kind = "device" if on_device(native) else "dense"
 
-    def values(self) -> Any:
+    def clean(self) -> Any:
         """Return the cells as working floats: an array, or a tensor where the data is."""
         if self.kind == "device":
             return _to_working_tensor(self.native)
         return to_working_floats(to_host(self.native))
 
-    def cells(self) -> Any:
+    def raw(self) -> Any:
         """Return the cells as they came: an array, or from a GPU the non-zero ones as CSR."""
         return _gather_cells(self.native) if self.kind == "device" else to_host(self.native)
 
-    def rebuild(self, rows: np.ndarray | None, new: Any) -> Any:
+    def restore(self, rows: np.ndarray | None, new: Any) -> Any:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         torch = torch_module()
         kept = self.native if rows is None else self.native[self._to_here(rows)]
@@ -108,7 +108,7 @@ class TensorContainer(PlainContainer):
         whole = not self.native.dtype.is_floating_point
         return (new.round() if whole else new).to(self.native)
 
-    def rebuild_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this tensor's dtype, on its device."""
         torch = torch_module()
         out = torch.zeros(Y.shape, dtype=self.native.dtype, device=self.native.device)

@@ -67,7 +67,7 @@ class Features:
             new = None  # so that a frame keeps its index, as the labels keep theirs
         if new is not None and self.decoders:
             new = decode(new, self.decoders)
-        return self.container.rebuild(rows, new)
+        return self.container.restore(rows, new)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def validate_features(
     categorical = container.nominal
     if nominal is not None:
         categorical = categorical | nominal(container)
-    values = container.values()
+    values = container.clean()
     _check_finite(values, container.names, caller)
     if container.kind == "device" and categorical.any():
         raise ContainerError(
@@ -156,7 +156,7 @@ def open_features(X: Any) -> Features:
     They need no checks.
     """
     container = open_container(X, "X")
-    return Features(container.values(), container.nominal, container.names, container, {})
+    return Features(container.clean(), container.nominal, container.names, container, {})
 
 
 def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
@@ -172,7 +172,7 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
             f"{caller} is expecting {schema.n_features} features as input",
             "Pass the same columns as in fit",
         )
-    values = container.values()
+    values = container.clean()
     _check_finite(values, container.names, caller)
     here = container.categories()
     _check_no_lost_categories(schema, here, caller)

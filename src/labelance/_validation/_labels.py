@@ -57,7 +57,7 @@ class Labels:
 
     def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
-        return self.container.rebuild_labels(Y, rows, added)
+        return self.container.restore_labels(Y, rows, added)
 
 
 def validate_labels(
@@ -97,7 +97,7 @@ def validate_labels(
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
     check_not_empty(container.shape, caller, "y")
-    cells, unknown = container.cells(), None
+    cells, unknown = container.raw(), None
     if missing_labels == "ignore":
         cells, unknown = part_unknown(cells)
     stored = stored_values(cells)
@@ -116,7 +116,7 @@ def open_clean_labels(y: Any) -> Labels:
     It needs no checks.
     """
     container = open_labels(y)
-    return Labels(to_indicator(container.cells()), container.names, container)
+    return Labels(to_indicator(container.raw()), container.names, container)
 
 
 def _label_advice(stored: np.ndarray, role: str) -> str:

@@ -78,7 +78,7 @@ def validate_scores(
     true = validate_labels(y_true, caller=caller, role="y_true", missing_labels=missing_labels)
     container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, came="the scores", caller=caller)
-    values = container.values()
+    values = container.clean()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)
         return Scored(true.Y, values, true.unknown, true.names or container.names)
@@ -113,7 +113,7 @@ def validate_score_table(
             "the columns of the scores have other names, or another order",
             "Reorder or rename the columns, or pass a plain array",
         )
-    values = container.values()
+    values = container.clean()
     _check_no_strange_scores(stored_values(values), caller)
     return values
 
@@ -128,7 +128,7 @@ def open_probabilities(
 ) -> tuple[Any, tuple[Any, ...] | None]:
     """Check a table of probabilities once; return it and the names of its columns."""
     container = _open_scores(scores, caller=caller, sparse=sparse)
-    values = container.values().astype(float, copy=False)
+    values = container.clean().astype(float, copy=False)
     _check_probabilities(stored_values(values), caller)
     return values, container.names
 

@@ -243,7 +243,7 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
     y = torch.zeros(Y.shape, dtype=torch.bool, device=device)
     y[tuple(torch.as_tensor(at, device=device).long() for at in Y.coords)] = True
     X, y = sampler.fit_resample(torch.as_tensor(np.asarray(dataset.values), device=device), y)
-    cells = open_container(y, "y").cells()
+    cells = open_container(y, "y").raw()
     return to_host(X), sp.csr_array(cells).astype(dataset.Y.dtype)
 
 

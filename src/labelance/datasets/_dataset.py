@@ -113,7 +113,7 @@ class MultiLabelDataset:
         features, labels = open_container(X, "X"), validate_labels(y, caller="A dataset")
         known = features.categories()
         return cls(
-            values=features.values(),
+            values=features.clean(),
             Y=labels.Y,
             feature_names=features.names,  # type: ignore[arg-type]
             label_names=labels.names,  # type: ignore[arg-type]

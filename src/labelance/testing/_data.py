@@ -206,7 +206,7 @@ def _named_errors_only(name: str) -> Iterator[None]:
 
 def dense_values(table: Any) -> np.ndarray:
     """Return what any container holds, category codes included, as an array."""
-    values = open_container(table, "X").values()
+    values = open_container(table, "X").clean()
     return np.asarray(to_dense(values))
 
 
