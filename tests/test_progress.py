@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from labelance import _progress
-from labelance._progress import loop, run_parallel, say, show_progress, track
+from labelance._progress import loop, print_notice, run_parallel, show_progress, track
 from labelance.ensemble import EMLS
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.neighbors import find_neighbors
@@ -154,7 +154,7 @@ def test_threads_and_lines_of_others_do_not_spoil_the_line(terminal, impatient):
         ]
         for thread in threads:
             thread.start()
-        say("Somebody compiles.")
+        print_notice("Somebody compiles.")
         for thread in threads:
             thread.join()
         terminal.wait_for("Counting: 4,000 of 4,000 sheep")
@@ -212,7 +212,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_it_has_not_got():
         board.advance(outer, 1)  # a counter that came with the fork
         with show_progress(1), loop("Counting", 1, "sheep") as progress:
             progress.advance()
-            say("A line.")
+            print_notice("A line.")
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     over.set()
@@ -264,7 +264,7 @@ def test_a_loop_may_end_while_its_thread_writes(terminal, impatient, monkeypatch
             left = track([1, 2], "Left", "items")
             next(left)
             monkeypatch.setattr(_progress, "_write", lambda text: left.close() or write(text))
-            say("Something else.")
+            print_notice("Something else.")
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

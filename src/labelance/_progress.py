@@ -211,7 +211,7 @@ class Board:
         self.clear()
         _write(f"{self.reword(text)}\n")
 
-    def say(self, text: str) -> None:
+    def print_notice(self, text: str) -> None:
         """Write a line that stays, for somebody who holds no lock."""
         with self._lock:
             self.tell(text)
@@ -234,7 +234,7 @@ class _Advice(Board):
     """Tells people who did not ask for progress what can be had sooner, once."""
 
     def tell(self, text: str) -> None:
-        say(f"{text} verbose=1 shows how far it is.")
+        print_notice(f"{text} verbose=1 shows how far it is.")
 
     def _tell_end(self, loop: Loop) -> None:
         pass
@@ -360,13 +360,13 @@ def note(text: str) -> None:
     """Write a line that stays, for whoever listens; without a listener nothing."""
     board = _listener.get()
     if board is not None and board.process == os.getpid():
-        board.say(text)
+        board.print_notice(text)
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Write a line on standard error without spoiling the one that shows progress."""
     if _boards and _boards[-1].process == os.getpid():
-        _boards[-1].say(text)
+        _boards[-1].print_notice(text)
     else:
         _write(f"{text}\n")
 

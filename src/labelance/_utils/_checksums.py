@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from labelance._progress import say
+from labelance._progress import print_notice
 from labelance._utils._files import replace_when_done
 
 _PIECE = 1 << 20  # bytes that are read at once
@@ -60,7 +60,7 @@ def is_intact(path: Path) -> bool:
     except OSError:
         whole = False
     if not whole:
-        say(f"{path} is damaged or missing; its part starts again")
+        print_notice(f"{path} is damaged or missing; its part starts again")
     return whole
 
 
@@ -84,7 +84,7 @@ class GrowingFile:
         self.blocks = _find_whole(path, lines)
         left = path.stat().st_size if path.exists() else 0
         if len(self.blocks) < len(lines) or left > self.size:
-            say(f"{path} is incomplete or damaged after {self.size:,} bytes; the rest starts again")
+            print_notice(f"{path} is incomplete after {self.size:,} bytes; the rest starts again")
         self._file = path.open("ab")
         self.keep(len(self.blocks))
         self._hash = hashlib.blake2b()

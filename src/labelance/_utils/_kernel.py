@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from labelance._progress import is_interactive, say
+from labelance._progress import is_interactive, print_notice
 from labelance._utils._compat import NO_C_ENTRY, NO_PYTHON_ENTRY, add_to_source_stamp
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
@@ -166,7 +166,7 @@ def _watch_compilation() -> Any:
 
 
 def _say_that_it_compiles() -> None:
-    say(
+    print_notice(
         "labelance compiles what is used for the first time, and keeps it for later "
         "(`labelance warmup` compiles everything beforehand)."
     )

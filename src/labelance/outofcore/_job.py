@@ -14,7 +14,7 @@ from typing import Any
 from joblib import hash as joblib_hash
 
 from labelance import __version__
-from labelance._progress import say
+from labelance._progress import print_notice
 from labelance._utils._checksums import hash_file
 from labelance._utils._files import replace_when_done
 from labelance.datasets.formats._parquet import list_parquet
@@ -175,7 +175,7 @@ def _read_record(folder: Path) -> dict[str, Any] | None:
     if whole:
         return record
     if any(path.name != _LOCK for path in folder.iterdir()):
-        say(f"{folder / _RECORD} is damaged or missing; the run starts again")
+        print_notice(f"{folder / _RECORD} is damaged or missing; the run starts again")
     return None
 
 

@@ -47,7 +47,7 @@ from labelance.study._design import (
     search_of,
     stable_hash,
 )
-from labelance.study._study import Cell, Cells, Fold, Study
+from labelance.study._study import Cell, CellGroup, Fold, Study
 
 
 def family_stream(seed: int, fold: Fold, family: Family) -> np.random.Generator:
@@ -265,7 +265,7 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
 Row = dict[str, Any]
 
 
-def evaluate_cells(study: Study, cells: Cells, data: StudyData) -> Iterator[list[Row]]:
+def evaluate_cells(study: Study, cells: CellGroup, data: StudyData) -> Iterator[list[Row]]:
     """Yield finished rows: those that come together, since they share their models.
 
     A failure becomes a row with its traceback, and the other cells go on.
@@ -287,7 +287,7 @@ def evaluate_cells(study: Study, cells: Cells, data: StudyData) -> Iterator[list
                 yield [evaluator.evaluate_alone(group[0])]
 
 
-def groups_of(study: Study, cells: Cells) -> list[list[Cell]]:
+def groups_of(study: Study, cells: CellGroup) -> list[list[Cell]]:
     """Return the cells of a fold in the order of work; those of a group share their models."""
     found: dict[Any, list[Cell]] = defaultdict(list)
     families = list(dict.fromkeys(study.method(cell.method).family for cell in cells))
@@ -303,7 +303,7 @@ def groups_of(study: Study, cells: Cells) -> list[list[Cell]]:
 class _Evaluator:
     """Evaluates cells of a fold; its rows and neighbors are found once."""
 
-    def __init__(self, study: Study, cells: Cells, data: StudyData) -> None:
+    def __init__(self, study: Study, cells: CellGroup, data: StudyData) -> None:
         self.study, self.cells = study, cells
         most = _most_neighbors(study, data.nominal)
         self.fold = FoldData(data, cells[0].place, study.folds, most_neighbors=most)

@@ -27,7 +27,7 @@ from labelance.study._data import DatasetCache, StudyData, describe, load_source
 from labelance.study._evaluate import Row, evaluate_cells, failure
 from labelance.study._forecast import TimeLeft
 from labelance.study._store import Store, cell_of
-from labelance.study._study import Cell, Cells, Study, group_by_fold, plan_of
+from labelance.study._study import Cell, CellGroup, Study, group_by_fold, plan_of
 from labelance.study._worker import Worker, WorkerPool, evaluate_in_worker
 
 Executor = Literal["serial", "processes", "dask"]
@@ -166,7 +166,7 @@ class _Run:
     runner: str
     cache: DatasetCache
 
-    def claim(self, *, by_learner: bool = False) -> Iterator[Cells]:
+    def claim(self, *, by_learner: bool = False) -> Iterator[CellGroup]:
         """Yield cells of a fold that nobody else has, claimed when asked for and not before."""
         finished = self.store.status(self.study)
         pending = [cell for cell in self.study.cells() if cell not in finished]
@@ -180,14 +180,14 @@ class _Run:
             elif self._has_data(left):
                 yield left
 
-    def claim_again(self, cells: Iterable[Cell]) -> Iterator[Cells]:
+    def claim_again(self, cells: Iterable[Cell]) -> Iterator[CellGroup]:
         """Yield, one by one, the cells that nobody has finished since."""
         finished = self.store.status(self.study)
         for cell in cells:
             if cell not in finished and self.store.claim(cell.place, self.runner):
                 yield (cell,)
 
-    def keep(self, cells: Cells, finished: Iterable[list[Row]]) -> int:
+    def keep(self, cells: CellGroup, finished: Iterable[list[Row]]) -> int:
         """Write rows of a fold as they come, while the fold is ours; return how many."""
         count = 0
         for rows in finished:
@@ -205,7 +205,7 @@ class _Run:
         self.store.add(_signed(rows, self.runner))
         return len(rows)
 
-    def _has_data(self, cells: Cells) -> bool:
+    def _has_data(self, cells: CellGroup) -> bool:
         """Cache the dataset of a fold; if it cannot be had, its cells have failed."""
         source = self.study.dataset(cells[0].dataset)
         if self.cache.has(source):
@@ -371,7 +371,7 @@ def _run_in_processes(
     n_workers = _n_workers(n_jobs)
     with ThreadPoolExecutor(n_workers) as threads, WorkerPool(n_workers) as workers:
 
-        def do(cells: Cells, *, last: bool = False) -> int:
+        def do(cells: CellGroup, *, last: bool = False) -> int:
             with workers.one() as worker:
                 rows = evaluate_in_worker(
                     worker, run.study, cells, run.cache, timeout=cell_timeout, last=last
@@ -459,7 +459,7 @@ class _Cluster:
             self.queue.close()
             self.client.run(_close_spare_workers)
 
-    def do(self, folds: Iterable[Cells], *, last: bool = False) -> list[Cells]:
+    def do(self, folds: Iterable[CellGroup], *, last: bool = False) -> list[CellGroup]:
         """Do cells of folds; return those whose Dask worker died, unless that is their failure."""
         waiting, asked, lost = self.distributed.as_completed(), {}, []
         at_once = max(1, 2 * sum(self.client.ncores().values()))
@@ -479,7 +479,7 @@ class _Cluster:
             lost += self._take(asked.pop(done.key), done, last)
         return lost
 
-    def unfinished(self) -> Cells:
+    def unfinished(self) -> CellGroup:
         """Return the cells that were sent and have no row."""
         return tuple(cell for cell in self.sent if cell not in self.finished)
 
@@ -518,7 +518,7 @@ class _Cluster:
             self.run.store.add(rows)
             self.finished.update(map(cell_of, rows))
 
-    def _take(self, cells: Cells, future: Any, last: bool) -> list[Cells]:
+    def _take(self, cells: CellGroup, future: Any, last: bool) -> list[CellGroup]:
         """Write the rows of cells; return those that were lost, to be sent again."""
         try:
             future.result()
@@ -566,7 +566,7 @@ _spare_workers: list[Worker] = []
 
 
 def _evaluate_there(
-    study: Study, cells: Cells, data: StudyData, runner: str, timeout: float | None, last: bool,
+    study: Study, cells: CellGroup, data: StudyData, runner: str, timeout: float | None, last: bool,
     queue: str,
 ) -> None:  # fmt: skip
     """Evaluate cells, and send each row where it is safe as soon as it is finished.

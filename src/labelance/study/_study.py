@@ -69,10 +69,10 @@ class Cell(NamedTuple):
         return Fold(self.dataset, self.repeat, self.fold)
 
 
-Cells = tuple[Cell, ...]
+CellGroup = tuple[Cell, ...]
 
 
-def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[Cells]:
+def group_by_fold(cells: Iterable[Cell], *, by_learner: bool = False) -> Iterator[CellGroup]:
     """Group cells by fold, since they share its data and neighbors, in the order they come.
 
     ``by_learner`` makes smaller groups: of one fold and learner each.

@@ -22,7 +22,7 @@ from joblib import cpu_count
 from labelance.exceptions import StudyError
 from labelance.study._data import DatasetCache, StudyData
 from labelance.study._evaluate import Row, evaluate_cells, failure, groups_of
-from labelance.study._study import Cells, Study
+from labelance.study._study import CellGroup, Study
 
 # The path comes before any import of ours, since it may be what finds us.
 _PROGRAM = (
@@ -82,7 +82,7 @@ class Worker:
             _end(process)
 
     def evaluate(
-        self, study: Study, cells: Cells, data: StudyData | DatasetCache, timeout: float | None
+        self, study: Study, cells: CellGroup, data: StudyData | DatasetCache, timeout: float | None
     ) -> Iterator[list[Row]]:
         """Yield the rows of cells as they are finished; raise WorkerDied if that ends early."""
         process = self._running()
@@ -171,7 +171,7 @@ class WorkerPool:
 def evaluate_in_worker(
     worker: Worker,
     study: Study,
-    cells: Cells,
+    cells: CellGroup,
     data: StudyData | DatasetCache,
     *,
     timeout: float | None,
@@ -299,7 +299,7 @@ def _listen(orders: BinaryIO, queue: SimpleQueue[Any]) -> None:
 def _do(
     results: BinaryIO,
     study: Study,
-    cells: Cells,
+    cells: CellGroup,
     data: StudyData | DatasetCache,
     timeout: float | None,
 ) -> None:
