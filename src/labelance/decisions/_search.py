@@ -22,6 +22,7 @@ from labelance.decisions._cuts import Counts, Cuts, ScoredRows
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.decisions._objectives import (
     MEASURES,
+    FBeta,
     Objective,
     check_no_impossible_objective,
     objective_of_label,
@@ -265,10 +266,11 @@ def _choose_shrinkage(
     F is best near as many predictions as there are positives; balanced accuracy and the
     geometric mean are not, and the conditions of a function would be broken.
     """
-    target = "pooled" if shrink_to == "auto" else shrink_to
+    like_f = objective == "f1" or (isinstance(objective, FBeta) and not objective.smoothing)
+    target = ("prevalence" if like_f else "pooled") if shrink_to == "auto" else shrink_to
     if shrinkage != "auto":
         return float(shrinkage), target
-    return 0.0 if callable(objective) else _STRENGTH[target], target
+    return 0.0 if callable(objective) and not like_f else _STRENGTH[target], target
 
 
 def _exact(cuts: Cuts, objective: Objective) -> tuple[float, float]:

@@ -132,7 +132,8 @@ class MLSOLBagging(StackedBagging):
         One with other parameters than the ratio 1, of which about two fifths are left in a bag.
     n_estimators, max_features, C, min_class_count, objective
         As in :class:`StackedBagging`.
-    threshold_search, tune_on, shrinkage, oob_score, variant, random_state, n_jobs, verbose
+    threshold_search, tune_on, shrinkage, shrink_to, oob_score, variant, random_state, n_jobs,
+    verbose
         As in :class:`StackedBagging`.
 
     Attributes

@@ -22,7 +22,7 @@ from labelance.decisions._held_out import (
     training_scores,
 )
 from labelance.decisions._objectives import Objective
-from labelance.decisions._search import Shrinkage, ThresholdSearch, Variant
+from labelance.decisions._search import SHRINKING, Shrinkage, ShrinkTo, ThresholdSearch, Variant
 from labelance.decisions._thresholds import TUNING, ThresholdRule
 from labelance.ensemble._members import (
     check_rows_left_out,
@@ -77,8 +77,8 @@ class StackedBagging(WeightedClassifier):
     tune_on : {"oob", "train"}, default="oob"
         Whose scores the thresholds are found on: rows that members left out, judged by a second
         level that did not learn from them either, or the training rows, as in the paper.
-    shrinkage : float or "auto", default="auto"
-        How many rows with the label a threshold common to all labels counts as, as in
+    shrinkage, shrink_to : float or "auto", {"auto", "prevalence", "pooled"}, default="auto"
+        How much thresholds of rare labels are shrunk, and to what, as in
         :class:`~labelance.decisions.LabelThresholds`.
     oob_score : bool, default=False
         Keep the scores of out-of-bag rows.
@@ -147,7 +147,7 @@ class StackedBagging(WeightedClassifier):
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "min_class_count": [Interval(Integral, 1, None, closed="left")],
         "tune_on": [StrOptions({"oob", "train"})],
-        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        **SHRINKING,
         "oob_score": ["boolean"],
     }
 
@@ -164,6 +164,7 @@ class StackedBagging(WeightedClassifier):
         threshold_search: ThresholdSearch = "exact",
         tune_on: ScoreSource = "oob",
         shrinkage: Shrinkage = "auto",
+        shrink_to: ShrinkTo = "auto",
         oob_score: bool = False,
         variant: Variant = "paper",
         random_state: Any = None,
@@ -180,6 +181,7 @@ class StackedBagging(WeightedClassifier):
         self.threshold_search = threshold_search
         self.tune_on = tune_on
         self.shrinkage = shrinkage
+        self.shrink_to = shrink_to
         self.oob_score = oob_score
         self.variant = variant
         self.random_state = random_state
@@ -236,7 +238,12 @@ class StackedBagging(WeightedClassifier):
     ) -> None:
         check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         rule = ThresholdRule(
-            self.objective, self.threshold_search, self.variant, self.tune_on, self.shrinkage
+            self.objective,
+            self.threshold_search,
+            self.variant,
+            self.tune_on,
+            self.shrinkage,
+            self.shrink_to,
         )
         rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
