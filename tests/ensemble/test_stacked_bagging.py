@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
+from labelance.decisions import find_thresholds
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
@@ -349,10 +350,12 @@ def test_thresholds_come_from_out_of_bag_scores(data):
     judged = np.flatnonzero(~np.isnan(model.oob_decision_function_[:, 0]))
     scores = model.oob_decision_function_[judged]
     known = sp.csr_array(Y[judged])
+    assert_array_equal(model.thresholds_, find_thresholds(known, scores).thresholds)
     own = best_thresholds(known, scores)
     pooled = pooled_threshold(ScoredRows.of(known, scores), own)
+    common = clone(model).set_params(shrink_to="pooled").fit(X, Y)
     assert_allclose(
-        model.thresholds_, shrink_thresholds(own, pooled, Y[judged].sum(axis=0), strength=5)
+        common.thresholds_, shrink_thresholds(own, pooled, Y[judged].sum(axis=0), strength=5)
     )
     exact = clone(model).set_params(shrinkage=0, objective="gmean").fit(X, Y)
     assert_array_equal(exact.thresholds_, best_thresholds(known, scores, objective="gmean"))

@@ -196,7 +196,9 @@ VARIANTS = {
         tune_on="train",
     ),
     "LabelThresholds on the training rows": lambda new: new(MLkNN(), tune_on="train", shrinkage=0),
-    "LabelThresholds shrunk": lambda new: new(MLkNN(), tune_on="train", shrinkage=5),
+    "LabelThresholds shrunk": lambda new: new(
+        MLkNN(), tune_on="train", shrinkage=5, shrink_to="pooled"
+    ),
     "LabelCalibration by steps": lambda new: new(MLkNN(), method="isotonic", min_class_count=5),
 }
 
