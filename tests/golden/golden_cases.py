@@ -377,10 +377,11 @@ def report():
 
 def scorers():
     learner, data = fitted()
-    names = sorted(metrics.SCORERS.keys() - set(PROBABILITY_SCORERS))
+    names = sorted(metrics.SCORERS.keys() - {*PROBABILITY_SCORERS, *SCORERS_AT_K})
     return [metrics.get_label_scorer(name)(learner, data.X, data.Y) for name in names]
 
 
+SCORERS_AT_K = ("coverage_at_k", "macro_f1_at_k", "macro_recall_at_k")
 PROBABILITY_SCORERS = ("neg_macro_brier_loss", "neg_macro_calibration_error")
 
 
@@ -587,7 +588,7 @@ def function_cases():
     for name in ("macro_auc_pr", "macro_auc_roc"):
         skip = partial(on_scores, getattr(metrics, name), undefined="skip")
         yield f"metrics.{name}, undefined labels left out", skip
-    for name in ("ndcg_at_k", "precision_at_k", "propensity_scored_precision_at_k"):
+    for name in ("ndcg_at_k", "precision_at_k", "propensity_scored_precision_at_k", *SCORERS_AT_K):
         for k in (1, 3):
             yield f"metrics.{name}, k = {k}", partial(on_scores, getattr(metrics, name), k=k)
     for name in [

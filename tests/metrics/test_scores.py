@@ -148,6 +148,40 @@ def test_rankings_equal_scikit_learn(case):
         assert metrics.ndcg_at_k(wide, wide_scores, k=k) == pytest.approx(expected, abs=1e-12)
 
 
+def chances_by_orders(s, k):
+    """Share of the orders of tied labels in which each label is among the first k."""
+    orders = [o for o in itertools.permutations(range(len(s))) if (np.diff(s[list(o)]) <= 0).all()]
+    return np.mean([np.isin(np.arange(len(s)), o[:k]) for o in orders], axis=0)
+
+
+@given(scored(), st.integers(1, 6))
+@settings(max_examples=40)
+def test_labels_at_k_share_the_places_of_ties(case, k):
+    Y, scores = case
+    k = min(k, Y.shape[1])
+    chance = np.array([chances_by_orders(s, k) for s in scores])
+    tp, found, positive = (Y * chance).sum(axis=0), chance.sum(axis=0), Y.sum(axis=0)
+    recall = tp / np.maximum(positive, 1)
+    assert metrics.macro_recall_at_k(Y, scores, k=k) == pytest.approx(recall.mean())
+    f1 = 2 * tp / np.maximum(positive + found, 1e-9)
+    assert metrics.macro_f1_at_k(Y, scores, k=k) == pytest.approx(f1.mean())
+    covered = 1 - np.prod(1 - Y * chance, axis=0)
+    assert metrics.coverage_at_k(Y, scores, k=k) == pytest.approx(covered.mean())
+
+
+def test_without_ties_labels_at_k_are_predictions():
+    rng = np.random.default_rng(0)
+    Y, scores = rng.integers(0, 2, (30, 5)), rng.random((30, 5))
+    Y[:, 0], scores[:, 0] = 0, -1
+    top = np.zeros_like(Y)
+    top[np.arange(30)[:, None], np.argsort(-scores, axis=1)[:, :2]] = 1
+    for zero_division in (0, 1, np.nan):
+        found = metrics.macro_f1_at_k(Y, scores, k=2, zero_division=zero_division)
+        assert found == metrics.macro_f1(Y, top, zero_division=zero_division)
+    hit = (Y * top).any(axis=0)
+    assert metrics.coverage_at_k(Y, scores, k=2) == hit.mean()
+
+
 def _rows_it_recognizes(Y, scores):
     """Add a row with both values, by which scikit-learn tells multi-label targets."""
     mixed = np.arange(Y.shape[1])[None] % 2
@@ -304,8 +338,9 @@ def test_bad_scores(scores, error, message):
 
 @pytest.mark.parametrize("k", [0, 4, 1.5])
 def test_bad_k(k):
-    with pytest.raises(InputError, match="whole number from 1 to 3"):
-        metrics.precision_at_k([[1, 0, 1]], [[0.3, 0.2, 0.1]], k=k)
+    for measure in [metrics.precision_at_k, metrics.macro_f1_at_k, metrics.coverage_at_k]:
+        with pytest.raises(InputError, match="whole number from 1 to 3"):
+            measure([[1, 0, 1]], [[0.3, 0.2, 0.1]], k=k)
 
 
 @pytest.mark.parametrize("propensity", [[0.5], [0.5, 0.0, 1.0], [0.5, 0.5, 2.0], []])

@@ -301,10 +301,10 @@ def _average(of_labels: Values, average: Average) -> float | Values:
     check_average(average)
     if average is None:
         return of_labels
-    return _mean_of_defined(of_labels)
+    return mean_of_defined(of_labels)
 
 
-def _mean_of_defined(values: Values) -> float:
+def mean_of_defined(values: Values) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
 
@@ -358,7 +358,7 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     0.5556
     """
     Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="example_f1")
-    return _mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
+    return mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
 
 
 # scikit-learn has the next two, but refuses a sparse Y of a single label.

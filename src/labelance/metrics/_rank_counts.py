@@ -129,6 +129,13 @@ def _tables(scores: Any, within: str) -> Iterator[tuple[NDArray[np.floating], in
         yield from _columns_in_memory(scores)
 
 
+def row_blocks(scores: Any) -> Iterator[tuple[NDArray[np.floating], int]]:
+    """Yield some rows of scores at a time, and the number of the first."""
+    for table, start in _tables(scores, "row"):
+        for first, last in _blocks(table.shape):
+            yield table[first:last], start + first
+
+
 def _columns_in_memory(scores: DaskRows) -> Iterator[tuple[NDArray[np.floating], int]]:
     n, q = scores.shape
     held = int(get_config()["working_memory"] * 2**20) // (n * scores.dtype.itemsize)

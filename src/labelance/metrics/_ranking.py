@@ -17,7 +17,8 @@ from labelance._arrays._containers import column_counts
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import check_k, validate_scores
 from labelance.exceptions import InputError
-from labelance.metrics._rank_counts import RankCounts, count_ranks
+from labelance.metrics._classification import Confusion, mean_of_defined
+from labelance.metrics._rank_counts import RankCounts, count_ranks, row_blocks
 
 Values = NDArray[np.float64]
 
@@ -211,6 +212,132 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -
     best = gain_until[np.minimum(counts.relevant, k)]
     of_rows = counts.reduce(np.add, gain, empty=0) / np.where(best > 0, best, 1.0)
     return float(of_rows.mean())
+
+
+def macro_f1_at_k(y_true: Any, y_score: Any, *, k: int, zero_division: float = 0) -> float:
+    """Mean over all labels of F, where every row is predicted its k highest labels.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels a row is predicted, from 1 to q.
+    zero_division : float, default=0
+        F of a label that no row has and that is never predicted; nan leaves it out.
+
+    Returns
+    -------
+    float
+        F of counts that are means over all ways to break ties.
+
+    See Also
+    --------
+    labelance.decisions.decide_within_budget : Chooses k labels of a row so that this is large.
+
+    Examples
+    --------
+    >>> from labelance.metrics import macro_f1_at_k
+    >>> y_true, y_score = [[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]]
+    >>> round(macro_f1_at_k(y_true, y_score, k=1), 4)
+    0.6667
+    """
+    counts = _count_top(y_true, y_score, k, caller="macro_f1_at_k")
+    return mean_of_defined(counts.f1(zero_division=zero_division))
+
+
+def macro_recall_at_k(y_true: Any, y_score: Any, *, k: int, zero_division: float = 0) -> float:
+    """Mean over all labels of recall, where every row is predicted its k highest labels.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels a row is predicted, from 1 to q.
+    zero_division : float, default=0
+        Recall of a label that no row has and that is never predicted; nan leaves it out.
+
+    Returns
+    -------
+    float
+        Mean over all ways to break ties.
+
+    See Also
+    --------
+    labelance.decisions.decide_within_budget : Chooses k labels of a row so that this is large.
+
+    Examples
+    --------
+    >>> from labelance.metrics import macro_recall_at_k
+    >>> y_true, y_score = [[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]]
+    >>> round(macro_recall_at_k(y_true, y_score, k=1), 4)
+    0.6667
+    """
+    counts = _count_top(y_true, y_score, k, caller="macro_recall_at_k")
+    return mean_of_defined(counts.recall(zero_division=zero_division))
+
+
+def coverage_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -> float:
+    """Share of labels found in at least one row, where every row is predicted its k highest.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        True labels, 0 or 1.
+    y_score : array or data frame of shape (n, q)
+        Higher means more likely; comparable between the labels of a row.
+    k : int
+        How many labels a row is predicted, from 1 to q.
+    n_jobs : int or None, default=None
+        Threads over blocks of rows; the result does not depend on it.
+
+    Returns
+    -------
+    float
+        Mean over all labels, and over all ways to break ties. A label that no row has counts 0.
+
+    See Also
+    --------
+    labelance.decisions.decide_within_budget : Chooses k labels of a row so that this is large.
+
+    Examples
+    --------
+    >>> from labelance.metrics import coverage_at_k
+    >>> y_true, y_score = [[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]]
+    >>> round(coverage_at_k(y_true, y_score, k=1), 4)
+    0.6667
+    """
+    Y, scores, *_ = validate_scores(y_true, y_score, caller="coverage_at_k", in_blocks=True)
+    k = check_k(k, n_labels=Y.shape[1], caller="coverage_at_k")
+    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    # Rows break their ties independently, so the probabilities of missing a label multiply.
+    missed = np.ones(Y.shape[1])
+    np.multiply.at(missed, counts.indices, 1 - counts.chance_in_top(k))
+    return float(np.mean(1 - missed))
+
+
+def _count_top(y_true: Any, y_score: Any, k: int, *, caller: str) -> Confusion:
+    """Count hits and misses of every label among the k highest of a row; ties share places."""
+    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
+    n, q = Y.shape
+    k = check_k(k, n_labels=q, caller=caller)
+    tp: Any = np.zeros(q)  # means over ties, so not integers
+    predicted = np.zeros(q)
+    for table, start in row_blocks(scores):
+        least = np.partition(table, q - k, axis=1)[:, [q - k]]
+        above, tied = table > least, table == least
+        places = (k - above.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
+        chance = np.where(tied, places, above)
+        predicted += chance.sum(axis=0)
+        tp += Y[start : start + len(table)].multiply(chance).sum(axis=0)
+    fp: Any = np.maximum(predicted - tp, 0)
+    fn = np.maximum(column_counts(Y) - tp, 0)
+    return Confusion(tp, fp, fn, n - tp - fp - fn)
 
 
 def label_propensity(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> Values:

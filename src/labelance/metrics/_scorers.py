@@ -26,8 +26,11 @@ from labelance.metrics._classification import (
     subset_accuracy,
 )
 from labelance.metrics._ranking import (
+    coverage_at_k,
     coverage_error,
     label_ranking_average_precision,
+    macro_f1_at_k,
+    macro_recall_at_k,
     ndcg_at_k,
     one_error,
     precision_at_k,
@@ -169,6 +172,9 @@ SCORERS: dict[str, LabelScorer] = {
     "propensity_scored_precision_at_k": LabelScorer(
         propensity_scored_precision_at_k, "scores", options={"k": 1}
     ),
+    "macro_f1_at_k": LabelScorer(macro_f1_at_k, "scores", options={"k": 1}),
+    "macro_recall_at_k": LabelScorer(macro_recall_at_k, "scores", options={"k": 1}),
+    "coverage_at_k": LabelScorer(coverage_at_k, "scores", options={"k": 1}),
 }
 
 
