@@ -33,6 +33,7 @@ from labelance.sampling import MLSOL
 
 TREE = [
     "advise",
+    "decide",
     "demo",
     "describe",
     "profile",

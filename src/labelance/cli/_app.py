@@ -12,6 +12,7 @@ from labelance import __version__
 from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
+from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
 from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded
@@ -45,6 +46,12 @@ app.command("profile", epilog="Example: labelance profile songs.csv --labels -3 
 app.command(
     "advise", epilog="Example: labelance advise songs.csv --labels happy,sad,calm --budget 60"
 )(advise)
+app.command(
+    "decide",
+    epilog="Example: labelance decide valid.csv --truth labels.csv --apply test.csv -o decided.csv"
+    ", or: labelance decide valid.npy --truth y.npy --recall 0.9 --confidence 0.9 "
+    "--thresholds found.json, or: labelance decide proba.parquet --per-row 5 -o decided.parquet",
+)(decide)
 app.command(
     "resample",
     epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "

@@ -143,14 +143,15 @@ def _version(file: Path) -> tuple[int, int] | None:
 
 def print_json(value: Any, *, aside: bool = False) -> None:
     """Print a value as JSON, ``aside`` on standard error; not-a-number becomes null."""
-    print(json.dumps(_plain(value), indent=2), file=sys.stderr if aside else None)
+    print(json.dumps(plain(value), indent=2), file=sys.stderr if aside else None)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value of types that JSON has; not-a-number and infinity become None."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

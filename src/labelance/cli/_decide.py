@@ -1,0 +1,417 @@
+"""``labelance decide``: from scores of any model to decisions."""
+
+from __future__ import annotations
+
+import json as json_text
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+import labelance
+from labelance._utils._files import replace_when_done
+from labelance.cli._console import plain, print_json, print_table, report_kept_files, say
+from labelance.cli._data import ForceOption, JsonOption, check_free, option
+from labelance.cli._flags import errors_in_flags, rewording
+from labelance.cli._scores import (
+    check_suffix,
+    read_other_scores,
+    read_scores,
+    read_truth,
+    write_decisions,
+)
+from labelance.exceptions import InputError
+
+_CALLERS = re.compile(
+    r"\b(find_thresholds|guarantee_recall|guarantee_precision|decide_within_budget"
+    r"|find_budget_rule)\b"
+)
+_FLAGS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("recall", "precision", "confidence", "too_few", "per_row", "exactly", "per_label",
+                 "total", "objective", "missing_labels")
+} | {"y_true": "--truth", "y_score": "SCORES", "y_proba": "SCORES"}  # fmt: skip
+_BUDGETS = ("per_row", "per_label", "total")
+_RULES = {np.inf: "never", -np.inf: "always"}
+
+Objective = Literal["f1", "gmean", "balanced_accuracy", "micromacro"]
+TooFew = Literal["refuse", "always", "never", "pool"]
+ScoresArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCORES",
+        help="Scores of rows x labels by any model: CSV, TSV, Parquet, NPZ or NPY.",
+        show_default=False,
+    ),
+]
+TruthOption = Annotated[
+    Path | None,
+    option("The labels of these rows, 0 or 1, in a file with the same columns. Without it: only "
+           "budgets."),
+]  # fmt: skip
+ObjectiveOption = Annotated[
+    Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
+]
+RecallOption = Annotated[float | None, option("Guarantee this recall of each label.")]
+PrecisionOption = Annotated[float | None, option("Guarantee this precision of each label.")]
+ConfidenceOption = Annotated[
+    float | None,
+    option("How probable the guarantee is: 0.9 for --precision; in expectation for --recall."),
+]
+TooFewOption = Annotated[
+    TooFew | None,
+    option("What to do with labels without a guarantee: leave them out with exit code 1 (refuse, "
+           "the default), predict them always or never, or pool them."),
+]  # fmt: skip
+PerRowOption = Annotated[int | None, option("The most labels of a row.", metavar="K")]
+ExactlyOption = Annotated[bool, typer.Option("--exactly", help="Exactly K labels for every row.")]
+PerLabelOption = Annotated[int | None, option("The most rows of a label.", metavar="M")]
+TotalOption = Annotated[int | None, option("The most decisions in total.", metavar="B")]
+ApplyOption = Annotated[
+    Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
+]
+IdOption = Annotated[
+    str | None,
+    option("The column that names the rows; by default a column of words, or one called id."),
+]
+MissingOption = Annotated[
+    Literal["error", "ignore"],
+    typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
+]
+OutputOption = Annotated[
+    Path | None, option("Where to write decisions: CSV, TSV, Parquet or NPZ.", "-o", "--output")
+]
+ThresholdsOption = Annotated[
+    Path | None, option("Where to write what --json prints, with all thresholds.", metavar="JSON")
+]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What to look for, as the flags say it."""
+
+    objective: Objective | None
+    recall: float | None
+    precision: float | None
+    confidence: float | None
+    too_few: TooFew | None
+    per_row: int | None
+    exactly: bool
+    per_label: int | None
+    total: int | None
+    missing_labels: Literal["error", "ignore"]
+    seed: int
+
+    def given(self, *names: str) -> list[str]:
+        """Return the flags among these that were typed."""
+        return [_FLAGS[name] for name in names if getattr(self, name) not in (None, False)]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found: columns of a table with a line for each label, and how to decide rows."""
+
+    title: str
+    columns: dict[str, Any]
+    decide: Callable[[Any], Any]
+    refused: NDArray[np.bool_]
+    tested_on: str = ""  # where positives were counted, if not among all rows
+
+
+def decide(
+    scores: ScoresArgument,
+    truth: TruthOption = None,
+    objective: ObjectiveOption = None,
+    recall: RecallOption = None,
+    precision: PrecisionOption = None,
+    confidence: ConfidenceOption = None,
+    too_few: TooFewOption = None,
+    per_row: PerRowOption = None,
+    exactly: ExactlyOption = False,
+    per_label: PerLabelOption = None,
+    total: TotalOption = None,
+    apply: ApplyOption = None,
+    id: IdOption = None,
+    missing_labels: MissingOption = "error",
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    output: OutputOption = None,
+    thresholds: ThresholdsOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Decide which labels rows have, from scores of any model.
+
+    Finds a threshold for each label on rows whose labels are known, and that the model did not
+    learn from; --apply decides other rows by them. With --recall or --precision, thresholds have a
+    guarantee, and labels with too few positives are refused: they are listed, left out of the
+    decisions, and the exit code is 1. Budgets need calibrated probabilities.
+    """
+    request = _Request(
+        objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
+        missing_labels, seed,
+    )  # fmt: skip
+    _check_request(request, truth, apply, output, thresholds)
+    written = [path for path in (output, thresholds) if path is not None]
+    for path in written:
+        check_free(path, force)
+    with (
+        report_kept_files(*written),
+        errors_in_flags(_FLAGS),
+        rewording(lambda text: _CALLERS.sub("labelance decide", text)),
+    ):
+        table = read_scores(scores, id)
+        rows = table if apply is None else read_other_scores(apply, table, id)
+        labels = None if truth is None else read_truth(truth, table, missing_labels).cells
+        found = _find(request, table.cells, labels)
+        kept = np.flatnonzero(~found.refused)
+        summary = _summarize(found, table.header, scores)
+        if output is not None and len(kept):
+            names = [table.header[j] for j in kept]
+            write_decisions(output, found.decide(rows.cells)[:, kept], rows, names)
+        if thresholds is not None:
+            with replace_when_done(thresholds) as temporary:
+                temporary.write_text(json_text.dumps(plain(summary), indent=2) + "\n")
+    if json:
+        print_json(summary)
+    else:
+        _print(found, table.header)
+        if output is not None:
+            amount = f"{rows.cells.shape[0]} rows, {len(kept)} labels"
+            say(f"{output}: {amount if len(kept) else 'not written, as no label is left'}")
+    if found.refused.any():
+        raise typer.Exit(1)
+
+
+def _check_request(
+    request: _Request,
+    truth: Path | None,
+    apply: Path | None,
+    output: Path | None,
+    thresholds: Path | None,
+) -> None:
+    """Raise for flags that do not go together, before a file is read."""
+    budgets = request.given(*_BUDGETS)
+    guarantees = request.given("recall", "precision")
+    kinds = [*guarantees, *budgets[:1]]
+    others = request.given("confidence", "too_few", "exactly")
+    if len(kinds) > 1 or (guarantees and request.objective):
+        both = kinds if len(kinds) > 1 else [*kinds, "--objective"]
+        raise InputError(
+            "Decisions keep a recall, a precision or a budget, or maximize an objective",
+            f"{' and '.join(both)} are given",
+            "Choose one of them",
+        )
+    if truth is None and not budgets:
+        raise InputError(
+            "Thresholds are found on rows whose labels are known",
+            "there is no --truth",
+            "Add --truth with the labels of these rows, or a budget such as --per-row 5",
+        )
+    if others and not (guarantees if others[0] != "--exactly" else request.per_row):
+        partner = "--per-row" if others[0] == "--exactly" else "--recall or --precision"
+        raise InputError(f"{others[0]} goes with {partner}", "it is alone", f"Add {partner}")
+    if request.precision is not None and request.too_few in ("always", "pool"):
+        raise InputError(
+            "--precision takes --too-few refuse or never",
+            f"--too-few is {request.too_few}",
+            "Choose one of these",
+        )
+    if apply is not None and (truth is None or output is None):
+        raise InputError(
+            "--apply decides the rows of a file by what was found on others",
+            f"there is no {'--truth' if truth is None else '-o'}",
+            "Add --truth, or pass the file as SCORES" if truth is None else "Add -o decisions.csv",
+        )
+    if budgets:
+        _check_budgets(request, truth, thresholds)
+    if output is not None:
+        check_suffix(output)
+
+
+def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | None) -> None:
+    batch = request.given("per_label", "total")
+    if request.objective in ("gmean", "micromacro"):
+        raise InputError(
+            "A budget takes --objective f1 or balanced_accuracy",
+            f"it is {request.objective}",
+            "Choose one of these",
+        )
+    if batch and truth is not None:
+        raise InputError(
+            f"{batch[0]} decides all rows of a file at once, by probabilities alone",
+            "--truth is given",
+            "Leave --truth out, and pass the file to decide as SCORES",
+        )
+    if batch and request.per_row is not None and request.objective != "balanced_accuracy":
+        raise InputError(
+            f"--per-row together with {batch[0]} takes --objective balanced_accuracy",
+            f"it is {request.objective or 'f1'}",
+            "Add --objective balanced_accuracy, or leave one budget out",
+        )
+    if thresholds is not None:
+        raise InputError(
+            "--thresholds writes thresholds", "a budget has none", "Leave it out; --json has counts"
+        )
+
+
+def _find(request: _Request, scores: Any, truth: Any) -> _Found:
+    if request.recall is not None or request.precision is not None:
+        return _find_guarantees(request, scores, truth)
+    if not request.given(*_BUDGETS):
+        return _find_thresholds(request, scores, truth)
+    return _decide_batch(request, scores) if truth is None else _find_rule(request, scores, truth)
+
+
+def _find_thresholds(request: _Request, scores: Any, truth: Any) -> _Found:
+    objective = request.objective or "f1"
+    found = labelance.decisions.find_thresholds(
+        truth, scores, objective=objective, missing_labels=request.missing_labels
+    )
+    low, high = found.interval().T
+    columns = _threshold_columns(found, low, high)
+    name = objective.replace("micromacro", "f1")
+    title = f"Thresholds for the largest {objective}; value: {name} on these rows"
+    return _Found(title, columns, found.predict, np.zeros(len(low), dtype=bool))
+
+
+def _find_guarantees(request: _Request, scores: Any, truth: Any) -> _Found:
+    """Find thresholds with a guarantee; labels that are refused have none."""
+    how = request.too_few or "refuse"
+    decisions = labelance.decisions
+    if request.recall is not None:
+        # One refused label is no reason to decide nothing for the others.
+        found = decisions.guarantee_recall(
+            truth,
+            scores,
+            recall=request.recall,
+            confidence=request.confidence,
+            too_few="never" if how == "refuse" else how,
+        )
+        where = ""
+    else:
+        assert request.precision is not None
+        found = decisions.guarantee_precision(
+            truth,
+            scores,
+            precision=request.precision,
+            confidence=0.9 if request.confidence is None else request.confidence,
+            missing_labels=request.missing_labels,
+            random_state=request.seed,
+        )
+        where = " in the half of the rows that tests thresholds"
+    refused = ~found.guaranteed & (how == "refuse")
+    columns = _threshold_columns(found, found.low, found.high)
+    columns["needed"] = found.n_needed
+    sure = f" with confidence {found.confidence:g}" if found.confidence else ""
+    title = f"Thresholds that keep a {found.measure} of {found.target:g}{sure}"
+    return _Found(title, columns, found.predict, refused, where)
+
+
+def _threshold_columns(found: Any, low: Any, high: Any) -> dict[str, Any]:
+    return {
+        "threshold": found.thresholds,
+        "positives": found.n_positive,
+        "predicted": found.n_predicted,
+        "value": found.value,
+        "low": low,
+        "high": high,
+        "reason": found.reasons,
+    }
+
+
+def _find_rule(request: _Request, scores: Any, truth: Any) -> _Found:
+    """Find a rule for the labels of one row at a time."""
+    utility = _utility(request)
+    rule = labelance.decisions.find_budget_rule(
+        truth, scores, per_row=request.per_row, exactly=request.exactly, utility=utility
+    )
+
+    def apply(rows: Any) -> Any:
+        return rule.decide(rows, only_best=True)
+
+    y = apply(scores)
+    columns = {
+        "positives": np.nansum(truth, axis=0) if isinstance(truth, np.ndarray) else truth.sum(0),
+        "predicted": y.sum(axis=0),
+        "value": labelance.metrics.macro_f1(truth, y, average=None, missing_labels="ignore"),
+    }
+    title = f"A rule of {request.per_row} labels a row for the largest {utility}; value: f1"
+    return _Found(title, columns, apply, np.zeros(y.shape[1], dtype=bool))
+
+
+def _decide_batch(request: _Request, scores: Any) -> _Found:
+    utility = _utility(request)
+    found = labelance.decisions.decide_within_budget(
+        scores,
+        per_row=request.per_row,
+        exactly=request.exactly,
+        per_label=request.per_label,
+        total=request.total,
+        utility=utility,
+        random_state=request.seed,
+    )
+    columns = {
+        "expected": found.n_expected,
+        "predicted": found.n_predicted,
+        "value": found.of_labels,
+    }
+    title = f"{found.y.nnz} decisions; value: expected {utility}, {found.value:.4g} over all"
+    return _Found(title, columns, lambda _: found.y, np.zeros(len(found.n_predicted), dtype=bool))
+
+
+def _utility(request: _Request) -> Literal["macro_f1", "balanced_accuracy"]:
+    return "balanced_accuracy" if request.objective == "balanced_accuracy" else "macro_f1"
+
+
+def _summarize(found: _Found, names: tuple[str, ...], scores: Path) -> dict[str, Any]:
+    """Return one object for programs; infinite thresholds have no number, but a rule."""
+    lines = []
+    for j, name in enumerate(names):
+        line = {"label": name} | {key: values[j] for key, values in found.columns.items()}
+        if "threshold" in line:
+            line["rule"] = _RULES.get(line["threshold"], "at least")
+        if found.refused[j]:
+            line |= {"threshold": None, "rule": "refused", "reason": _why_refused(found, j)}
+        lines.append(line)
+    refused = [name for name, is_refused in zip(names, found.refused) if is_refused]
+    return {"scores": str(scores), "title": found.title, "labels": lines, "refused": refused}
+
+
+def _print(found: _Found, names: tuple[str, ...]) -> None:
+    """Print a line for each label, and then the refused ones in words."""
+    heads = [head for head in found.columns if head not in ("low", "high", "needed", "reason")]
+    columns = [[_text(value) for value in found.columns[head]] for head in heads]
+    if "low" in found.columns:
+        heads = [*heads, "interval"]
+        ends = zip(found.columns["low"], found.columns["high"])
+        columns.append(["" if np.isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in ends])
+    if "reason" in found.columns:
+        heads, columns = [*heads, "reason"], [*columns, list(found.columns["reason"])]
+    kept = np.flatnonzero(~found.refused)
+    lines = [(names[j], *(column[j] for column in columns)) for j in kept]
+    print_table(found.title, ("label", *heads), lines)
+    refused = np.flatnonzero(found.refused)
+    if not len(refused):
+        return
+    say(f"Refused, and left out of the decisions: {len(refused)} of {len(names)} labels")
+    for j in map(int, refused):
+        say(f"  {names[j]}: {_why_refused(found, j)}")
+
+
+def _why_refused(found: _Found, label: int) -> str:
+    positives, needed = (found.columns[head][label] for head in ("positives", "needed"))
+    counted = f"{positives} positive{'' if positives == 1 else 's'}{found.tested_on}"
+    if positives < needed:
+        return f"{counted}, and at least {needed} are needed"
+    return f"{counted}, but no threshold passed the test"
+
+
+def _text(value: Any) -> str:
+    if np.isinf(value):
+        return _RULES[value]
+    return "" if np.isnan(value) else f"{value:.6g}"

@@ -1,0 +1,417 @@
+"""Tables of scores and labels that ``labelance decide`` reads, and decisions that it writes."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import labelance
+from labelance._utils._files import replace_when_done
+from labelance._utils._messages import did_you_mean, optional_import, show_names
+from labelance.cli._console import errors, say
+from labelance.exceptions import DataFileError, InputError
+
+_KINDS = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
+    ".npz": "npz", ".npy": "npy",
+}  # fmt: skip
+# What pandas calls the column of an index without a name, in CSV and in Parquet.
+_INDEX_NAMES = ("", "__index_level_0__", "id")
+_TRUTH_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_MOST_EXACT = 2**53  # larger integers have no double of their own
+_BLOCK = 10_000
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Cells of rows x labels from a file, with the names of labels and the ids of rows."""
+
+    path: Path
+    cells: Any  # an ndarray or a csr_array
+    names: tuple[str, ...] | None = None
+    ids: list[str] | None = None
+    id_name: str = "id"
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Return the names of the labels, or their numbers."""
+        return self.names or tuple(map(str, range(self.cells.shape[1])))
+
+
+def read_scores(path: Path, id_name: str | None) -> LabelColumns:
+    """Read finite scores of rows x labels, from a file of any model."""
+    kind = _find_kind(path)
+    if kind in ("npz", "npy"):
+        found = _read_arrays(path, kind)
+    else:
+        table = _read_table(path, kind)
+        column = _find_id(table, path, id_name)
+        ids = None if column is None else _read_ids(table, kind, column)
+        labels = [j for j in range(len(table.names)) if j != column]
+        for j in labels:
+            _check_numbers(path, table.names[j], table.categories[j])
+        names = tuple(table.names[j] for j in labels)
+        _check_header(path, names)
+        id_column = "id" if column is None else table.names[column] or "id"
+        found = LabelColumns(path, table.cells[:, labels], names, ids, id_column)
+    _check_finite(found)
+    return found
+
+
+def read_truth(path: Path, scores: LabelColumns, missing: str) -> LabelColumns:
+    """Read the labels of scored rows: columns by name, rows by id where both files have ids."""
+    kind = _find_kind(path)
+    if kind in ("npz", "npy"):
+        found = _read_arrays(path, kind)
+        places = list(range(found.cells.shape[1]))
+        if found.names and scores.names:
+            places = _match_names(path, found.names, scores)
+        found = replace(found, cells=found.cells[:, places], names=scores.names)
+    else:
+        table = _read_table(path, kind)
+        own = [j for j, name in enumerate(table.names) if (name or "id") == scores.id_name]
+        ids = _read_ids(table, kind, own[0]) if own and scores.ids else None
+        others = [j for j in range(len(table.names)) if j not in own or ids is None]
+        places = others
+        if scores.names:
+            matched = _match_names(path, [table.names[j] for j in others], scores)
+            places = [others[place] for place in matched]
+        cells = np.column_stack([_truth_column(table, path, j) for j in places])
+        found = LabelColumns(path, cells, scores.names, ids)
+    if found.ids is not None and scores.ids is not None:
+        found = replace(found, cells=found.cells[_join(found, scores)])
+    if found.cells.shape != scores.cells.shape:
+        raise InputError(
+            "Scores and --truth have the same rows and labels",
+            f"{scores.path} has {_shape(scores)} and {path} has {_shape(found)}",
+            "Give files of the same rows and labels, or ids in both",
+        )
+    stored = found.cells if isinstance(found.cells, np.ndarray) else found.cells.data
+    if missing == "error" and np.isnan(stored).any():
+        raise InputError(
+            f"{path} has 0 or 1 in every cell",
+            f"{np.count_nonzero(np.isnan(stored))} are missing",
+            "Fill them, or leave them out with --missing-labels ignore",
+        )
+    return found
+
+
+def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> LabelColumns:
+    """Read scores of other rows, of the same labels in the same order."""
+    other = read_scores(path, id_name)
+    if other.cells.shape[1] != scores.cells.shape[1]:
+        raise InputError(
+            "--apply takes scores of the same labels",
+            f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}",
+            "Give the scores of the same model",
+        )
+    if other.names and scores.names:
+        _match_names(path, other.names, scores)
+    return other
+
+
+def check_suffix(path: Path) -> None:
+    """Raise for a file of decisions of another kind than those that are written."""
+    if _KINDS.get(path.suffix.lower(), "npy") == "npy":
+        raise InputError(
+            "Decisions are written as CSV, TSV, Parquet or NPZ",
+            f"-o is {path}",
+            "Write for example -o decisions.csv",
+        )
+
+
+def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
+    """Write decisions of rows x labels under a temporary name, and rename the file."""
+    kind = _KINDS[path.suffix.lower()]
+    with replace_when_done(path) as temporary:
+        if kind == "npz":
+            _write_npz(temporary, y, rows, names)
+        elif kind == "parquet":
+            _write_parquet(temporary, y, rows, names)
+        else:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",")
+                writer.writerow(names if rows.ids is None else [rows.id_name, *names])
+                writer.writerows(_lines(y, rows.ids))
+
+
+def _lines(y: Any, ids: list[str] | None) -> Iterator[list[Any]]:
+    """Yield rows of decisions; only a block of a sparse table is dense at a time."""
+    for start in range(0, y.shape[0], _BLOCK):
+        block = y[start : start + _BLOCK]
+        lines = (block if isinstance(block, np.ndarray) else block.toarray()).tolist()
+        yield from lines if ids is None else ([one, *line] for one, line in zip(ids[start:], lines))
+
+
+def _write_npz(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
+    arrays: dict[str, Any] = {"labels": np.array(names, dtype=str)}
+    if rows.ids is not None:
+        arrays["id"] = np.array(rows.ids, dtype=str)
+    if isinstance(y, np.ndarray):
+        arrays["y"] = y.astype(np.int8)
+    else:  # what scipy.sparse.load_npz reads, which leaves the names alone
+        arrays |= {"format": np.array(b"csr"), "shape": np.array(y.shape), "indices": y.indices}
+        arrays |= {"data": y.data.astype(np.int8), "indptr": y.indptr}
+    np.savez_compressed(path, **arrays)
+
+
+def _write_parquet(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
+    pyarrow = optional_import("pyarrow", extra="data", purpose="Writing Parquet")
+    parquet = optional_import("pyarrow.parquet", extra="data", purpose="Writing Parquet")
+    by_column = y if isinstance(y, np.ndarray) else y.tocsc()
+    columns = {} if rows.ids is None else {rows.id_name: pyarrow.array(rows.ids)}
+    for j, name in enumerate(names):
+        column = by_column[:, [j]]
+        column = column if isinstance(column, np.ndarray) else column.toarray()
+        columns[name] = pyarrow.array(column.ravel().astype(np.int8))
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+def _find_kind(path: Path) -> str:
+    from labelance.datasets.formats._compression import is_compressed, strip_suffix
+
+    if not path.is_file():
+        raise InputError(
+            "labelance decide reads files", f"there is no file {str(path)!r}", "Check the path"
+        )
+    kind = _KINDS.get(strip_suffix(path).suffix.lower())
+    if kind is None or (is_compressed(path) and kind not in ("csv", "tsv")):
+        raise InputError(
+            "Scores and labels are CSV, TSV, Parquet, NPZ or NPY files",
+            f"{path.name!r} ends otherwise",
+            "Save them for example with numpy.save('scores.npy', scores)",
+        )
+    return kind
+
+
+def _read_table(path: Path, kind: str, words: Sequence[str] = ()) -> Any:
+    """Read all columns; those in ``words`` stay as they are written."""
+    from labelance.datasets.formats._csv import read_csv
+    from labelance.datasets.formats._parquet import read_parquet
+    from labelance.datasets.formats._text_file import TextFile, find_budget
+
+    file = TextFile(path, max_size=find_budget(path))
+    if kind == "parquet":
+        return read_parquet(file)
+    return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
+
+
+def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
+    """Return the column that names the rows: the one asked for, or one of words."""
+    if wanted is not None:
+        if wanted in table.names:
+            return int(table.names.index(wanted))
+        near = did_you_mean(wanted, table.names)
+        raise InputError(
+            "--id names a column",
+            f"{path} has no column {wanted!r}",
+            f"{near}Columns: {show_names(table.names)}",
+        )
+    columns = [
+        j
+        for j, (name, values) in enumerate(zip(table.names, table.categories))
+        if name.lower() in _INDEX_NAMES or (values and not any(map(_is_number, values)))
+    ]
+    if len(columns) > 1:
+        raise InputError(
+            "One column names the rows, and all others are scores",
+            f"{path} has {show_names([repr(table.names[j]) for j in columns])}",
+            "Take the others out of the file, or name a column with --id",
+        )
+    return columns[0] if columns else None
+
+
+def _read_ids(table: Any, kind: str, column: int) -> list[str]:
+    """Return the ids as text; numbers are read again, since long ones have no double."""
+    if table.categories[column] is None and kind != "parquet":
+        table = _read_table(table.file.path, kind, [table.names[column]])
+    cells, values = table.cells[:, column], table.categories[column]
+    if values is not None:
+        return ["" if np.isnan(code) else values[int(code)] for code in cells]
+    if not (np.abs(cells) < _MOST_EXACT).all():
+        raise InputError(
+            "Ids are words, or integers below 2**53",
+            f"{table.file.path} has others in {table.names[column]!r}",
+            "Save the ids as text",
+        )
+    return [f"{number:.17g}" for number in cells]
+
+
+def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
+    if values:
+        word = next((value for value in values if not _is_number(value)), values[0])
+        raise InputError(
+            f"{path} has numbers in every column of scores",
+            f"{name!r} has {word!r}",
+            f"Correct the cell, or add --id {name} if the column names the rows",
+        )
+
+
+def _check_header(path: Path, names: tuple[str, ...]) -> None:
+    """Raise where the first row was taken for names; pandas numbers columns from 0."""
+    if not names:
+        raise InputError("A file has a column of scores for every label", f"{path} has none", "")
+    if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
+        raise InputError(
+            "The first line names the labels",
+            f"{path} begins with the numbers {show_names(names, 3)}",
+            "Add a line with a name for each label",
+        )
+
+
+def _check_finite(scores: LabelColumns) -> None:
+    cells = scores.cells
+    stored = cells if isinstance(cells, np.ndarray) else cells.data
+    strange = ~np.isfinite(stored)
+    if not strange.any():
+        return
+    where = np.argwhere(strange)[0]
+    if isinstance(cells, np.ndarray):
+        row, label = where
+    else:
+        row, label = np.searchsorted(cells.indptr, where[0], "right") - 1, cells.indices[where[0]]
+    raise InputError(
+        f"{scores.path} has a finite score in every cell",
+        f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1} of "
+        f"label {scores.header[label]!r}",
+        "Score these rows again, or take them out of all files",
+    )
+
+
+def _read_arrays(path: Path, kind: str) -> LabelColumns:
+    """Read a table that numpy or scipy saved, with ``labels`` and ``id`` where an NPZ has them."""
+    try:
+        if kind == "npy":
+            return _check_table(LabelColumns(path, np.load(path, allow_pickle=False)))
+        # A file of its own, since numpy leaves that of a broken archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            names, ids = (
+                archive[key].astype(str).tolist() if key in archive.files else None
+                for key in ("labels", "id")
+            )
+            found = _choose_array(path, archive)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+        raise DataFileError(
+            f"{path}: the file is one that numpy or scipy saved",
+            str(problem).partition("\n")[0].rstrip(".") or type(problem).__name__,
+            "Save it again with numpy.save, numpy.savez or scipy.sparse.save_npz",
+        ) from problem
+    found = replace(found, ids=ids, names=tuple(names) if names else found.names)
+    return _check_table(found)
+
+
+def _choose_array(path: Path, archive: Any) -> LabelColumns:
+    import scipy.sparse as sp
+
+    if "about" in archive.files:  # what labelance itself writes
+        data = labelance.datasets.read_multilabel(path)
+        return LabelColumns(path, data.Y, data.label_names)
+    if {"format", "shape", "data"} <= set(archive.files):
+        matrix = sp.csr_array(sp.load_npz(path))
+        matrix.check_format(full_check=True)
+        return LabelColumns(path, matrix)
+    tables = [name for name in archive.files if name not in ("labels", "id")]
+    if {"X", "y"} <= set(tables):
+        tables = ["y"]
+    if len(tables) != 1:
+        raise InputError(
+            "An NPZ file has one table, and maybe 'labels' and 'id'",
+            f"{path} has {show_names(archive.files)}",
+            "Save it with numpy.savez('scores.npz', scores=scores, labels=names)",
+        )
+    return LabelColumns(path, archive[tables[0]])
+
+
+def _check_table(found: LabelColumns) -> LabelColumns:
+    """Raise unless the cells are numbers of rows x labels, with a name each."""
+    cells, names, ids = found.cells, found.names, found.ids
+    named = cells.ndim == 2 and len(names or ()) in (0, cells.shape[1])
+    named = named and (ids is None or len(ids) == cells.shape[0])
+    if cells.ndim != 2 or cells.dtype.kind not in "biuf" or 0 in cells.shape or not named:
+        raise InputError(
+            f"{found.path} has a table of numbers, rows x labels, with as many names and ids",
+            f"it has shape {cells.shape} and type {cells.dtype}, {len(names or ())} names and "
+            f"{len(ids or ())} ids",
+            "Save one number for each row and label",
+        )
+    return replace(found, cells=cells.astype(float)) if cells.dtype.kind == "b" else found
+
+
+def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list[int]:
+    """Return the places of the labels in a file, whose order must be the same."""
+    place = {name: j for j, name in enumerate(names)}
+    missing = [name for name in scores.header if name not in place]
+    if missing:
+        raise InputError(
+            f"{path} has a column for every label of {scores.path}",
+            f"it has none for {show_names(map(repr, missing), 5)}",
+            f"{did_you_mean(missing[0], names)}Its columns: {show_names(names)}",
+        )
+    places = [place[name] for name in scores.header]
+    if places != sorted(places):
+        raise InputError(
+            f"{path} has the labels in the order of {scores.path}: {show_names(scores.header, 5)}",
+            f"its order is {show_names([names[j] for j in sorted(places)], 5)}",
+            "Write one of the files again with the columns of the other",
+        )
+    others = [name for name in names if name not in set(scores.header)]
+    if others:
+        say(f"note: {path}: not used: {show_names(others, 5)}", to=errors)
+    return places
+
+
+def _truth_column(table: Any, path: Path, column: int) -> Any:
+    """Return a column of 0 and 1; NaN where a label is unknown."""
+    cells, values = table.cells[:, column], table.categories[column]
+    if values is None:
+        return cells
+    words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
+    if None in words:
+        raise InputError(
+            f"{path} has 0 and 1, or true and false, in every label",
+            f"{table.names[column]!r} has {values[words.index(None)]!r}",
+            "Write 1 where a row has the label, and 0 where it has not",
+        )
+    return np.array([*words, np.nan])[np.where(np.isnan(cells), len(words), cells).astype(int)]
+
+
+def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
+    """Return the row of the truth for each row of the scores, by id."""
+    assert truth.ids is not None and scores.ids is not None  # noqa: PT018
+    place = {one: row for row, one in enumerate(truth.ids)}
+    for table in (truth, scores):
+        if len(set(table.ids or ())) < len(table.ids or ()):
+            raise InputError(
+                "Rows are joined by ids that differ",
+                f"{table.path} has an id twice",
+                "Correct the ids, or take them out of one file to join rows by position",
+            )
+    missing = [one for one in scores.ids if one not in place]
+    if missing:
+        raise InputError(
+            f"{truth.path} has a row for every id of {scores.path}",
+            f"{len(missing)} are missing, the first is {missing[0]!r}",
+            "Add these rows, or take the ids out of one file to join rows by position",
+        )
+    return [place[one] for one in scores.ids]
+
+
+def _shape(table: LabelColumns) -> str:
+    rows, labels = table.cells.shape
+    return f"{rows} rows and {labels} labels"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,355 @@
+"""``labelance decide``: scores of any model in, decisions out."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from labelance.cli import main
+from labelance.datasets import MultiLabelDataset, write_multilabel
+from labelance.decisions import (
+    decide_within_budget,
+    find_budget_rule,
+    find_thresholds,
+    guarantee_precision,
+    guarantee_recall,
+)
+
+NAMES = ["cat", "dog", "rare"]
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run ``labelance decide``; return its exit code, standard output and standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["labelance", "decide", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out, err = capsys.readouterr()
+        return code, out, " ".join(err.split())
+
+    return run
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = (rng.random((300, 3)) < [0.5, 0.15, 0.01]).astype(int)
+    y[:3, 2] = 1
+    return y, 1 / (1 + np.exp(2 - 4 * y - rng.normal(size=y.shape)))
+
+
+@pytest.fixture
+def files(tmp_path, data, monkeypatch):
+    """Scores and labels as CSV and NPY, and scores of other rows."""
+    y, scores = data
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(scores, columns=NAMES).to_csv("scores.csv", index=False)
+    pd.DataFrame(y, columns=NAMES).to_csv("truth.csv", index=False)
+    pd.DataFrame(scores[:40, :] / 2, columns=NAMES).to_csv("other.csv", index=False)
+    np.save("scores.npy", scores)
+    np.save("truth.npy", y)
+    return tmp_path
+
+
+def write(path, table, **columns):
+    frame = pd.DataFrame(table, columns=NAMES).assign(**columns)
+    if path.endswith("parquet"):
+        frame.to_parquet(path)
+    elif path.endswith("npz"):
+        np.savez(path, table=table, labels=NAMES)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.endswith("tsv") else ",")
+
+
+def test_thresholds_decide_other_rows(call, files, data):
+    code, out, err = call(
+        "scores.csv", "--truth", "truth.csv", "--apply", "other.csv", "-o", "out.csv"
+    )
+    assert (code, err) == (0, "")
+    assert all(word in out for word in ("threshold", "positives", "interval", "reason", *NAMES))
+    decided = pd.read_csv("out.csv")
+    assert list(decided) == NAMES
+    y, scores = data
+    assert_array_equal(decided, find_thresholds(y, scores).predict(scores[:40] / 2))
+
+
+@pytest.mark.parametrize("objective", ["f1", "gmean", "balanced_accuracy", "micromacro"])
+def test_json_has_the_thresholds_of_the_library(call, files, data, objective):
+    code, out, _ = call("scores.npy", "--truth", "truth.npy", "--objective", objective, "--json")
+    lines = json.loads(out)["labels"]
+    expected = find_thresholds(*data, objective=objective).thresholds
+    assert code == 0
+    assert [line["label"] for line in lines] == ["0", "1", "2"]
+    assert_array_equal([line["threshold"] for line in lines], expected)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
+@pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.npz"])
+def test_every_kind_of_file_gives_the_same_decisions(call, files, data, kind, out):
+    y, scores = data
+    write(f"s.{kind}", scores)
+    write(f"t.{kind}", y.astype(bool))
+    assert call(f"s.{kind}", "--truth", f"t.{kind}", "-o", out)[0] == 0
+    expected = find_thresholds(y, scores).predict(scores)
+    if out.endswith("npz"):
+        found = np.load(out)
+        assert_array_equal(found["labels"], NAMES)
+        assert_array_equal(found["y"], expected)
+        return
+    read = pd.read_parquet if out.endswith("parquet") else pd.read_csv
+    frame = read(out, sep="\t") if out.endswith("tsv") else read(out)
+    assert list(frame) == NAMES
+    assert_array_equal(frame, expected)
+
+
+def test_sparse_scores_stay_sparse(call, files, data):
+    y, scores = data
+    cut = sp.csr_array(np.where(scores > 0.3, scores, 0))
+    sp.save_npz("s.npz", cut)
+    sp.save_npz("t.npz", sp.csr_array(y))
+    assert call("s.npz", "--truth", "t.npz", "-o", "out.npz")[0] == 0
+    assert_array_equal(sp.load_npz("out.npz").toarray(), find_thresholds(y, cut.toarray()).predict(
+        cut.toarray()))  # fmt: skip
+
+
+def test_rows_are_joined_by_id(call, files, data):
+    y, scores = data
+    large = [str(2**60 + i) for i in range(300)]  # no double tells them apart
+    write("s.csv", scores, id=large)
+    order = np.random.default_rng(1).permutation(300)
+    write("t.csv", y[order], id=np.array(large)[order])
+    code, _, err = call("s.csv", "--truth", "t.csv", "-o", "out.csv")
+    assert (code, err) == (0, "")
+    decided = pd.read_csv("out.csv", dtype={"id": str})
+    assert list(decided["id"]) == large
+    assert_array_equal(decided[NAMES], find_thresholds(y, scores).predict(scores))
+    write("t.csv", y[order], id=[*large[1:], "new"])
+    code, _, err = call("s.csv", "--truth", "t.csv")
+    assert (code, repr(large[0]) in err) == (1, True)
+    write("t.csv", y[order], id=large[0])
+    assert "an id twice" in call("s.csv", "--truth", "t.csv")[2]
+
+
+def test_columns_of_words_and_indices_name_rows(call, files, data):
+    y, scores = data
+    write("s.csv", scores, song=[f"s{i}" for i in range(300)])
+    assert call("s.csv", "--truth", "truth.csv", "-o", "a.csv")[0] == 0
+    assert next(iter(pd.read_csv("a.csv"))) == "song"
+    pd.DataFrame(scores, columns=NAMES).to_csv("index.csv")
+    pd.DataFrame(y, columns=NAMES).iloc[::-1].to_csv("reversed.csv")
+    code, out, _ = call("index.csv", "--truth", "reversed.csv", "--json")
+    assert code == 0
+    found = [line["threshold"] for line in json.loads(out)["labels"]]
+    assert_array_equal(found, find_thresholds(y, scores).thresholds)
+    write("s.csv", scores, year=range(300))
+    assert call("s.csv", "--truth", "truth.csv", "--id", "year")[0] == 0
+
+
+def test_truth_may_be_a_dataset(call, files, data):
+    y, scores = data
+    X = np.random.default_rng(0).random((300, 2))
+    dataset = MultiLabelDataset(X, y, label_names=NAMES, feature_names=["tempo", "loud"])
+    for name in ("valid.npz", "valid.csv"):
+        write_multilabel(dataset, name)
+        code, out, err = call("scores.csv", "--truth", name, "--json")
+        assert code == 0
+        assert ("not used: tempo, loud" in err) == name.endswith("csv")
+        found = [line["threshold"] for line in json.loads(out)["labels"]]
+        assert_array_equal(found, find_thresholds(y, scores).thresholds)
+
+
+def test_labels_without_a_guarantee_are_refused(call, files, data):
+    words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.9, "--confidence", 0.9)
+    code, out, _ = call(*words, "-o", "out.csv", "--thresholds", "found.json")
+    n_rare = int(data[0][:, 2].sum())
+    assert code == 1
+    assert f"rare: {n_rare} positives, and at least 22 are needed" in out.splitlines()[-2]
+    decided = pd.read_csv("out.csv")
+    assert list(decided) == ["cat", "dog"]
+    found = guarantee_recall(*data, recall=0.9, confidence=0.9, too_few="never")
+    assert_array_equal(decided, found.predict(data[1])[:, :2])
+    saved = json.loads((files / "found.json").read_text())
+    assert saved["refused"] == ["rare"]
+    assert [line["rule"] for line in saved["labels"]] == ["at least", "at least", "refused"]
+    assert saved["labels"][2]["threshold"] is None
+    code, out, _ = call(*words, "--json")
+    assert (code, json.loads(out)) == (1, saved)
+
+
+@pytest.mark.parametrize("too_few", ["always", "never", "pool"])
+def test_rare_labels_are_predicted_as_asked(call, files, data, too_few):
+    words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.7, "--too-few", too_few)
+    recall = 0.7 if too_few == "pool" else 0.95
+    code, out, _ = call(*words[:4], recall, *words[5:], "--json", "-o", "out.csv")
+    line = json.loads(out)["labels"][2]
+    assert code == 0
+    assert list(pd.read_csv("out.csv")) == NAMES
+    if too_few != "pool":
+        assert (line["rule"], line["threshold"]) == (too_few, None)
+
+
+def test_precision_is_guaranteed_on_half_of_the_rows(call, files, data):
+    words = ("scores.csv", "--truth", "truth.csv", "--precision", 0.6, "--seed", 1, "--json")
+    code, out, _ = call(*words)
+    found = guarantee_precision(*data, precision=0.6, random_state=1)
+    lines = json.loads(out)["labels"]
+    assert code == 1
+    assert lines[0]["threshold"] == found.thresholds[0]
+    assert "half of the rows" in lines[2]["reason"]
+    code, out, _ = call(*words, "--too-few", "never")
+    assert (code, json.loads(out)["labels"][2]["rule"]) == (0, "never")
+
+
+def test_nothing_is_written_where_all_labels_are_refused(call, files):
+    code, out, _ = call("scores.csv", "--truth", "truth.csv", "--recall", 0.999, "-o", "out.csv")
+    assert (code, (files / "out.csv").exists()) == (1, False)
+    assert "3 of 3 labels" in out
+    assert "out.csv: not written" in out
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"per_row": 1},
+        {"per_row": 2, "exactly": True},
+        {"per_label": 20},
+        {"total": 50},
+        {"per_row": 1, "total": 50, "utility": "balanced_accuracy"},
+    ],
+)
+def test_budgets_need_no_truth(call, files, data, budget):
+    flags = []
+    for name, value in budget.items():
+        flag = "--objective" if name == "utility" else f"--{name.replace('_', '-')}"
+        flags += [flag] if value is True else [flag, value]
+    code, out, _ = call("scores.csv", *flags, "-o", "out.csv")
+    assert (code, "expected" in out) == (0, True)
+    expected = decide_within_budget(data[1], **budget, random_state=0).y.toarray()
+    assert_array_equal(pd.read_csv("out.csv"), expected)
+
+
+def test_a_budget_with_truth_finds_a_rule_for_other_rows(call, files, data):
+    y, scores = data
+    words = ("--truth", "truth.csv", "--per-row", 1, "--apply", "other.csv", "-o", "out.csv")
+    code, _, _ = call("scores.csv", *words)
+    rule = find_budget_rule(y, scores, per_row=1)
+    assert code == 0
+    expected = rule.decide(scores[:40] / 2, only_best=True).toarray()
+    assert_array_equal(pd.read_csv("out.csv"), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "Add --truth"),
+        ("--truth none.csv", "there is no file 'none.csv'"),
+        ("--truth truth.csv --recall 0.9 --precision 0.9", "--recall and --precision are given"),
+        ("--truth truth.csv --recall 0.9 --objective f1", "--recall and --objective are given"),
+        ("--truth truth.csv --recall 0.9 --per-row 1", "Choose one of them"),
+        ("--truth truth.csv --recall 1.5", "Try --recall 0.9"),
+        ("--truth truth.csv --recall 0.9 --confidence 0.9 --too-few pool", "--too-few pool holds"),
+        ("--truth truth.csv --precision 0.9 --too-few pool", "refuse or never"),
+        ("--truth truth.csv --confidence 0.9", "goes with --recall or --precision"),
+        ("--truth truth.csv --exactly", "goes with --per-row"),
+        ("--truth truth.csv --apply other.csv", "there is no -o"),
+        ("--per-row 1 --apply other.csv -o out.csv", "there is no --truth"),
+        ("--per-row 9", "--per-row must be an integer from 1 to 3"),
+        ("--per-row 1 --total 9", "--objective balanced_accuracy"),
+        ("--per-row 1 --objective gmean", "f1 or balanced_accuracy"),
+        ("--total 9 --truth truth.csv", "Leave --truth out"),
+        ("--total 9 --thresholds a.json", "a budget has none"),
+        ("--truth truth.csv -o out.npy", "-o decisions.csv"),
+        ("--truth truth.csv -o truth.csv", "--force"),
+        ("--truth truth.csv --id song", "no column 'song'"),
+        ("--truth scores.csv", "0"),
+    ],
+)
+def test_wrong_requests_are_told_before_anything_is_written(call, files, words, said):
+    before = sorted(files.iterdir())
+    code, out, err = call("scores.csv", *words.split())
+    assert (code, out, said in err) == (1, "", True), err
+    assert "y_true" not in err
+    assert sorted(files.iterdir()) == before
+
+
+def write_bytes(name, text):
+    with open(name, "wb") as file:
+        file.write(text)
+
+
+BROKEN = {
+    "nan": (lambda s: write("bad.csv", np.where(s == s[4, 1], np.nan, s)), "row 5 of label 'dog'"),
+    "nan in sparse": (
+        lambda s: sp.save_npz("bad.npz", sp.csr_array(np.where(s == s[4, 1], np.nan, s))),
+        "row 5 of label '1'",
+    ),
+    "rows": (lambda s: write("bad.csv", s[:9]), "bad.csv has 9 rows and 3 labels"),
+    "order": (
+        lambda s: pd.DataFrame(s, columns=["dog", "cat", "rare"]).to_csv("bad.csv", index=False),
+        "its order is cat, dog, rare",
+    ),
+    "names": (
+        lambda s: pd.DataFrame(s, columns=["cats", "dog", "rare"]).to_csv("bad.csv", index=False),
+        "it has none for 'cats'. Did you mean 'cat'?",
+    ),
+    "a word": (lambda s: write("bad.csv", s.round(3).astype(str), cat=["n/a", *s[1:, 0]]), "'n/a'"),
+    "two words": (lambda s: write("bad.csv", s, a="x", b="y"), "'a', 'b'"),
+    "no header": (lambda s: np.savetxt("bad.csv", s, delimiter=","), "Add a line with a name"),
+    "bytes": (lambda s: write_bytes("bad.npy", b"nothing"), "numpy.save"),
+    "zip": (lambda s: write_bytes("bad.npz", b"PK\x03\x04nothing"), "numpy.savez"),
+    "parquet": (lambda s: write_bytes("bad.parquet", b"nothing"), "bad.parquet"),
+    "empty": (lambda s: write_bytes("bad.csv", b""), "Add a header"),
+    "suffix": (lambda s: write_bytes("bad.xls", b""), "CSV, TSV, Parquet, NPZ or NPY"),
+    "shape": (lambda s: np.save("bad.npy", s[0]), "shape (3,)"),
+    "several": (lambda s: np.savez("bad.npz", a=s, b=s), "one table"),
+    "pickle": (lambda s: np.save("bad.npy", np.array([["a", {}]], dtype=object)), "numpy.save"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_scores_are_told_and_nothing_is_written(call, files, data, case):
+    make, said = BROKEN[case]
+    make(data[1])
+    bad = next(files.glob("bad.*"))
+    code, out, err = call(bad.name, "--truth", "truth.csv", "-o", "out.csv")
+    assert (code, out) == (1, ""), err
+    assert said in err
+    assert "Traceback" not in err
+    assert not (files / "out.csv").exists()
+
+
+def test_probabilities_are_needed_for_budgets(call, files, data):
+    np.save("margins.npy", data[1] * 3)
+    code, _, err = call("margins.npy", "--per-row", 1)
+    assert (code, "labelance decide takes probabilities" in err) == (1, True)
+
+
+def test_missing_labels_are_left_out_on_request(call, files, data):
+    y, scores = data
+    y = y.astype(float)
+    y[10, 0] = np.nan
+    write("t.csv", y)
+    for goal in ([], ["--recall", 0.5]):
+        code, _, err = call("scores.csv", "--truth", "t.csv", *goal)
+        assert (code, "--missing-labels ignore" in err) == (1, True)
+    code, out, _ = call("scores.csv", "--truth", "t.csv", "--missing-labels", "ignore", "--json")
+    found = find_thresholds(y, scores, missing_labels="ignore").thresholds
+    assert code == 0
+    assert_array_equal([line["threshold"] for line in json.loads(out)["labels"]], found)
+    write("t.csv", y, rare=["maybe", *["no"] * 299])
+    assert "'maybe'" in call("scores.csv", "--truth", "t.csv")[2]
+
+
+def test_apply_takes_the_same_labels(call, files, data):
+    pd.DataFrame(data[1][:, :2], columns=NAMES[:2]).to_csv("two.csv", index=False)
+    code, _, err = call("scores.csv", "--truth", "truth.csv", "--apply", "two.csv", "-o", "o.csv")
+    assert (code, "two.csv has 300 rows and 2 labels" in err) == (1, True)
