@@ -4,7 +4,7 @@
 
 Data as in the paper, 2 stratified folds, one forest for each. The first line of a dataset has the
 macro F in percent at 0.5, with thresholds found on the training rows, with each label's own out of
-bag, with one for all, and shrunk as ``LabelThresholds`` does it; the second the Brier loss times
+bag, with one for all, and shrunk to the latter (strength 5); the second the Brier loss times
 10,000 and the expected calibration error times 1,000, as it is, by sigmoids and by isotonic steps.
 """
 
