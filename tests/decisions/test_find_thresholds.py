@@ -192,6 +192,7 @@ def test_the_result_says_why(scored):
     few = find_thresholds(y[:30], known[:30], shrinkage=200, shrink_to="prevalence")
     assert any("shrunk" in reason for reason in few.reasons)
     assert "6 labels" in repr(found)
+    assert "no positives" in repr(found)
     assert "<table" in found._repr_html_()
     inside = table["low"].le(table["value"]) & table["value"].le(table["high"])
     assert inside[["a", "b", "c", "d"]].all()

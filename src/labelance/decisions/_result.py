@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from labelance._arrays._cells import cells_at_least
 from labelance._validation._predictions import validate_score_table
 from labelance.decisions._cuts import Counts
 from labelance.decisions._objectives import Objective, objective_of_label, objective_value
+from labelance.decisions._table import LabelTable
 
 _DRAWS = 2000  # of an interval: its ends vary by about a hundredth of its width
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds:
+class Thresholds(LabelTable):
     """A threshold for every label, with what it finds and why it is what it is.
 
     Attributes
@@ -32,8 +33,10 @@ class Thresholds:
         The objective at the threshold, on the rows that it was found on. These rows flatter it.
     reasons : tuple of str
         Why the threshold of each label is what it is.
-    names : tuple
-        The names of the labels, or their numbers.
+    names : tuple or None
+        Names of the labels, where the labels or scores have them.
+    objective : str or callable
+        What the thresholds are for.
     """
 
     thresholds: np.ndarray
@@ -43,7 +46,7 @@ class Thresholds:
     n_found: np.ndarray
     value: np.ndarray
     reasons: tuple[str, ...]
-    names: tuple[Any, ...]
+    names: tuple[Any, ...] | None
     objective: Any
 
     @classmethod
@@ -69,7 +72,7 @@ class Thresholds:
             n_found=hits,
             value=np.array(value),
             reasons=tuple(reasons),
-            names=tuple(range(len(counts)) if names is None else names),
+            names=None if names is None else tuple(names),
             objective=objective,
         )
 
@@ -87,11 +90,13 @@ class Thresholds:
             1 where a score reaches the threshold of its label; sparse for sparse scores.
         """
         table = validate_score_table(
-            scores, len(self.thresholds), caller="Thresholds.predict", sparse=True
+            scores,
+            len(self.thresholds),
+            caller="Thresholds.predict",
+            sparse=True,
+            names=self.names,
         )
-        if isinstance(table, np.ndarray):
-            return (table >= self.thresholds).astype(np.int64)
-        return _cut_sparse(table, self.thresholds)
+        return cells_at_least(table, self.thresholds)
 
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Return between which values the objective of each label lies with some probability.
@@ -127,54 +132,24 @@ class Thresholds:
         objective: Objective = objective_of_label(self.objective, label)
         return objective_value(objective, recall * positive, alarms * (n - positive), positive, n)
 
-    def to_frame(self) -> Any:
-        """Return a pandas data frame with a line for every label."""
-        import pandas as pd
-
+    def _columns(self) -> dict[str, Sequence[Any]]:
         low, high = self.interval().T
-        return pd.DataFrame(
-            {
-                "threshold": self.thresholds,
-                "positives": self.n_positive,
-                "known": self.n_known,
-                "predicted": self.n_predicted,
-                "found": self.n_found,
-                "value": self.value,
-                "low": low,
-                "high": high,
-                "reason": self.reasons,
-            },
-            index=pd.Index(self.names, name="label"),
-        )
+        return {
+            "threshold": self.thresholds,
+            "n_positive": self.n_positive,
+            "n_known": self.n_known,
+            "n_predicted": self.n_predicted,
+            "n_found": self.n_found,
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "reason": self.reasons,
+        }
 
-    def __repr__(self) -> str:
-        n_labels = len(self.thresholds)
+    def _caption(self) -> str:
         never = int(np.isposinf(self.thresholds).sum())
-        mean = np.nanmean(self.value) if n_labels else np.nan
+        objective = self.objective if isinstance(self.objective, str) else repr(self.objective)
         return (
-            f"Thresholds({n_labels} labels, {never} never predicted, "
-            f"objective {_name_of(self.objective)}: mean {mean:.3f})"
+            f"Thresholds of {len(self.thresholds)} labels for {objective}, mean "
+            f"{np.nanmean(self.value):.3f}; {never} never predicted"
         )
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>" + self.to_frame().round(4)._repr_html_()
-
-
-def _name_of(objective: Any) -> str:
-    return objective if isinstance(objective, str) else repr(objective)
-
-
-def _cut_sparse(scores: sp.csr_array, thresholds: np.ndarray) -> sp.csr_array:
-    """Cut scores whose cells are 0 where they are not stored."""
-    stored = scores.copy()
-    stored.data = (scores.data >= thresholds[scores.indices]).astype(np.int64)
-    stored.eliminate_zeros()
-    low = np.flatnonzero(thresholds <= 0)  # of these, cells that are not stored are predicted
-    if not len(low):
-        return stored
-    dense = sp.csc_array((scores[:, low].toarray() >= thresholds[low]).astype(np.int64))
-    columns = sp.csr_array(
-        (np.ones(len(low), dtype=np.int64), (np.arange(len(low)), low)),
-        shape=(len(low), len(thresholds)),
-    )
-    return stored.maximum(sp.csr_array(dense @ columns))
