@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,16 +27,46 @@ class Counts(NamedTuple):
 
 
 class Cuts(NamedTuple):
-    """Every distinct score of a label from the largest down, and what it chooses as threshold."""
+    """Scores of a label from the largest down, and what each chooses as a threshold.
+
+    All distinct scores; or, of rows that count once, those that may be best for a measure.
+    """
 
     scores: np.ndarray
     counts: Counts
+    ranked: np.ndarray | None = None  # all scores, ascending, of rows that count once
+    found: np.ndarray | None = None  # and those of rows with the label
 
-    def at(self, thresholds: np.ndarray) -> Counts:
+    def at(self, thresholds: Any) -> Counts:
         """Return what other thresholds choose."""
-        above = len(self.scores) - np.searchsorted(self.scores[::-1], thresholds)
         hits, chosen, n_positive, n = self.counts
+        if self.ranked is not None and self.found is not None:
+            below = np.searchsorted(self.ranked, thresholds)
+            return Counts(
+                n_positive - np.searchsorted(self.found, thresholds), n - below, n_positive, n
+            )
+        above = len(self.scores) - np.searchsorted(self.scores[::-1], thresholds)
         return Counts(np.append(0, hits)[above], np.append(0, chosen)[above], n_positive, n)
+
+    def nearest(self, target: float) -> float:
+        """Return the threshold that chooses nearest to so many rows; of two, the fewer.
+
+        Rows with the same score are chosen together. Where so many share the largest score
+        that no row at all is nearer, the threshold is just above it.
+        """
+        if self.ranked is None:
+            distance = np.abs(self.counts.chosen - target)
+            most, best = self.scores[0], self.scores[np.argmin(distance)]
+            none = distance.min() > target
+        else:
+            most = self.ranked[-1]
+            inside = self.ranked[-min(math.ceil(target), len(self.ranked))]
+            fewer = int(self.at(np.nextafter(inside, np.inf)).chosen)
+            more = int(self.at(inside).chosen)
+            none = fewer == 0 and more - target > target
+            up = fewer > 0 and target - fewer <= more - target
+            best = self.ranked[-fewer] if up else inside
+        return float(np.nextafter(most, np.inf) if none else best)
 
 
 class ScoredRows(NamedTuple):
@@ -70,10 +101,13 @@ class ScoredRows(NamedTuple):
         unknown = None if self.unknown is None else self.unknown[rows]
         return ScoredRows(self.Y[rows], self.scores[rows], unknown, take_weights(self.weight, rows))
 
-    def cuts_of(self, label: int) -> Cuts:
-        """Return the cuts of a label, from the rows in which it is known."""
+    def cuts_of(self, label: int, *, monotone: bool = False) -> Cuts:
+        """Return the cuts of a label, from the rows in which it is known.
+
+        All of them, or those that may be best for a measure that false alarms always lower.
+        """
         if self.weight is None and isinstance(self.scores, np.ndarray):
-            return _plain_cuts(*self._plain(label))
+            return _plain_cuts(*self._plain(label), monotone=monotone)
         return _weighted_cuts(*self._weighted(label))
 
     def counts_at(self, label: int, threshold: float) -> Counts:
@@ -123,12 +157,19 @@ def _rows_of(table: sp.csc_array | None, column: int) -> np.ndarray:
     return table.indices[table.indptr[column] : table.indptr[column + 1]]
 
 
-def _plain_cuts(scores: np.ndarray, positive: np.ndarray) -> Cuts:
-    """Return cuts of rows that all count once: sorting values is much faster than arguments."""
-    ranked, found = np.sort(scores)[::-1], np.sort(positive)
-    ends = _ends_of_runs(ranked)
-    upwards = np.searchsorted(found, ranked[ends][::-1])  # ascending keys are found faster
-    return Cuts(ranked[ends], Counts(len(found) - upwards[::-1], ends + 1, len(found), len(scores)))
+def _plain_cuts(scores: np.ndarray, positive: np.ndarray, *, monotone: bool) -> Cuts:
+    """Return cuts of rows that all count once: sorting values is much faster than arguments.
+
+    Of the cuts with the same positives, a monotone measure is best at the first: the score of a
+    positive, or the largest score of all.
+    """
+    ranked, found = np.sort(scores), np.sort(positive)
+    tried = np.append(found, ranked[-1:]) if monotone else ranked
+    tried = tried[::-1][_ends_of_runs(tried[::-1])]
+    cuts = Cuts(tried, Counts(0, 0, len(found), len(scores)), ranked, found)
+    upwards = cuts.at(tried[::-1])  # ascending keys are found faster
+    counts = upwards._replace(hits=upwards.hits[::-1], chosen=upwards.chosen[::-1])
+    return cuts._replace(counts=counts)
 
 
 def _weighted_cuts(scores: np.ndarray, found: np.ndarray, weight: np.ndarray) -> Cuts:

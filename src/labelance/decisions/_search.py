@@ -237,7 +237,8 @@ def search_thresholds(
     strength, target = _choose_shrinkage(objective, shrinkage, shrink_to)
 
     def of_label(label: int) -> tuple[float, float, float]:
-        cuts, aim = data.cuts_of(label), objective_of_label(objective, label)
+        aim = objective_of_label(objective, label)
+        cuts = data.cuts_of(label, monotone=isinstance(aim, (str, FBeta)))
         own, value = _on_grid(cuts, aim) if search == "grid" else _exact(cuts, aim)
         return own, _shrink_count(cuts, own, strength) if target == "prevalence" else own, value
 
@@ -304,12 +305,9 @@ def _shrink_count(cuts: Cuts, own: float, strength: float) -> float:
         return own
     n_positive = cuts.counts.n_positive
     weight = n_positive / (n_positive + strength)
-    count = max(float(cuts.at(np.array([own])).chosen[0]), 0.5)
+    count = max(float(cuts.at(own).chosen), 0.5)
     target = math.exp(weight * math.log(count) + (1 - weight) * math.log(max(n_positive, 0.5)))
-    distance = np.abs(cuts.counts.chosen - target)
-    if distance.min() > target:  # so many rows share the largest score that none is nearer
-        return float(np.nextafter(cuts.scores[0], np.inf))
-    return float(cuts.scores[np.argmin(distance)])
+    return cuts.nearest(target)
 
 
 def _warn_of_hopeless(labels: np.ndarray, names: tuple[Any, ...] | None, n_labels: int) -> None:
@@ -327,13 +325,14 @@ def _micromacro(data: ScoredRows) -> np.ndarray:
     tp = fp_fn = 0.0  # of the labels so far
     order = np.argsort(-data.n_positive(), kind="stable")
     for place, label in enumerate(order, start=1):
-        scores, (hits, chosen, n_positive, _) = data.cuts_of(label)
-        hits, chosen = np.append(0, hits), np.append(0, chosen)
+        cuts = data.cuts_of(int(label), monotone=True)
+        n_positive = cuts.counts.n_positive
+        hits, chosen = np.append(0, cuts.counts.hits), np.append(0, cuts.counts.chosen)
         wrong = chosen + n_positive - 2 * hits
         micro = _f_of(hits + tp, wrong + fp_fn)
         best = int(np.argmax(_f_of(hits, wrong) / place + micro))
         if best:
-            thresholds[label] = scores[best - 1]
+            thresholds[label] = cuts.scores[best - 1]
         tp, fp_fn = tp + hits[best], fp_fn + wrong[best]
     return thresholds
 
