@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from labelance import testing as testing
     from labelance._versions import show_versions as show_versions
     from labelance.advice import advise as advise
+    from labelance.decisions import BudgetClassifier as BudgetClassifier
     from labelance.decisions import LabelCalibration as LabelCalibration
     from labelance.decisions import LabelThresholds as LabelThresholds
+    from labelance.decisions import RecallGuarantee as RecallGuarantee
     from labelance.ensemble import EMLS as EMLS
     from labelance.ensemble import EMLSMOTE as EMLSMOTE
     from labelance.ensemble import EMLSOL as EMLSOL
@@ -110,6 +112,7 @@ _SAMPLERS = (
 
 # Names that a user meets first, and the package each lives in.
 _NAMES = {
+    "BudgetClassifier": "labelance.decisions",
     "EMLS": "labelance.ensemble",
     "EMLSMOTE": "labelance.ensemble",
     "EMLSOL": "labelance.ensemble",
@@ -117,6 +120,7 @@ _NAMES = {
     "LabelCalibration": "labelance.decisions",
     "LabelThresholds": "labelance.decisions",
     "MLSOLBagging": "labelance.ensemble",
+    "RecallGuarantee": "labelance.decisions",
     "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),
     "advise": "labelance.advice",

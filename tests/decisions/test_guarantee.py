@@ -297,3 +297,8 @@ def test_bad_numbers_of_alarms_are_refused():
     for wrong in ({"n_alarms": -1, "n_rows": 5}, {"n_alarms": 1, "n_rows": 0}):
         with pytest.raises(InputError, match="at least"):
             limit_alarms([[0.5]], **wrong)
+
+
+def test_sparse_scores_of_rows_without_labels():
+    found = guarantee_recall(np.zeros((5, 2)), sp.csr_array((5, 2)), too_few="never")
+    assert np.isposinf(found.thresholds).all()

@@ -139,6 +139,8 @@ OPTIONS = {
     "ERHwRSMT": lambda new: new(BinaryRelevance(), RHwRSMT(), tune_on="train"),
     "LabelThresholds": lambda new: new(BinaryRelevance(), shrinkage=0),
     "LabelCalibration": lambda new: new(MLkNN()),
+    "RecallGuarantee": lambda new: new(MLkNN(), recall=0.7, too_few="always"),
+    "BudgetClassifier": lambda new: new(MLkNN(), per_row=2),
     "StackedBagging": lambda new: new(BinaryRelevance(), MLROS()),
     "MLSOLBagging": lambda new: new(MLkNN(), MLSOL()),
 }

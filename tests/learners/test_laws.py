@@ -8,7 +8,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.decisions import LabelCalibration, LabelThresholds
+from labelance.decisions import (
+    BudgetClassifier,
+    LabelCalibration,
+    LabelThresholds,
+    RecallGuarantee,
+)
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging
 from labelance.exceptions import InputError
 from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
@@ -30,6 +35,8 @@ LEARNERS = [
     StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
     LabelThresholds(BinaryRelevance()),
     LabelCalibration(MLkNN(n_neighbors=3)),
+    RecallGuarantee(MLkNN(n_neighbors=3), recall=0.6, too_few="never"),
+    BudgetClassifier(MLkNN(n_neighbors=3)),
 ]
 VARIANTS = [
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
@@ -38,6 +45,8 @@ VARIANTS = [
     MLSOLBagging(BinaryRelevance()),
     LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", tune_on="train"),
     LabelCalibration(BinaryRelevance(), method="isotonic", min_class_count=2),
+    RecallGuarantee(BinaryRelevance(), recall=0.6, too_few="never", tune_on="cv"),
+    BudgetClassifier(BinaryRelevance(), utility="precision"),
 ]
 
 
@@ -45,6 +54,8 @@ def exempt(learner):
     """Laws that a learner cannot obey, and why."""
     if isinstance(learner.get_params().get("estimator"), DecisionTreeClassifier):
         return {"learns_from_hostile_data": "scikit-learn's tree refuses words in its own words"}
+    if isinstance(learner, BudgetClassifier) and learner.utility != "precision":
+        return {"rows_do_not_see_each_other": "the rows of a batch are decided together"}
     if isinstance(learner.get_params().get("sampler"), SMOTE):
         return {"learns_from_hostile_data": "SMOTE's own sums overflow on huge values"}
     return {}
@@ -66,6 +77,8 @@ CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, tune_on="train", rando
 BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
 STACKED = StackedBagging(BinaryRelevance(), n_estimators=2, random_state=0)
 TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
+GUARANTEED = RecallGuarantee(BinaryRelevance(), recall=0.6, too_few="never", random_state=0)
+BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +88,17 @@ TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
         (BAGS, ["own_rule", "sure", "draws_rows"]),
         (STACKED, ["own_rule", "draws_rows"]),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
+        (GUARANTEED, ["sure", "draws_rows"]),
+        (BUDGET, ["sure"]),
     ],
-    ids=["EMLS", "bagging", "StackedBagging", "LabelThresholds"],
+    ids=[
+        "EMLS",
+        "bagging",
+        "StackedBagging",
+        "LabelThresholds",
+        "RecallGuarantee",
+        "BudgetClassifier",
+    ],
 )
 def test_scikit_learn_checks_of_ensembles(learner, cannot, pass_scikit_learn_checks):
     pass_scikit_learn_checks(learner, *cannot)

@@ -20,6 +20,8 @@ def take_cells(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     array([2., 3.])
     """
     if sp.issparse(table):
+        if not len(rows):  # SciPy would return a sparse matrix
+            return np.zeros(0, dtype=table.dtype)
         return np.asarray(sp.csr_matrix(table)[rows, columns]).ravel()
     found: np.ndarray = table[rows, columns]
     return found

@@ -7,6 +7,7 @@ from labelance.decisions._budget import (
     find_budget_rule,
 )
 from labelance.decisions._calibration import LabelCalibration
+from labelance.decisions._estimators import BudgetClassifier, RecallGuarantee
 from labelance.decisions._expected import bayes_threshold, maximize_expected_f
 from labelance.decisions._guarantee import (
     Guarantees,
@@ -27,6 +28,7 @@ from labelance.decisions._search import find_thresholds
 from labelance.decisions._thresholds import LabelThresholds
 
 __all__ = [
+    "BudgetClassifier",
     "BudgetDecisions",
     "BudgetRule",
     "CostMatrix",
@@ -36,6 +38,7 @@ __all__ = [
     "LabelThresholds",
     "PrecisionAtRecall",
     "RecallAtPrecision",
+    "RecallGuarantee",
     "Thresholds",
     "bayes_threshold",
     "correct_prior",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
 from labelance._validation._labels import MissingLabels
-from labelance._validation._predictions import validate_score_table, validate_scores
+from labelance._validation._predictions import Scored, validate_score_table, validate_scores
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError
 
@@ -187,11 +187,34 @@ def guarantee_recall(
     >>> found.reasons
     ('guaranteed', 'guaranteed')
     """
-    caller = "guarantee_recall"
-    Y, scores, unknown, names = validate_scores(
-        y_true, y_score, caller=caller, missing_labels="ignore", sparse=True
+    scored = validate_scores(
+        y_true, y_score, caller="guarantee_recall", missing_labels="ignore", sparse=True
     )
-    _check_choice("too_few", too_few, ("refuse", "always", "never", "pool"), caller)
+    return find_recall_thresholds(
+        scored,
+        recall=recall,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        too_few=too_few,
+        label_groups=label_groups,
+        reference=reference,
+    )
+
+
+def find_recall_thresholds(
+    scored: Scored,
+    *,
+    recall: float,
+    confidence: float | None,
+    too_few: TooFew,
+    simultaneous: bool = False,
+    label_groups: Any = None,
+    reference: tuple[Any, Any] | None = None,
+) -> Guarantees:
+    """Guarantee the recall of scores that are validated already."""
+    caller = "guarantee_recall"
+    Y, scores, unknown, names = scored
+    _check_choice("too_few", too_few, get_args(TooFew), caller)
     q = Y.shape[1]
     needed = positives_needed(recall, confidence, q if simultaneous else 1)
     if too_few == "pool" and confidence is not None:

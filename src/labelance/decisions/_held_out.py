@@ -185,11 +185,13 @@ def out_of_fold_scores(
     return HeldOutScores(np.arange(n), scores, folds)
 
 
-def check_rows_for_folds(n: int, *, instead: str) -> None:
+def check_rows_for_folds(
+    n: int, n_folds: int = CV_FOLDS, *, instead: str, asked: str = 'tune_on="cv"'
+) -> None:
     """Raise unless every fold has a row."""
-    if n < CV_FOLDS:
+    if n < n_folds:
         raise TooFewRowsError(
-            f'tune_on="cv" needs a row for each of {CV_FOLDS} folds',
+            f"{asked} needs a row for each of {n_folds} folds",
             f"n_samples={n}",
             f"Pass more rows, or use {instead}",
         )
