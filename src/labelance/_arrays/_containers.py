@@ -1,5 +1,7 @@
 """A container for each kind of table in the computer's own memory: arrays, sparse matrices, frames.
 
+`_open` chooses among them.
+
 Clean dense values are C-contiguous floats, clean sparse ones always a canonical CSR array. Frames
 may be of any library that narwhals knows: pandas, polars, pyarrow, modin. Tensors and Dask
 collections are only told apart here; what they need is in ``_torch`` and ``_dask``.

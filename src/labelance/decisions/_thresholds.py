@@ -1,4 +1,4 @@
-"""LabelThresholds, and the rule by which classifiers find their thresholds."""
+"""LabelThresholds, and on whose scores classifiers tune; `_search` chooses the thresholds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The members of an ensemble: fitted to training sets, and asked one after the other."""
+"""The members of an ensemble: fitted to what `_training_sets` draws, and asked in turn."""
 
 from __future__ import annotations
 

@@ -316,7 +316,8 @@ class BaseMultiLabelSampler(
 
     It keeps imbalanced-learn's contract (``fit_resample``, two return values, no
     ``transform``) without being one of its classes, since those refuse multi-label targets.
-    A subclass gives ``_plan`` (nothing random) and ``_draw`` (one resampled data set).
+    A subclass gives ``_plan`` (nothing random) and ``_draw`` (one resampled data set), and is named
+    in ``__all__`` of ``labelance.sampling``, which every list of samplers reads.
     """
 
     _estimator_type = "sampler"

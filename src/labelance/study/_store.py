@@ -284,7 +284,7 @@ class Store:
     # Claims: which runner does which fold.
 
     def claim(self, fold: Fold, runner: str) -> bool:
-        """Take a fold, unless another living runner has it."""
+        """Take a fold, also over from a runner that was killed; not from one that lives."""
         with self._open() as db:
             db.execute("BEGIN IMMEDIATE")
             held = _holder(db, fold)
