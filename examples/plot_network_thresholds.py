@@ -29,7 +29,7 @@ val_scores, test_scores = network.predict_proba(X_val), network.predict_proba(X_
 from labelance.decisions import find_thresholds
 
 found = find_thresholds(y_val, val_scores)
-print(found.to_frame()[["threshold", "positives", "predicted", "found"]].round(2))
+print(found.to_frame()[["threshold", "n_positive", "n_predicted", "n_found"]].round(2))
 print("label 7:", found.reasons[7])
 
 # %%
