@@ -315,6 +315,27 @@ BROKEN = {
 }
 
 
+def test_damaged_archives_are_told(call, files, data):
+    np.savez_compressed("bad.npz", scores=data[1])
+    whole = (files / "bad.npz").read_bytes()
+    for start in range(100, 2100, 100):
+        write_bytes("bad.npz", whole[:start] + bytes(50) + whole[start + 50 :])
+        code, _, err = call("bad.npz", "--per-row", 1, "-o", "out.csv")
+        assert (code, "numpy.savez" in err) == (1, True), err
+    assert "--id names a column" in call("scores.npy", "--truth", "truth.npy", "--id", "song")[2]
+
+
+def test_many_labels_have_a_short_table(call, files):
+    rng = np.random.default_rng(0)
+    np.save("many.npy", rng.random((20, 130)))
+    np.save("labels.npy", rng.random((20, 130)) < 0.5)
+    _, out, _ = call("many.npy", "--truth", "labels.npy")
+    assert "and 30 more labels" in out
+    code, out, _ = call("many.npy", "--truth", "labels.npy", "--recall", 0.99)
+    assert (code, len(out.splitlines()) < 120) == (1, True)
+    assert "130 of 130 labels" in out
+
+
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_scores_are_told_and_nothing_is_written(call, files, data, case):
     make, said = BROKEN[case]

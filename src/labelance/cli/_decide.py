@@ -37,6 +37,7 @@ _FLAGS = {
                  "total", "objective", "missing_labels")
 } | {"y_true": "--truth", "y_score": "SCORES", "y_proba": "SCORES"}  # fmt: skip
 _BUDGETS = ("per_row", "per_label", "total")
+_MOST_LINES = 100  # of a table for people; --json has them all
 _RULES = {np.inf: "never", -np.inf: "always"}
 
 Objective = Literal["f1", "gmean", "balanced_accuracy", "micromacro"]
@@ -138,7 +139,7 @@ def decide(
     apply: ApplyOption = None,
     id: IdOption = None,
     missing_labels: MissingOption = "error",
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     output: OutputOption = None,
     thresholds: ThresholdsOption = None,
     force: ForceOption = False,
@@ -392,15 +393,21 @@ def _print(found: _Found, names: tuple[str, ...]) -> None:
         columns.append(["" if np.isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in ends])
     if "reason" in found.columns:
         heads, columns = [*heads, "reason"], [*columns, list(found.columns["reason"])]
-    kept = np.flatnonzero(~found.refused)
-    lines = [(names[j], *(column[j] for column in columns)) for j in kept]
+    kept, refused = np.flatnonzero(~found.refused), np.flatnonzero(found.refused)
+    lines = [(names[j], *(column[j] for column in columns)) for j in kept[:_MOST_LINES]]
     print_table(found.title, ("label", *heads), lines)
-    refused = np.flatnonzero(found.refused)
+    _say_rest(kept)
     if not len(refused):
         return
     say(f"Refused, and left out of the decisions: {len(refused)} of {len(names)} labels")
-    for j in map(int, refused):
+    for j in map(int, refused[:_MOST_LINES]):
         say(f"  {names[j]}: {_why_refused(found, j)}")
+    _say_rest(refused)
+
+
+def _say_rest(labels: NDArray[np.intp]) -> None:
+    if len(labels) > _MOST_LINES:
+        say(f"  … and {len(labels) - _MOST_LINES} more labels, which --json prints")
 
 
 def _why_refused(found: _Found, label: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +47,12 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
     """Read finite scores of rows x labels, from a file of any model."""
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
+        if id_name is not None:
+            raise InputError(
+                "--id names a column of CSV, TSV or Parquet",
+                f"{path} is an array",
+                "Leave it out; an NPZ file may have the ids as 'id'",
+            )
         found = _read_arrays(path, kind)
     else:
         table = _read_table(path, kind)
@@ -298,7 +303,7 @@ def _read_arrays(path: Path, kind: str) -> LabelColumns:
             found = _choose_array(path, archive)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+    except Exception as problem:  # damaged bytes can fail anywhere
         raise DataFileError(
             f"{path}: the file is one that numpy or scipy saved",
             str(problem).partition("\n")[0].rstrip(".") or type(problem).__name__,
