@@ -18,12 +18,20 @@ from sklearn.preprocessing import StandardScaler
 
 from labelance import MLSOL, profile, report
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.decisions import LabelThresholds
+from labelance.decisions import (
+    LabelThresholds,
+    decide_within_budget,
+    find_thresholds,
+    guarantee_precision,
+    guarantee_recall,
+)
 from labelance.exceptions import InputError, MissingDependencyError
-from labelance.metrics import imbalance_report, label_areas, label_scores
+from labelance.metrics import imbalance_report, label_areas, label_scores, macro_f1, macro_f1_at_k
 from labelance.report import (
+    BudgetDisplay,
     CalibrationDisplay,
     CriticalDifferenceDisplay,
+    GuaranteeDisplay,
     LabelFrequencyDisplay,
     MetricByRarityDisplay,
     MinorityTypesDisplay,
@@ -50,6 +58,12 @@ DISPLAYS = {
     ),
     "ThresholdDisplay": lambda **o: ThresholdDisplay.from_estimator(MODEL, X, FRAME, **o),
     "MetricByRarityDisplay": lambda **o: MetricByRarityDisplay.from_estimator(MODEL, X, FRAME, **o),
+    "BudgetDisplay": lambda **o: BudgetDisplay.from_predictions(
+        FRAME, label_scores(MODEL, X), random_state=0, **o
+    ),
+    "GuaranteeDisplay": lambda **o: GuaranteeDisplay.from_guarantees(
+        guarantee_recall(FRAME, label_scores(MODEL, X), too_few="never"), **o
+    ),
     "CriticalDifferenceDisplay": lambda **o: CriticalDifferenceDisplay.from_data(SCORES, **o),
 }
 
@@ -145,6 +159,53 @@ def test_the_models_own_threshold_is_marked():
     assert display.threshold == model[-1].thresholds_[0]
     other = ThresholdDisplay.from_estimator(model, X, FRAME, label="sun", threshold=0.25)
     assert other.threshold == 0.25
+
+
+def test_a_threshold_that_was_found_is_marked_even_if_infinite():
+    scores = label_scores(MODEL, X)
+    found = find_thresholds(FRAME, scores)
+    for threshold in (found.thresholds[0], np.inf, -np.inf):
+        display = ThresholdDisplay.from_predictions(FRAME, scores, label=0, threshold=threshold)
+        display.figure_.canvas.draw()
+        assert display.threshold == threshold
+        assert np.isfinite(display.ax_.get_xlim()).all()
+
+
+def test_intervals_of_guarantees_stand_over_their_counts():
+    scores = label_scores(MODEL, X) + np.arange(5) / 10
+    found = guarantee_recall(FRAME, scores, recall=0.95, too_few="never")
+    assert found.guaranteed.any()
+    assert not found.guaranteed.all()
+    ax = GuaranteeDisplay.from_guarantees(found).ax_
+    for bars, some in zip(ax.containers, (found.guaranteed, ~found.guaranteed)):
+        points, _, (lines,) = bars
+        assert_array_equal(points.get_xdata(), found.n_positive[some])
+        assert_array_equal(points.get_ydata(), found.value[some])
+        ends = np.array([segment[:, 1] for segment in lines.get_segments()])
+        assert_allclose(ends, np.column_stack([found.low, found.high])[some])
+    assert_array_equal(ax.lines[-1].get_ydata(), 0.95)
+    exact = guarantee_precision(FRAME, scores, precision=0.5, random_state=0)
+    assert GuaranteeDisplay.from_guarantees(exact).ax_.get_xlabel().startswith("alarms")
+    nothing = guarantee_recall(np.zeros((5, 2)), np.zeros((5, 2)), too_few="never")
+    GuaranteeDisplay.from_guarantees(nothing).figure_.canvas.draw()
+
+
+def test_utility_is_that_of_decisions_and_of_the_top_k():
+    proba = label_scores(MODEL, X)
+    display = BudgetDisplay.from_predictions(FRAME, proba, [3, 1], random_state=0)
+    assert_array_equal(display.ks, [1, 3])
+    for i, k in enumerate(display.ks):
+        found = decide_within_budget(proba, per_row=k, random_state=0)
+        assert display.decided[i] == pytest.approx(macro_f1(y, found.y))
+        assert display.expected[i] == found.value
+        assert display.top[i] == macro_f1_at_k(y, proba, k=k)
+    for utility in ("macro_recall", "coverage"):
+        all_labels = BudgetDisplay.from_predictions(y, proba, [5], utility=utility)
+        assert all_labels.top == 1
+    with pytest.raises(InputError, match="utility is one of"):
+        BudgetDisplay.from_predictions(y, proba, utility="f1")
+    with pytest.raises(InputError, match="whole number from 1 to 5"):
+        BudgetDisplay.from_predictions(y, proba, [6])
 
 
 def test_measures_stand_over_the_rows_of_their_label():

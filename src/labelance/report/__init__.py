@@ -7,6 +7,7 @@ from labelance.report._display_data import (
     MinorityTypesDisplay,
     ResamplingDisplay,
 )
+from labelance.report._display_decisions import BudgetDisplay, GuaranteeDisplay
 from labelance.report._display_models import (
     CriticalDifferenceDisplay,
     MetricByRarityDisplay,
@@ -18,8 +19,10 @@ from labelance.report._gather import study_tables
 from labelance.report._tables import paper_table2
 
 __all__ = [
+    "BudgetDisplay",
     "CalibrationDisplay",
     "CriticalDifferenceDisplay",
+    "GuaranteeDisplay",
     "LabelFrequencyDisplay",
     "MetricByRarityDisplay",
     "MinorityTypesDisplay",
