@@ -170,17 +170,18 @@ def decide(
         labels = None if truth is None else read_truth(truth, table, missing_labels).cells
         found = _find(request, table.cells, labels)
         kept = np.flatnonzero(~found.refused)
-        summary = _summarize(found, table.header, scores)
+        names = table.header
+        summary = _summarize(found, names, scores)
         if output is not None and len(kept):
-            names = [table.header[j] for j in kept]
-            write_decisions(output, found.decide(rows.cells)[:, kept], rows, names)
+            y = found.decide(rows.cells)[:, kept]
+            write_decisions(output, y, rows, [names[j] for j in kept])
         if thresholds is not None:
             with replace_when_done(thresholds) as temporary:
                 temporary.write_text(json_text.dumps(plain(summary), indent=2) + "\n")
     if json:
         print_json(summary)
     else:
-        _print(found, table.header)
+        _print(found, names)
         if output is not None:
             amount = f"{rows.cells.shape[0]} rows, {len(kept)} labels"
             say(f"{output}: {amount if len(kept) else 'not written, as no label is left'}")

@@ -367,7 +367,8 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
             f"its order is {show_names([names[j] for j in sorted(places)], 5)}",
             "Write one of the files again with the columns of the other",
         )
-    others = [name for name in names if name not in set(scores.header)]
+    wanted = set(scores.header)
+    others = [name for name in names if name not in wanted]
     if others:
         say(f"note: {path}: not used: {show_names(others, 5)}", to=errors)
     return places
