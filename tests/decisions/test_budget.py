@@ -248,7 +248,7 @@ def test_results_show_labels_by_name():
     assert list(frame.index) == ["a", "b", "c"]
     assert list(frame.columns) == ["n_predicted", "n_expected", "macro_f1"]
     assert frame["n_predicted"].sum() == found.y.nnz
-    assert "<caption>macro_f1 = " in found._repr_html_()
+    assert "<caption>utility (macro_f1) = " in found._repr_html_()
 
 
 SCORES = {"macro_f1": f1_score, "macro_recall": recall_score}
@@ -354,3 +354,11 @@ def test_decisions_are_those_of_xcolumns(utility):
         expected = theirs(p, 2, init_y_pred="top", seed=seed)
         options = {"utility": utility, "exactly": True, "random_state": seed}
         assert_array_equal(decide_within_budget(p, per_row=2, **options).y.toarray(), expected)
+
+
+def test_a_rule_takes_labels_by_name():
+    rng = np.random.default_rng(0)
+    p = pd.DataFrame(rng.random((60, 3)), columns=["a", "b", "c"])
+    rule = find_budget_rule(rng.random(p.shape) < p, p, per_row=1)
+    with pytest.raises(InputError, match="another order"):
+        rule.decide(p[["c", "b", "a"]])

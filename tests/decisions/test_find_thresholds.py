@@ -283,9 +283,26 @@ def test_what_has_no_thresholds_is_refused(scored):
         found.predict(known[:, :2])
     with pytest.raises(InputError, match="nan or infinite"):
         found.predict(known * np.nan)
-    for wrong in [{"beta": -1}, {"smoothing": np.inf}, {"beta": "one"}]:
+    for wrong in [{"beta": 0}, {"smoothing": np.inf}, {"beta": "one"}]:
         with pytest.raises(InputError, match=next(iter(wrong))):
             FBeta(**wrong)
+
+
+def test_a_label_of_every_row_is_always_predicted_and_one_of_none_never():
+    y, scores = np.tile([1, 0, 1], (6, 1)), np.tile(np.linspace(0.1, 0.9, 6)[:, None], (1, 3))
+    y[0, 2] = 0
+    found = find_thresholds(y, scores)
+    assert found.thresholds[0] == -np.inf
+    assert "always" in found.reasons[0]
+    assert found.predict([[0.0, 1.0, 0.0]]).tolist() == [[1, 0, 0]]
+    model = LabelThresholds(FOREST, threshold_search="grid", tune_on="train").fit(scores, y)
+    assert not model.predict(scores)[:, 1].any()
+
+
+def test_beta_matters_for_rare_labels():
+    y_true, y_score = [[1], [0], [1], [0]], [[0.9], [0.6], [0.4], [0.1]]
+    assert find_thresholds(y_true, y_score, objective=FBeta(0.5)).thresholds == 0.9
+    assert find_thresholds(y_true, y_score, objective=FBeta(2)).thresholds == 0.4
 
 
 def test_conditions_hold_on_the_rows_they_were_found_on(scored):

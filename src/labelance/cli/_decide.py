@@ -110,7 +110,8 @@ class _Request:
 
     def given(self, *names: str) -> list[str]:
         """Return the flags among these that were typed."""
-        return [_FLAGS[name] for name in names if getattr(self, name) not in (None, False)]
+        typed = [name for name in names if getattr(self, name) is not None]
+        return [_FLAGS[name] for name in typed if getattr(self, name) is not False]
 
 
 @dataclass(frozen=True)
@@ -214,9 +215,10 @@ def _check_request(
             "there is no --truth",
             "Add --truth with the labels of these rows, or a budget such as --per-row 5",
         )
-    if others and not (guarantees if others[0] != "--exactly" else request.per_row):
-        partner = "--per-row" if others[0] == "--exactly" else "--recall or --precision"
-        raise InputError(f"{others[0]} goes with {partner}", "it is alone", f"Add {partner}")
+    for flag in others:
+        partner = "--per-row" if flag == "--exactly" else "--recall or --precision"
+        if not (request.given("per_row") if flag == "--exactly" else guarantees):
+            raise InputError(f"{flag} goes with {partner}", "it is alone", f"Add {partner}")
     if request.precision is not None and request.too_few in ("always", "pool"):
         raise InputError(
             "--precision takes --too-few refuse or never",
@@ -404,6 +406,7 @@ def _print(found: _Found, names: tuple[str, ...]) -> None:
     for j in map(int, refused[:_MOST_LINES]):
         say(f"  {names[j]}: {_why_refused(found, j)}")
     _say_rest(refused)
+    say("Score more rows, ask for less, or decide without a guarantee: --too-few never, always")
 
 
 def _say_rest(labels: NDArray[np.intp]) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from labelance._arrays._cells import store_all_cells, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._utils._kernel import inner_kernel, kernel
+from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
 from labelance._validation._predictions import open_probabilities, validate_scores
@@ -106,7 +107,7 @@ class BudgetDecisions(LabelTable):
     def _caption(self) -> str:
         few = np.count_nonzero(self.n_expected < _FEW)
         doubt = f"; optimistic for {few} labels with < {_FEW} expected positives" if few else ""
-        return f"{self.utility} = {self.value:.4g}, {self.y.nnz} predicted{doubt}"
+        return f"utility ({self.utility}) = {self.value:.4g}, {self.y.nnz} predicted{doubt}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +130,8 @@ class BudgetRule:
         The most labels of a row.
     exactly : bool
         Whether a row has exactly so many.
+    names : tuple or None
+        Names of the labels, where the labels or probabilities have them.
     """
 
     slopes: Floats
@@ -138,6 +141,7 @@ class BudgetRule:
     value: float
     per_row: int | None
     exactly: bool
+    names: tuple[Any, ...] | None = None
 
     @property
     def best(self) -> int:
@@ -163,12 +167,18 @@ class BudgetRule:
         y : csr_array of shape (n, q)
             The decisions.
         """
-        cells, _ = _open(y_proba, "BudgetRule.decide")
+        cells, names = _open(y_proba, "BudgetRule.decide")
         if cells.shape[1] != self.slopes.shape[1]:
             raise InputError(
                 f"The rule decides {self.slopes.shape[1]} labels",
                 f"y_proba has shape {cells.shape}",
                 "Pass rows x labels, labels as columns",
+            )
+        if self.names is not None and names is not None and names != self.names:
+            raise InputError(
+                f"The rule takes the labels by name: {show_names(self.names, 5)}",
+                "the columns of y_proba have other names, or another order",
+                "Reorder or rename the columns",
             )
         if only_best:
             rule = np.full(cells.shape[0], self.best)
@@ -338,7 +348,7 @@ def find_budget_rule(
     np.int64(1)
     """
     caller = "find_budget_rule"
-    Y, p, unknown, _ = validate_scores(
+    Y, p, unknown, names = validate_scores(
         y_true, y_proba, caller=caller, missing_labels="ignore", probabilities=True, sparse=True
     )
     _check_utility(utility)
@@ -371,7 +381,7 @@ def find_budget_rule(
     used = np.flatnonzero(weights)
     slopes, offsets = (np.array(part)[used] for part in zip(*rules))
     share, alone = np.array(weights)[used] / sum(weights), np.array(values)[used]
-    return BudgetRule(slopes, offsets, share, alone, float(value), k, exactly)
+    return BudgetRule(slopes, offsets, share, alone, float(value), k, exactly, names)
 
 
 class _Ascent:
@@ -655,8 +665,9 @@ def _gradient_rule(
         slope, offset = _ratio(1, positive), np.zeros(len(positive))
         if utility == "balanced_accuracy":
             slope, offset = slope + _ratio(1, n - positive), -_ratio(1, n - positive)
-    seen = positive > 0
-    return np.where(seen, slope, 0.0), np.where(seen, offset, 0.0)
+    # Counts are shares of known rows, so that a label that is seldom known has no advantage.
+    seen = np.where(positive > 0, n, 0)
+    return seen * slope, seen * offset
 
 
 def _search_step(

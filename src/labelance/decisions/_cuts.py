@@ -96,6 +96,11 @@ class ScoredRows(NamedTuple):
         """Return how many rows have each label, or their weight."""
         return self.Y.sum(axis=0) if self.weight is None else self.weight @ self.Y
 
+    def is_certain(self, label: int) -> bool:
+        """Say whether every row in which a label is known has it."""
+        n_known = self.Y.shape[0] - len(_rows_of(self.unknown, label))
+        return 0 < n_known == len(_rows_of(self.Y, label))
+
     def take(self, rows: np.ndarray) -> ScoredRows:
         """Return some of the rows."""
         unknown = None if self.unknown is None else self.unknown[rows]

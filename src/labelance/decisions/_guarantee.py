@@ -152,13 +152,13 @@ def guarantee_recall(
         What to do with labels with fewer positives than :func:`positives_needed`: raise an
         error; always predict them, which keeps any recall; never predict them, without a
         guarantee; or give them a common threshold, as a percentile of the scores of negatives.
-        The latter holds in expectation for the mean share of positives that is found per row,
-        over labels of the group, and not for each label.
+        The latter is an estimate of what holds in expectation for the mean share of positives that
+        is found per row, over labels of the group: which labels have few positives is chance, too.
     label_groups : array-like of shape (q,), optional
         Groups of labels for "pool"; one group by default.
     reference : tuple (y_true, y_score), optional
         Other rows, whose negatives give the percentiles for "pool". Without them, those of the
-        calibration rows do, and the result is an estimate.
+        calibration rows do.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def guarantee_precision(
         passed = int(np.argmax(fails)) if fails.any() else len(tried)
         if passed:
             thresholds[j], predicted[j], tp[j] = tried[passed - 1], k[passed - 1], hits[passed - 1]
-    found = np.isfinite(thresholds)
+    found = predicted > 0
     reason = tuple(
         "guaranteed"
         if ok
@@ -469,7 +469,7 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
                 "confidence is None",
                 "Pass for example confidence=0.9, or simultaneous=False",
             )
-        return int(np.ceil(1 / (1 - recall) - 1 - _ROUNDING))
+        return int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1))
     delta = _miss_probability(confidence, n_labels)
     return int(np.ceil(np.log(delta) / np.log(recall) - _ROUNDING))
 
@@ -515,7 +515,7 @@ class _Pools:
         reference: tuple[Any, Any] | None,
         caller: str,
     ) -> None:
-        self.Y, self.scores, self.is_exact = Y, scores, reference is not None
+        self.Y, self.scores = Y, scores
         self.other = (Y, scores, unknown)
         if reference is not None:
             scored = validate_scores(
@@ -553,8 +553,7 @@ class _Pools:
         cut = percentile[order][np.argmax(missed > allowed + _ROUNDING)]
         ranks = [int(np.ceil(cut * len(below) - _ROUNDING)) for below in negatives]
         chosen = [below[r - 1] if r > 0 else -np.inf for below, r in zip(negatives, ranks)]
-        exact = "" if self.is_exact else " (estimate: no reference rows)"
-        return np.array(chosen), f"pooled over {len(labels)} labels{exact}"
+        return np.array(chosen), f"pooled over {len(labels)} labels (estimate)"
 
     def _negatives(self, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
         """Return the sorted scores of rows known not to have each label."""

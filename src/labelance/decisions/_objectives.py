@@ -82,9 +82,12 @@ class FBeta:
     def __post_init__(self) -> None:
         for name in ("beta", "smoothing"):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+            least = 0 if name == "smoothing" else np.nextafter(0, 1)
+            if not (isinstance(value, Real) and least <= float(value) < np.inf):
                 raise InputError(
-                    f"FBeta takes a {name} of 0 or more", f"{name}={value!r}", "Pass e.g. 1.0"
+                    "FBeta takes a beta above 0 and a smoothing of 0 or more",
+                    f"{name}={value!r}",
+                    "Pass e.g. FBeta(2), or FBeta(1, smoothing=1)",
                 )
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:

@@ -90,7 +90,7 @@ def find_thresholds(
         What the thresholds maximise, as in :class:`LabelThresholds`. "balanced_accuracy" has the
         thresholds of Youden's index, too. "micromacro" chooses labels from frequent to
         rare, each for the sum of its F, divided by its place, and of the micro F of all labels
-        so far (the rule of LibMultiLabel).
+        so far (the rule of LibMultiLabel); nothing is shrunk.
     shrinkage : float or "auto", default="auto"
         How much the thresholds of rare labels are drawn to what ``shrink_to`` says, as in
         :class:`LabelThresholds`. 0 gives every label its own best threshold, and ``np.inf``
@@ -98,7 +98,8 @@ def find_thresholds(
     shrink_to : {"auto", "prevalence", "pooled"}, default="auto"
         What to shrink to, as in :class:`LabelThresholds`.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. Rows of weight 0 are left out.
+        Weights of the rows: weight 2 is the row twice, so let them be about 1 where thresholds are
+        shrunk. Rows of weight 0 are left out.
     missing_labels : {"error", "ignore"}, default="error"
         "ignore" leaves out cells of ``y_true`` that are NaN, label by label.
     n_jobs : int, optional
@@ -141,6 +142,8 @@ def find_thresholds(
         own, values = search_thresholds(
             data, objective=objective, shrinkage=shrinkage, shrink_to=shrink_to, n_jobs=n_jobs
         )
+        if isinstance(objective, (str, FBeta)):
+            values[[data.is_certain(label) for label in range(n_labels)]] = -np.inf
     counts = [data.counts_at(label, value) for label, value in enumerate(values)]
     reasons = [_reason(data, *line) for line in zip(range(n_labels), counts, own, values)]
     return Thresholds.describe(values, counts, reasons, scored.names, objective)
@@ -150,14 +153,15 @@ def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: flo
     """Say in words why a label has its threshold."""
     if counts.n_positive == 0:
         return "no positives: never predicted"
-    if counts.n_positive == counts.n:
+    if np.isneginf(value):
         return "every row has it: always predicted"
     if np.isposinf(value):
         return "best never predicted"
-    if own == value:
-        return "best for the label"
-    best = data.counts_at(label, own).chosen
-    return f"shrunk: {counts.chosen:.10g} rows predicted instead of {best:.10g}"
+    best = "best for the label"
+    rows = data.counts_at(label, own).chosen if own != value else counts.chosen
+    if rows != counts.chosen:
+        best = f"shrunk: {counts.chosen:.10g} predicted instead of {rows:.10g}"
+    return f"{best}; finds no positive here" if counts.hits == 0 else best
 
 
 def training_thresholds(
@@ -267,7 +271,7 @@ def _choose_shrinkage(
     F is best near as many predictions as there are positives; balanced accuracy and the
     geometric mean are not, and the conditions of a function would be broken.
     """
-    like_f = objective == "f1" or (isinstance(objective, FBeta) and not objective.smoothing)
+    like_f = objective == "f1" or (isinstance(objective, FBeta) and objective == FBeta())
     target = ("prevalence" if like_f else "pooled") if shrink_to == "auto" else shrink_to
     if shrinkage != "auto":
         return float(shrinkage), target
@@ -301,9 +305,9 @@ def _shrink_count(cuts: Cuts, own: float, strength: float) -> float:
     count of positives ``strength``. Counts, and not scores, so that any increasing
     function of the scores gives the same decisions.
     """
-    if strength == 0 or not np.isfinite(own):
-        return own
     n_positive = cuts.counts.n_positive
+    if strength == 0 or n_positive == 0 or not np.isfinite(own):
+        return own
     weight = n_positive / (n_positive + strength)
     count = max(float(cuts.at(own).chosen), 0.5)
     target = math.exp(weight * math.log(count) + (1 - weight) * math.log(max(n_positive, 0.5)))

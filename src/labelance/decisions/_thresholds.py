@@ -126,8 +126,8 @@ class LabelThresholds(WeightedClassifier):
     shrinkage : float or "auto", default="auto"
         The best threshold of a label in few rows is mostly chance. A label in m rows
         weighs its own best threshold by m, and what ``shrink_to`` says by ``shrinkage``. "auto" is
-        20 for prevalence and 5 for a pooled threshold; and 0 for functions other than
-        :class:`FBeta`, whose conditions a shrunk threshold would break.
+        20 for prevalence and 5 for a pooled threshold; and 0 for functions, whose conditions
+        a shrunk threshold would break.
     shrink_to : {"auto", "prevalence", "pooled"}, default="auto"
         "prevalence": as many rows are predicted as have the label; the mean is one of
         logarithms of counts of rows, so that any increasing function of the scores gives the same
