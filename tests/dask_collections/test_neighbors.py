@@ -169,7 +169,7 @@ def no_rows():
 
 
 REFUSED = [
-    ({"method": "approx"}, InputError, r"searched exactly, but .* X\.compute\(\)"),
+    ({"algorithm": "approx"}, InputError, r"searched exactly, but .* X\.compute\(\)"),
     ({"metric": "mahalanobis"}, ContainerError, "Whiten its features"),
     ({"metric": "seuclidean"}, ContainerError, 'scale="standard"'),
 ]
@@ -179,8 +179,6 @@ REFUSED = [
 def test_what_blocks_cannot_do_is_refused_before_one_is_read(options, error, words):
     with pytest.raises(error, match=words):
         find_neighbors(no_rows(), 3, **options)
-    if "method" in options:
-        options = {"algorithm": "approx"}
     with pytest.raises(error, match=words):
         MLSOL(**options).fit_resample(no_rows(), np.ones((N, 2)))
 

@@ -123,7 +123,7 @@ def test_the_options_of_both_steps_count():
     none = RHwRSMT(scumble_threshold=1.0, random_state=0).fit_resample(X, Y)
     assert_array_equal(none[0], MLSMOTE(random_state=0).fit_resample(X, Y)[0])
     sampler = RHwRSMT(resampler=MLSMOTE(), random_state=0)
-    sampler.set_params(resampler__n_samples=11, drop_empty=True)
+    sampler.set_params(resampler__n_synthetic=11, drop_empty=True)
     X_new, _ = sampler.fit_resample(X, Y)
     assert len(X_new) == 150 + len(sampler.decoupled_indices_) + 11
     with pytest.raises(ValueError, match="k_neighbors"):

@@ -114,7 +114,9 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
     study = replace(tiny, methods=methods).only(learners=["MLkNN"])
     place, fold, rows = rows_of(study, "one")
     built = build_learner(study.learner("MLkNN").component, fold.nominal)
-    for method, model in zip(methods, (LabelThresholds(built), EMLS(built, n_estimators=4))):
+    for method, model in zip(
+        methods, (LabelThresholds(built, shrinkage=0), EMLS(built, n_estimators=4))
+    ):
         stream = family_stream(study.seed, place, method.family)
         model.set_params(tune_on=method.tune_on, random_state=stream)
         if method.bootstrap:

@@ -107,7 +107,7 @@ MISTAKES = {
         (
             "MLSOL takes",
             "'k_neighbours'",
-            "Did you mean 'k_neighbors'? Choose from: categorical_features, ",
+            "Did you mean 'k_neighbors'? Choose from: algorithm, categorical_features, ",
         ),
     ),
     "a learner's parameter": (

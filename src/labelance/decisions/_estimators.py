@@ -38,7 +38,9 @@ class RecallGuarantee(WeightedClassifier):
 
     By default the estimator learns from one part of the rows, and the thresholds are found on the
     other by :func:`guarantee_recall`. The parts are stratified, and which of them calibrates is
-    drawn at random, so that any row may do so with the same probability.
+    drawn at random, so that any row may do so with the same probability. Stratified parts are
+    more alike than drawn ones, which the theory does not know; for an exact guarantee draw a
+    validation set at random, and pass a :class:`~sklearn.frozen.FrozenEstimator`.
 
     Parameters
     ----------
