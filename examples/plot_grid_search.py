@@ -24,7 +24,7 @@ X, y = make_figure1("b", n_samples=400, random_state=0)
 pipeline = Pipeline([("sampler", "passthrough"), ("classifier", KNeighborsClassifier(7))])
 grid = [
     {"sampler": ["passthrough"]},
-    {"sampler": [MLSMOTE(random_state=0)], "sampler__n_samples": [100, 200, 400]},
+    {"sampler": [MLSMOTE(random_state=0)], "sampler__n_synthetic": [100, 200, 400]},
     {
         "sampler": [MLSOL(random_state=0), MLROS(random_state=0)],
         "sampler__sampling_ratio": [0.25, 0.5, 1.0],
@@ -48,7 +48,7 @@ found = search.cv_results_
 names = []
 for options in found["params"]:
     sampler = options["sampler"]
-    rows = options.get("sampler__sampling_ratio", options.get("sampler__n_samples", 0) / len(X))
+    rows = options.get("sampler__sampling_ratio", options.get("sampler__n_synthetic", 0) / len(X))
     names.append("none" if sampler == "passthrough" else f"{type(sampler).__name__}, +{rows:.0%}")
 order = np.argsort(found["mean_test_score"])
 fig, ax = plt.subplots(figsize=(7.2, 4), layout="constrained")

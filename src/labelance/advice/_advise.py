@@ -472,6 +472,7 @@ def _code(name: str, data: Data, estimator: Any) -> str:
     if name == "thresholds":
         imports = f"from labelance.decisions import LabelThresholds\n{imports}"
         learner = f"LabelThresholds({learner}, random_state=0)"
+        more = "# A limit of labels per row: BudgetClassifier. A recall to keep: RecallGuarantee\n"
     elif name == "class weights":
         more = "weights = [name for name in model.get_params() if name.endswith('class_weight')]\n"
         more += "model.set_params(**dict.fromkeys(weights, 'balanced'))\n"
