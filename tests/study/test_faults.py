@@ -201,7 +201,7 @@ def test_a_clock_that_is_set_changes_nothing_on_a_machine(tmp_path, monkeypatch,
     monkeypatch.setattr("time.time", lambda: real() + jump)
     assert not store.claim(fold, "another")
     with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE runners SET ticks = ticks - ?", (SILENCE,))
+        db.execute("UPDATE claims SET ticks = ticks - ?", (SILENCE,))
     db.close()
     assert store.claim(fold, "another")
 
