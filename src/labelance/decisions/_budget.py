@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -17,6 +16,7 @@ from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
 from labelance._validation._predictions import open_probabilities, validate_scores
+from labelance.decisions._objectives import ratio
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError
 
@@ -100,7 +100,7 @@ class BudgetDecisions(LabelTable):
             mean[j], spread[j] = values.mean(), values.std(ddof=1) if n_draws > 1 else np.nan
         return mean, spread
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def _columns(self) -> dict[str, Any]:
         names = ("n_predicted", "n_expected", "of_labels")
         return {name.replace("of_labels", self.utility): getattr(self, name) for name in names}
 
@@ -732,8 +732,7 @@ def _value(
 
 
 def _ratio(part: Any, whole: Any) -> Floats:
-    part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    return ratio(part, whole, empty=0.0)
 
 
 def _to_decisions(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> sp.csr_array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -11,13 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy import stats
 
-from labelance._arrays._cells import cells_at_least, iterate_columns, take_cells
+from labelance._arrays._cells import iterate_columns, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
 from labelance._validation._labels import MissingLabels
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
-from labelance.decisions._table import LabelTable
+from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import InputError
 
 TooFew = Literal["refuse", "always", "never", "pool"]
@@ -26,7 +25,7 @@ _CANDIDATES = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Guarantees(LabelTable):
+class Guarantees(ThresholdTable):
     """Thresholds with guarantees, as :func:`guarantee_recall` and others return them.
 
     Attributes
@@ -71,34 +70,17 @@ class Guarantees(LabelTable):
     reasons: tuple[str, ...]
     names: tuple[Any, ...] | None = None
 
-    def predict(self, y_score: Any) -> Any:
-        """Return the labels, 0 or 1, of rows with these scores.
-
-        Parameters
-        ----------
-        y_score : array, sparse matrix or data frame of shape (n, n_labels)
-            Scores of any rows, by the same model. Scores that are not stored are 0.
-
-        Returns
-        -------
-        y : ndarray or csr_array of shape (n, n_labels)
-            1 where a score reaches the threshold of its label; sparse for sparse scores.
-        """
-        caller = "Guarantees.predict"
-        table = validate_score_table(
-            y_score, len(self.thresholds), caller=caller, sparse=True, names=self.names
-        )
-        return cells_at_least(table, self.thresholds)
-
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        shown = "thresholds n_positive n_needed n_predicted value low high reasons"
-        heads = (
-            shown.replace("thresholds", "threshold")
-            .replace("reasons", "reason")
-            .replace("value", self.measure)
-            .split()
-        )
-        return {head: getattr(self, name) for head, name in zip(heads, shown.split())}
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "threshold": self.thresholds,
+            "n_positive": self.n_positive,
+            "n_needed": self.n_needed,
+            "n_predicted": self.n_predicted,
+            self.measure: self.value,
+            "low": self.low,
+            "high": self.high,
+            "reason": self.reasons,
+        }
 
     def _caption(self) -> str:
         how = f"with confidence {self.confidence:g}" if self.confidence else "in expectation"
@@ -571,8 +553,7 @@ def _propose(
     positive: NDArray[np.bool_], score: NDArray[np.float64], precision: float
 ) -> NDArray[np.float64]:
     """Return candidates from the largest down, beginning where most speaks for the precision."""
-    order = np.argsort(-score, kind="stable")
-    tried = np.unique(score[order])[::-1]
+    tried = np.unique(score)[::-1]
     if len(tried) == 0:
         return tried
     k, hits = _count_alarms(positive, score, tried)

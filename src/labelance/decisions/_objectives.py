@@ -45,8 +45,13 @@ def objective_of_label(objective: Objective, label: int) -> Objective:
 
 
 def _ratio(part: Any, whole: Any) -> np.ndarray:
+    return ratio(part, whole, empty=1.0)
+
+
+def ratio(part: Any, whole: Any, *, empty: float) -> np.ndarray:
+    """Return a quotient, and ``empty`` where the divisor is 0."""
     part, whole = np.broadcast_arrays(part, whole)
-    return np.divide(part, whole, out=np.ones(part.shape), where=whole > 0)
+    return np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays._cells import cells_at_least
-from labelance._validation._predictions import validate_score_table
 from labelance.decisions._cuts import Counts
 from labelance.decisions._objectives import Objective, objective_of_label, objective_value
-from labelance.decisions._table import LabelTable
+from labelance.decisions._table import ThresholdTable
 
 _DRAWS = 2000  # of an interval: its ends vary by about a hundredth of its width
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds(LabelTable):
+class Thresholds(ThresholdTable):
     """A threshold for every label, with what it finds and why it is what it is.
 
     Attributes
@@ -76,28 +74,6 @@ class Thresholds(LabelTable):
             objective=objective,
         )
 
-    def predict(self, scores: Any) -> Any:
-        """Return the labels, 0 or 1, of rows with these scores.
-
-        Parameters
-        ----------
-        scores : array, sparse matrix, tensor or data frame of shape (n, n_labels)
-            Scores of any rows, by the same model.
-
-        Returns
-        -------
-        y : ndarray or csr_array of shape (n, n_labels)
-            1 where a score reaches the threshold of its label; sparse for sparse scores.
-        """
-        table = validate_score_table(
-            scores,
-            len(self.thresholds),
-            caller="Thresholds.predict",
-            sparse=True,
-            names=self.names,
-        )
-        return cells_at_least(table, self.thresholds)
-
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Return between which values the objective of each label lies with some probability.
 
@@ -132,7 +108,7 @@ class Thresholds(LabelTable):
         objective: Objective = objective_of_label(self.objective, label)
         return objective_value(objective, recall * positive, alarms * (n - positive), positive, n)
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def _columns(self) -> dict[str, Any]:
         low, high = self.interval().T
         return {
             "threshold": self.thresholds,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from labelance._arrays._cells import cells_at_least
 from labelance._utils._messages import optional_import
+from labelance._validation._predictions import validate_score_table
 
 _MOST_LINES = 20
 
@@ -18,7 +19,7 @@ class LabelTable:
 
     names: tuple[Any, ...] | None
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def _columns(self) -> dict[str, Any]:
         raise NotImplementedError
 
     def _caption(self) -> str:
@@ -58,6 +59,31 @@ class LabelTable:
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         head = head.replace("td>", "th>")
         return f"<table><caption>{escape(self._caption())}</caption><tr>{head}</tr>{body}</table>"
+
+
+class ThresholdTable(LabelTable):
+    """Show a result with one threshold per label, and decide rows by it."""
+
+    thresholds: np.ndarray
+
+    def predict(self, y_score: Any) -> Any:
+        """Return the labels, 0 or 1, of rows with these scores.
+
+        Parameters
+        ----------
+        y_score : array, sparse matrix, tensor or data frame of shape (n, n_labels)
+            Scores of any rows, by the same model. Scores that are not stored are 0.
+
+        Returns
+        -------
+        y : ndarray or csr_array of shape (n, n_labels)
+            1 where a score reaches the threshold of its label; sparse for sparse scores.
+        """
+        caller = f"{type(self).__name__}.predict"
+        table = validate_score_table(
+            y_score, len(self.thresholds), caller=caller, sparse=True, names=self.names
+        )
+        return cells_at_least(table, self.thresholds)
 
 
 def _text(value: Any) -> str:
