@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import re
 
 import numpy as np
 import pytest
@@ -106,18 +107,25 @@ def test_files_cut_anywhere_are_refused(r_writer) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", [i.name for i in list_datasets() if i.recipe == "mldr"])
-def test_the_registered_conversion_is_repeated_byte_for_byte(name, data_dir, monkeypatch) -> None:
+def test_the_registered_conversion_is_repeated_byte_for_byte(
+    name, data_dir, data_file, monkeypatch
+) -> None:
     data, info = load_dataset(name, data_home=data_dir), dataset_info(name)
-    table = hstack([data.values, csr_array(data.Y, dtype=float)]).tocsc()
+    names = [*data.feature_names, *data.label_names]
+    header = gzip.decompress(data_file(name).read_bytes()).partition(b"@data\n")[0].decode()
+    in_file = re.findall(r"(?m)^@attribute (\S+) ", header)  # labels come first or last
+    order = [names.index(found) for found in in_file]
+    table = hstack([data.values, csr_array(data.Y, dtype=float)]).tocsc()[:, order]
+    table.sort_indices()
     columns = [
         RObject(SparseVector(table.shape[0], places, values), {})
         for places, values in zip(
             np.split(table.indices, table.indptr[1:-1]), np.split(table.data, table.indptr[1:-1])
         )
     ]
-    index = np.arange(data.n_features, table.shape[1]) + 1
+    index = np.flatnonzero(np.array(order) >= data.n_features) + 1
     labels = r_list({"index": RObject(SparseVector(len(index), np.arange(len(index)), index), {})})
-    frame = r_list(dict(zip([*data.feature_names, *data.label_names], columns)))
+    frame = r_list(dict(zip(in_file, columns)))
     whole = {"x": r_list({"dataset": frame, "labels": labels})}
     monkeypatch.setattr("labelance.datasets._download.read_rda", lambda content, path: whole)
     arff, xml = convert_mldr(info, b"")
