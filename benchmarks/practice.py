@@ -1,47 +1,25 @@
-"""Should I resample? Tables and pictures of that page, from committed results.
+"""Should I resample? Figures of labels from a store, and the pictures of that page.
 
     python benchmarks/practice.py results/practice --labels STORE        # labels.csv, from a store
-    python benchmarks/practice.py results/practice                       # print the tables
-    python benchmarks/practice.py results/practice --write docs/user_guide/should_i_resample.md
-    python benchmarks/practice.py results/practice-sparse --part sparse- --write …
     python benchmarks/practice.py results/practice --draw docs/_static --weak \\
         results/fair results/beyond
 
 ``labels.csv`` has the figures of every label, means over the folds, for Brier loss, calibration
 error and rarity, which ``results.csv`` has not. The weak learner of the pictures is the paper's BR:
-a C4.5 tree for each label.
+a C4.5 tree for each label. ``benchmarks/claims.py`` fills the tables of the page.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from claims import fill, markdown
+from figures.practice import FIGURES, KEYS, LEARNERS, METHODS, WORDS, complete
+from figures.tables import read_cells
 from labelance.study import import_results, read_label_results
-
-METHODS = ("Default", "Thresholds", "Weights", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging")
-WORDS = {"Default": "nothing", "Thresholds": "thresholds", "Weights": "class weights"}
-LEARNERS = {
-    "RandomForest": "random forest",
-    "ExtraTrees": "extra trees",
-    "Boosting": "gradient boosting",
-    "Logistic": "logistic regression",
-    "LinearSVM": "linear SVM",
-}
-FIGURES = {
-    "f1": "F",
-    "auc_roc": "AUC-ROC",
-    "auc_pr": "AUCPR",
-    "brier": "Brier",
-    "calibration_error": "calibration error",
-}
-BANDS = {"fewer than 20 rows": (0, 20), "20 to 99": (20, 100), "100 and more": (100, np.inf)}
-KEYS = ["dataset", "learner", "method"]
 
 
 def summarise_labels(store: Path, folder: Path) -> pd.DataFrame:
@@ -52,45 +30,6 @@ def summarise_labels(store: Path, folder: Path) -> pd.DataFrame:
     # Every row is in one test fold of a repetition.
     rows = groups["n_positive"].sum() / found["repeat"].nunique()
     return groups[list(FIGURES)].mean().assign(n_positive=rows.astype(int)).reset_index()
-
-
-def complete(labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the datasets and learners with all methods, by the means over labels."""
-    means = labels.groupby([*KEYS], sort=False)[list(FIGURES)].mean()
-    sizes = means.groupby(["dataset", "learner"])["f1"].transform("size")
-    return means[sizes == len(METHODS)]
-
-
-def table_of(means: pd.DataFrame, learner: str) -> str:
-    """Return the means over datasets for a learner, in percent."""
-    of = means.xs(learner, level="learner")
-    table = 100 * of.groupby("method").mean().reindex(METHODS)
-    return markdown(table.rename(index=WORDS, columns=FIGURES), "", "{:.1f}")
-
-
-def by_band(labels: pd.DataFrame, learner: str) -> str:
-    """Return F and AUCPR of labels by rarity, means over all labels of all datasets."""
-    of = labels[labels["learner"] == learner]
-    parts: dict[str, Any] = {}
-    for measure in ("f1", "auc_pr"):
-        for name, (low, high) in BANDS.items():
-            band = of[(of["n_positive"] >= low) & (of["n_positive"] < high)]
-            parts[f"{FIGURES[measure]}, {name}"] = band.groupby("method")[measure].mean()
-    table = 100 * pd.DataFrame(parts).reindex(METHODS)
-    return markdown(table.rename(index=WORDS), "", "{:.1f}")
-
-
-def figures(labels: pd.DataFrame, part: str = "") -> dict[str, str]:
-    """Return all parts of the page by name, which begins with that of the study's part."""
-    means = complete(labels)
-    here = [name for name in LEARNERS if name in means.index.get_level_values("learner")]
-    datasets = list(dict.fromkeys(means.index.get_level_values("dataset")))
-    found = {
-        "datasets": f"{len(datasets)} dataset{'s' * (len(datasets) > 1)}: {', '.join(datasets)}"
-    }
-    found |= {f"table-{name}": table_of(means, name) for name in here}
-    found |= {f"bands-{name}": by_band(labels, name) for name in here}
-    return {f"{part}{name}": text for name, text in found.items()}
 
 
 def gains(means: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
@@ -105,7 +44,7 @@ def gains(means: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
 
 def weak_gains(folders: list[Path], measure: str) -> pd.DataFrame:
     """Return the same for BR of the paper, of the methods that studies with its folds have."""
-    frame = pd.concat([import_results(folder).frame() for folder in folders])
+    frame = pd.concat([read_cells(folder) for folder in folders])
     frame = frame[(frame["status"] == "done") & (frame["learner"] == "BR")]
     wide = frame.pivot_table(index="dataset", columns="method", values=f"macro_{measure}")
     wide = wide.rename(columns={"TunedCV": "Thresholds"})
@@ -166,10 +105,9 @@ def draw_all(labels: pd.DataFrame, weak: list[Path], folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--labels", type=Path)
-    parser.add_argument("--part", default="")
-    parser.add_argument("--write", type=Path)
-    parser.add_argument("--draw", type=Path)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--labels", type=Path)
+    what.add_argument("--draw", type=Path)
     parser.add_argument("--weak", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     if options.labels:
@@ -177,15 +115,7 @@ def main() -> None:
         table.to_csv(options.folder / "labels.csv", index=False, float_format="%.6g")
         return
     labels = pd.read_csv(options.folder / "labels.csv")
-    if options.draw:
-        draw_all(labels, options.weak, options.draw)
-        return
-    parts = figures(labels, options.part)
-    if options.write:
-        options.write.write_text(fill(options.write.read_text(), parts))
-        return
-    for name, text in parts.items():
-        print(f"== {name}\n\n{text}\n")
+    draw_all(labels, options.weak, options.draw)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The results that are kept in the repository: computed again, and shown as they are."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +13,6 @@ PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE = (
     ROOT / "results" / name
     for name in ("paper", "fair", "rivals", "beyond", "practice", "practice-sparse")
 )
-GUIDE = ROOT / "docs" / "user_guide"
 
 pytestmark = pytest.mark.skipif(not PAPER.is_dir(), reason="results/ is not in this copy")
 
@@ -66,30 +64,3 @@ def test_figures_of_labels_have_the_means_of_the_cells(folder):
     expected = cells.groupby(keys)["macro_f1"].mean()
     found = labels.groupby(keys)["f1"].mean()
     pd.testing.assert_series_equal(found, expected, check_names=False, rtol=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("script", "make", "folders", "page"),
-    [
-        ("claims", "figures", (PAPER, FAIR), "reproduction"),
-        ("claims", "rivals_of_the_paper", (RIVALS,), "methods"),
-        ("beyond", "figures", (PAPER, BEYOND), "stacked_bagging"),
-    ],
-)
-def test_pages_show_what_the_results_say(script, make, folders, page, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    frames = (import_results(folder).frame() for folder in folders)
-    parts = getattr(import_module(script), make)(*frames)
-    text = (GUIDE / f"{page}.md").read_text()
-    assert all(f"<!-- begin: {name} -->" in text for name in parts)
-    assert import_module("claims").fill(text, parts) == text
-
-
-@pytest.mark.parametrize(("folder", "part"), [(PRACTICE, ""), (SPARSE, "sparse-")])
-def test_the_page_of_practice_shows_what_its_labels_say(folder, part, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    parts = import_module("practice").figures(pd.read_csv(folder / "labels.csv"), part)
-    text = (GUIDE / "should_i_resample.md").read_text()
-    assert all(f"<!-- begin: {name} -->" in text for name in parts)
-    assert import_module("claims").fill(text, parts) == text

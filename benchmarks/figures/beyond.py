@@ -1,10 +1,4 @@
-"""Is stacked bagging better than the paper's seven methods, and than bagging? From results.
-
-    python benchmarks/beyond.py results/paper results/beyond                      # print
-    python benchmarks/beyond.py results/paper results/beyond --report nine.html
-    python benchmarks/beyond.py results/paper results/beyond --write PAGE.md
-
-The page is docs/user_guide/stacked_bagging.md.
+"""Is stacked bagging better than the paper's seven methods, and than bagging? Study beyond.
 
 The comparisons were fixed before the results: MLSOLBagging against EMLSOL and against Bagging, for
 every learner and measure, by exact Wilcoxon tests with Holm's correction over all 36; and all nine
@@ -14,16 +8,24 @@ folds of all nine methods are done there.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from claims import LEARNERS, MEASURES, disagreement, fill, gap, markdown, means, plain
-from labelance.report import study_tables, write_report
-from labelance.study import import_results
-from labelance.study.statistics import wilcoxon_matrix
+from figures.tables import (
+    LEARNERS,
+    MEASURES,
+    disagreement,
+    gap,
+    header,
+    holm,
+    markdown,
+    means,
+    plain,
+    read_cells,
+    wilcoxon,
+)
+from labelance.report import study_tables
 
 OURS, RIVALS = "MLSOLBagging", ("EMLSOL", "Bagging")
 METHODS = (
@@ -40,6 +42,40 @@ METHODS = (
 # Not looked at before the method was chosen.
 UNSEEN = ("bibtex", "corel5k", "rcv1subset1", "rcv1subset2", "yahoo-Arts1", "yahoo-Business1")
 LEVEL = 0.05
+
+
+def beyond_figures(paper_folder: Path, folder: Path) -> dict[str, str]:
+    """Return the figures of both studies side by side."""
+    beyond = read_cells(folder)
+    cells = side_by_side(read_cells(paper_folder), beyond)
+    n_done = len(beyond[beyond["status"] == "done"])
+    whole = cells[["learner", "dataset"]].drop_duplicates()
+    counts = whole.groupby("learner").size().reindex(LEARNERS).fillna(0).astype(int)
+    found = {
+        "share": f"{n_done:,} of 1,560 cells ({n_done / 1560:.0%}); datasets complete: "
+        + ", ".join(f"{learner} {count}" for learner, count in counts.items())
+    }
+    if not len(cells):
+        return found
+    scores = means(cells)
+    tables = study_tables(cells, methods=METHODS)
+    compared = tests(scores)
+    for rival in RIVALS:
+        found[f"planned-{rival}"] = planned(compared, rival)
+        found[f"verdict-{rival}"] = verdict(compared[compared["rival"] == rival])
+        unseen = scores[scores.index.get_level_values("dataset").isin(UNSEEN)]
+        found["unseen"] = "None of them is complete yet."
+        if len(unseen):
+            found["unseen"] = "Complete: " + ", ".join(unseen.index.unique("dataset")) + "."
+            found[f"unseen-{rival}"] = planned(tests(unseen), rival)
+    return found | {
+        "first": first_places(tables["table2"]),
+        "ranks": plain(tables["table2"].reset_index(drop=True)),
+        "first-places": plain(tables["first-places"].iloc[:, :2].reset_index(drop=True)),
+        "by-dataset": by_dataset(scores),
+        "costs": costs(cells),
+        "disagreement": disagreement(cells, [*RIVALS, OURS]),
+    }
 
 
 def side_by_side(paper: pd.DataFrame, beyond: pd.DataFrame) -> pd.DataFrame:
@@ -62,27 +98,15 @@ def tests(scores: pd.DataFrame) -> pd.DataFrame:
             for measure in MEASURES:
                 pair = table[measure][[OURS, rival]]
                 gaps = pair[OURS] - pair[rival]
-                p = np.asarray(wilcoxon_matrix(pair))[0, 1] if len(pair) > 1 else 1.0
+                p = wilcoxon(pair, OURS, rival)
                 lines.append((rival, learner, measure, gaps.mean(), (gaps > 0).sum(), len(gaps), p))
     names = ["rival", "learner", "measure", "gap", "won", "n", "p"]
     found = pd.DataFrame(lines, columns=names)
     return found.assign(holm=holm(found["p"].to_numpy()))
 
 
-def holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Holm's step-down rule, for all planned comparisons together."""
-    order = np.argsort(p)
-    adjusted = np.empty(len(p))
-    steps = p[order] * np.arange(len(p), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    return adjusted
-
-
 def planned(found: pd.DataFrame, rival: str) -> str:
-    lines = [
-        f"| {OURS} minus {rival} | " + " | ".join(MEASURES.values()) + " |",
-        "|---|" + "---:|" * len(MEASURES),
-    ]
+    lines = header(f"{OURS} minus {rival}")
     of = found[found["rival"] == rival]
     for learner in of["learner"].unique():
         cells = [_cell(of[(of["learner"] == learner) & (of["measure"] == m)]) for m in MEASURES]
@@ -150,60 +174,3 @@ def costs(cells: pd.DataFrame) -> str:
     table = table.reindex([one for one in LEARNERS if one in table.index])[[*RIVALS, OURS]]
     table[f"{OURS} / EMLSOL"] = table[OURS] / table["EMLSOL"]
     return markdown(table, "learner", "{:.1f}")
-
-
-def figures(paper: pd.DataFrame, beyond: pd.DataFrame) -> dict[str, str]:
-    """Return all parts of the page by name."""
-    cells = side_by_side(paper, beyond)
-    n_done = len(beyond[beyond["status"] == "done"])
-    whole = cells[["learner", "dataset"]].drop_duplicates()
-    counts = whole.groupby("learner").size().reindex(LEARNERS).fillna(0).astype(int)
-    found = {
-        "share": f"{n_done} of 1,560 cells ({n_done / 1560:.0%}); datasets complete: "
-        + ", ".join(f"{learner} {count}" for learner, count in counts.items())
-    }
-    if not len(cells):
-        return found
-    scores = means(cells)
-    tables = study_tables(cells, methods=METHODS)
-    compared = tests(scores)
-    for rival in RIVALS:
-        found[f"planned-{rival}"] = planned(compared, rival)
-        found[f"verdict-{rival}"] = verdict(compared[compared["rival"] == rival])
-        unseen = scores[scores.index.get_level_values("dataset").isin(UNSEEN)]
-        found["unseen"] = "None of them is complete yet."
-        if len(unseen):
-            found["unseen"] = "Complete: " + ", ".join(unseen.index.unique("dataset")) + "."
-            found[f"unseen-{rival}"] = planned(tests(unseen), rival)
-    return found | {
-        "first": first_places(tables["table2"]),
-        "ranks": plain(tables["table2"].reset_index(drop=True)),
-        "first-places": plain(tables["first-places"].iloc[:, :2].reset_index(drop=True)),
-        "by-dataset": by_dataset(scores),
-        "costs": costs(cells),
-        "disagreement": disagreement(cells, [*RIVALS, OURS]),
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("paper", type=Path)
-    parser.add_argument("beyond", type=Path)
-    parser.add_argument("--write", type=Path)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
-    paper, beyond = (import_results(path).frame() for path in (options.paper, options.beyond))
-    if options.report:
-        cells = side_by_side(paper, beyond)
-        print(write_report(cells, options.report, title="Nine methods", methods=METHODS))
-        return
-    parts = figures(paper, beyond)
-    if options.write:
-        options.write.write_text(fill(options.write.read_text(), parts))
-        return
-    for name, text in parts.items():
-        print(f"== {name}\n\n{text}\n")
-
-
-if __name__ == "__main__":
-    main()
