@@ -252,6 +252,25 @@ def test_numpy_files_give_the_rows_of_their_array(tmp_path, dtype):
         np.testing.assert_array_equal(done.y.toarray(), expected[1])
 
 
+def test_rows_changed_in_private_pages_of_a_file_stay_changed(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros((300, 8)))
+    X, y = (
+        np.load(tmp_path / "X.npy", mmap_mode="c"),
+        np.random.default_rng(0).random((300, 3)) < 0.2,
+    )
+    X[:] = np.arange(300.0)[:, np.newaxis]
+    done = resample_file(X, tmp_path / "few.npy", MLRUS(random_state=0), y=y, memory=LIMIT)
+    expected = MLRUS(random_state=0).fit_resample(np.array(X), y)[0]
+    np.testing.assert_array_equal(np.load(done.path), expected)
+    assert X[299, 7] == 299
+
+
+def test_an_array_of_objects_is_refused(tmp_path):
+    X, y = np.array([["a"], ["b"]], dtype=object), [[1, 0], [0, 1]]
+    with pytest.raises(InputError, match="are numbers, but their dtype is object"):
+        resample_file(X, tmp_path / "out.npy", MLRUS(random_state=0), y=y, memory="1MB")
+
+
 class Slices:
     """An array that gives slices of rows alone, and counts how many rows it gave at once."""
 

@@ -20,9 +20,9 @@ from labelance._arrays._containers import is_blocks, is_dask, on_device, stored_
 from labelance._arrays._dask import compute, cut_pairs, cut_rows, map_blocks
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
-from labelance._scratch import copy_rows, release_pages, row_blocks
+from labelance._storage import copy_rows, row_blocks
 
-_CELLS = 1 << 20  # cells of a dense block looked at together
+_CELLS = 1 << 20  # cells of sparse rows looked at together
 
 
 # --- rows in memory or in blocks ---------------------------------------------------------------
@@ -138,17 +138,10 @@ def _stored_cells(X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             part = slice(start, start + _CELLS)
             yield X.indices[part], X.data[part].astype(np.float64)
         return
-    for block in _small_blocks(X):
+    for part in row_blocks(X):
+        block = X[part]
         rows, columns = np.nonzero(block)
         yield columns, block[rows, columns].astype(np.float64)
-
-
-def _small_blocks(X: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the rows in blocks of a bounded number of cells."""
-    step = max(1, _CELLS // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        yield X[start : start + step]
-        release_pages()
 
 
 def column_means(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -243,7 +236,7 @@ def largest_in_rows(X: Any, width: np.ndarray) -> np.ndarray:
     if on_device(X):
         return _torch.largest_in_rows(X, width)
     if not sp.issparse(X):
-        return np.concatenate([abs(block / width).max(axis=1) for block in _small_blocks(X)])
+        return np.concatenate([abs(X[part] / width).max(axis=1) for part in row_blocks(X)])
     largest = np.zeros(X.shape[0])
     filled = np.flatnonzero(np.diff(X.indptr))
     if len(filled):

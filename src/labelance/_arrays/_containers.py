@@ -22,7 +22,7 @@ from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
-from labelance._scratch import copy_rows, current_scratch, new_zeros, row_blocks
+from labelance._storage import copy_rows, new_zeros, row_blocks, storage_of
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
@@ -94,8 +94,9 @@ def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
 
     `join_rows` then needs no third array. Memory that nobody writes to takes none.
     """
-    if current_scratch() is not None:
-        return new_zeros((n_new, *X.shape[1:]), X.dtype)
+    storage = storage_of(X)
+    if storage is not None:
+        return new_zeros((n_new, *X.shape[1:]), X.dtype, storage)
     return np.empty((len(X) + n_new, *X.shape[1:]), X.dtype)[len(X) :]
 
 

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from numba import config, types
 
-from labelance._scratch import (
-    StoredRows,
-    current_scratch,
-    find_map,
-    find_stored_rows,
-    new_zeros,
-    split_rows,
-)
+from labelance._storage import StoredRows, find_stored_rows, new_zeros, split_rows, storage_of
 from labelance._utils._kernel import kernel
 
 _MOST_READ = 1 << 30  # bytes at once; Linux takes less than twice as many
@@ -33,14 +26,15 @@ def gather_rows(X: np.ndarray, rows: Any) -> np.ndarray:
     Rows of a file are read from it: each of them, mapped where it lies, would make the system map
     up to two megabytes around it.
     """
-    if current_scratch() is None:
+    storage = storage_of(X)
+    if storage is None:
         return X[rows]
     rows, size = np.asarray(rows, dtype=np.int64), X.itemsize * prod(X.shape[1:])
-    out = new_zeros((len(rows), *X.shape[1:]), X.dtype)
+    out = new_zeros((len(rows), *X.shape[1:]), X.dtype, storage)
     stored = None if config.DISABLE_JIT else find_stored_rows(X)
-    if stored is None and find_map(X) is not None:
+    if stored is None:
         size = max(size, _MAPPED_AROUND)
-    for block in split_rows(len(rows), size):
+    for block in split_rows(len(rows), size, storage):
         if stored is None:
             out[block] = X[rows[block]]
         else:

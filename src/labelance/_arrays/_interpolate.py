@@ -26,7 +26,7 @@ from labelance._arrays._containers import (
 from labelance._arrays._dask import DaskRows, even_edges
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._torch import interpolate_tensor
-from labelance._scratch import new_zeros
+from labelance._storage import new_zeros, storage_of
 from labelance._utils._kernel import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
@@ -80,7 +80,8 @@ def interpolate_rows(
         return _interpolate_blocks(X, pairs, rng)
     if sp.issparse(X):
         return _interpolate_sparse(X, pairs, rng, room=room)
-    out = rows_below(X, len(seeds)) if room else new_zeros((len(seeds), X.shape[1]), X.dtype)
+    shape = len(seeds), X.shape[1]
+    out = rows_below(X, len(seeds)) if room else new_zeros(shape, X.dtype, storage_of(X))
     _interpolate_dense(X, pairs, rng, out)
     return out
 

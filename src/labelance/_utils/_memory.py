@@ -6,14 +6,20 @@ import os
 import sys
 from pathlib import Path
 
-from labelance._scratch import current_scratch
+from labelance._storage import Storage
 from labelance.exceptions import TooManyRowsError
 
 
 def check_fits_memory(
-    n_rows: float, bytes_per_row: float, *, caller: str, fix: str, noun: str = "rows"
+    n_rows: float,
+    bytes_per_row: float,
+    *,
+    caller: str,
+    fix: str,
+    noun: str = "rows",
+    storage: Storage | None = None,
 ) -> None:
-    """Raise if so many rows would take more memory than there is.
+    """Raise if so many rows would take more memory than there is, or space on disk.
 
     Parameters
     ----------
@@ -25,14 +31,16 @@ def check_fits_memory(
         Who would make them, and what to do about it.
     noun : str
         What is made, if not rows.
+    storage : Storage, optional
+        Where they are kept, if not in memory.
 
     Examples
     --------
     >>> from labelance._utils._memory import check_fits_memory
     >>> check_fits_memory(1000, 80, caller="MLSOL", fix="Lower sampling_ratio")
     """
-    here, size = current_scratch(), n_rows * bytes_per_row
-    free, place = (available_memory(), "into memory") if here is None else (here.free, "on disk")
+    size, place = n_rows * bytes_per_row, "into memory" if storage is None else "on disk"
+    free = available_memory() if storage is None else storage.free
     if size > free:
         raise TooManyRowsError(
             f"{caller} makes as many {noun} as fit {place}, now {_in_units(free)}",

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, sparse_rows
 from labelance._arrays._gather import gather_rows
-from labelance._scratch import new_zeros, return_freed_memory, row_blocks
+from labelance._storage import new_zeros, return_freed_memory, row_blocks, storage_of
 from labelance._utils._kernel import inlined_kernel, kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Scan, error_of
@@ -386,7 +386,7 @@ def _nearest_cells(cells: Cells, at_least: int, search: Search) -> np.ndarray:
     least = int(np.diff(cells.edges).min())
     wanted = min(n_cells, max(at_least, -(-2 * (search.k + 1) // least)))
 
-    nearest = new_zeros((n_cells, wanted), np.int64)
+    nearest = new_zeros((n_cells, wanted), np.int64, search.storage)
 
     def work(start: int, stop: int) -> None:
         gaps = centers[start:stop] @ turned
@@ -444,7 +444,8 @@ def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
     n stands for nobody, and has a line of its own, of nobody.
     """
     n, k = rows.shape
-    graph = new_zeros((n + 1, k + most), np.int32 if n < 2**31 else np.int64)
+    short = np.int32 if n < 2**31 else np.int64
+    graph = new_zeros((n + 1, k + most), short, storage_of(rows))
     for part in row_blocks(rows):
         graph[:n, :k][part] = rows[part]
         graph[:n, k:][part] = n

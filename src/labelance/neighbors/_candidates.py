@@ -23,7 +23,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from labelance._scratch import release_pages
 from labelance._utils._kernel import inlined_kernel, kernel
 from labelance.neighbors._search import Search, spread_rows
 from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
@@ -85,7 +84,6 @@ class CandidateEngine(ABC):
         counts, ranked = scan.candidates.counts, 0
         for first in range(0, self.search.X.shape[0], self.segment):
             self.scan_segment(first, start, stop, scan)
-            release_pages()
             if counts.max() > self._capacity:
                 ranked += self._rank_early(scan, start)
         if self.exact is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labelance._arrays._gather import gather_rows
-from labelance._scratch import new_zeros, release_pages
+from labelance._storage import new_zeros, storage_of
 from labelance.neighbors._distance import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)
@@ -71,7 +71,7 @@ class Embedding:
     def embed(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
-        points = new_zeros((n, self.n_coordinates), self.dtype)
+        points = new_zeros((n, self.n_coordinates), self.dtype, storage_of(X))
         lengths = np.empty(n)
         for part in _parts(X):
             scaled = self.scale(X[part])
@@ -166,7 +166,6 @@ def _parts(X: np.ndarray) -> Iterator[slice]:
     step = max(1, _CELLS // max(1, X.shape[1]))
     for start in range(0, len(X), step):
         yield slice(start, start + step)
-        release_pages()
 
 
 def is_whole(lengths: np.ndarray) -> bool:

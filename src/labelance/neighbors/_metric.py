@@ -24,7 +24,7 @@ from labelance._arrays._columns import (
 from labelance._arrays._containers import to_dense
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
-from labelance._scratch import current_scratch, split_rows
+from labelance._storage import split_rows, storage_of
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (
@@ -198,10 +198,11 @@ class FeatureMetric:
             return paired_distances(self.metric, A, B, self.params)
         if kind_of(A) == "device":
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
-        in_file = current_scratch() is not None and isinstance(A, np.ndarray)
+        storage = storage_of(A) or storage_of(B)
+        in_file = storage is not None
         size = (A.itemsize + B.itemsize) * A.shape[1] if in_file else _BYTES_PER_PAIR
         out = np.empty(len(rows_a))
-        for part in split_rows(len(rows_a), size):
+        for part in split_rows(len(rows_a), size, storage):
             pairs = A, B, rows_a[part], rows_b[part]
             out[part] = self._paired(*(_gather_pairs(*pairs) if in_file else pairs))
         return out

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._columns import fingerprint
-from labelance._scratch import current_scratch
+from labelance._storage import Storage
 from labelance._utils._checksums import is_intact, keep_file
 from labelance.exceptions import InputError
 
@@ -139,13 +139,17 @@ class Neighborhood:
         return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too
 
 
-def remember_neighbors(search: Callable[[], Neighborhood], X: Any, *asked: Any) -> Neighborhood:
+def remember_neighbors(
+    storage: Storage | None, search: Callable[[], Neighborhood], X: Any, *asked: Any
+) -> Neighborhood:
     """Return what a search finds, or what it found in a run that was ended before its end.
 
     Only a run on data larger than memory keeps what it finds; others search.
 
     Parameters
     ----------
+    storage : Storage or None
+        Where data larger than memory is.
     search : callable
         Searches the rows.
     X : array or CSR array
@@ -154,17 +158,16 @@ def remember_neighbors(search: Callable[[], Neighborhood], X: Any, *asked: Any) 
         All else that decides what is found: number of neighbors, metric, algorithm. A result is
         found again by a hash of these and of the rows.
     """
-    here = current_scratch()
-    if here is None or not here.keeps:
+    if storage is None or not storage.keeps:
         return search()
     try:
         key = joblib.hash([fingerprint(X), *asked])
     except (PicklingError, AttributeError, TypeError):  # such as a lambda: nobody can compare it
         return search()
-    path = here.folder / f"neighbors-{key}.json"
+    path = storage.folder / f"neighbors-{key}.json"
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
     if all(map(is_intact, (path, *arrays))):
-        indices, distances = (here.load(file, "r") for file in arrays)
+        indices, distances = (storage.load(file, "r") for file in arrays)
         return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
     found = search()
     for file, array in zip(arrays, (found.indices, found.distances)):

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelance._arrays._gather import gather_rows
-from labelance._scratch import current_scratch, release_pages
+from labelance._storage import storage_of
 from labelance._utils._kernel import kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
@@ -153,7 +153,7 @@ def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells
 
 def _reorder(points: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Bring points into another order: in place, a few columns at a time, unless in a file."""
-    if current_scratch() is not None:  # which is read by whole rows
+    if storage_of(points) is not None:  # which is read by whole rows
         return gather_rows(points, order)
     for columns in _few_columns(points):
         points[:, columns] = points[order, columns]
@@ -304,7 +304,7 @@ class CellEngine(ABC):
     def run(self) -> TopK:
         """Return the nearest rows of all queries."""
         edges = self.blocks()
-        results = new_results(len(self.groups.order), self.search.k)
+        results = new_results(len(self.groups.order), self.search.k, self.search.storage)
 
         def work(first: int, last: int) -> None:
             for group, start, stop in edges[first:last]:
@@ -348,7 +348,6 @@ class CellEngine(ABC):
         own = self._own(start + lines)
         needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
-        release_pages()
         if scan.candidates.counts.max() > self._capacity:
             self._rank_early(scan, start)
 

@@ -20,7 +20,7 @@ from labelance._arrays._containers import Kind
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._open import kind_of, take_rows
 from labelance._progress import loop, note
-from labelance._scratch import current_scratch, keep_scratch, release_pages
+from labelance._storage import Storage, storage_of
 from labelance._utils._kernel import kernel
 from labelance.neighbors._distance import all_distances
 from labelance.neighbors._embedding import Embedding, choose_embedding
@@ -66,6 +66,11 @@ class Search:
         return kind_of(self.X)
 
     @cached_property
+    def storage(self) -> Storage | None:
+        """Where large arrays of the search are: where the rows are."""
+        return storage_of(self.X)
+
+    @cached_property
     def embedding(self) -> Embedding:
         """How dense rows without missing values become points."""
         return choose_embedding(self.Q, self.X, self.metric.compiled)
@@ -76,12 +81,11 @@ class Search:
 
     def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
         """Return the k nearest among the candidates of each query, measured exactly."""
-        here = current_scratch()
         # One line serves all queries, and is read from its first row to its last.
-        if here is None or not isinstance(self.X, np.ndarray) or len(candidates.rows) == 1:
+        if self.storage is None or len(candidates.rows) == 1:
             return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
         found = new_top_k(len(queries), self.k)
-        share = here.block_bytes // self.threads  # all threads do this at once
+        share = self.storage.block_bytes // self.threads  # all threads do this at once
         most = max(1, share // (self.X.itemsize * self.X.shape[1]))
         for part in _cut_lists(candidates.counts, most):
             lists = Candidates(candidates.rows[part], candidates.counts[part])
@@ -106,7 +110,7 @@ class Search:
         It counts queries in an ``order``, if there is one; what is joined is in their own.
         """
         m = self.Q.shape[0]
-        found = new_results(m, self.k)
+        found = new_results(m, self.k, self.storage)
 
         def fill(start: int, stop: int) -> None:
             block = slice(start, stop) if order is None else order[start:stop]
@@ -160,14 +164,12 @@ def for_each_block(
 ) -> list[Any]:
     """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
     edges = [(start, min(start + block, n)) for start in range(0, n, block)]
-    work = keep_scratch(work)
     if len(edges) == 1:
         return [work(*edges[0])]
     with loop(what, n, unit, advice=advice, warm_up=threads) as progress:
 
         def count(start: int, stop: int) -> Any:
             result = work(start, stop)
-            release_pages()
             progress.advance(stop - start)
             return result
 

@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from sklearn import config_context
 
 from labelance._progress import loop, show_progress
-from labelance._scratch import Scratch, scratch
+from labelance._storage import Storage, open_storage
 from labelance._utils._checksums import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._read_write import DatasetBlocks
 from labelance.datasets.formats._text_file import format_amount, parse_amount
-from labelance.exceptions import FileWriteError, TooManyRowsError
+from labelance.exceptions import FileWriteError, InputError, TooManyRowsError
 from labelance.neighbors._partition import bytes_beside_files
 
 _LABEL_BYTES = 64  # of memory for every row: its labels, and numbers of rows
@@ -95,13 +95,13 @@ def open_dataset(
 
 
 @contextmanager
-def working_on_disk(folder: Path, memory: int, *, keeps: bool = False) -> Iterator[Scratch]:
+def working_on_disk(folder: Path, memory: int, *, keeps: bool = False) -> Iterator[Storage]:
     """Keep large arrays in files of the folder, and tables of distances small."""
     working_memory = max(1, memory // _WORKING_SHARE >> 20)
     with (
         config_context(working_memory=working_memory),
         _returning_memory_of_arrow(),
-        scratch(folder, memory, keeps=keeps) as here,
+        open_storage(folder, memory, keeps=keeps) as here,
     ):
         yield here
 
@@ -133,7 +133,7 @@ def return_memory_of_arrow() -> None:
 
 def open_blocks(
     path: Path,
-    here: Scratch,
+    here: Storage,
     options: dict[str, Any],
     *,
     searches: bool = False,
@@ -174,7 +174,7 @@ def check_limit(n_rows: int, bytes_per_row: int, memory: int, *, searches: bool 
 
 
 def read_to_disk(
-    blocks: DatasetBlocks, header: MultiLabelDataset, here: Scratch
+    blocks: DatasetBlocks, header: MultiLabelDataset, here: Storage
 ) -> MultiLabelDataset:
     """Copy features to a file of nothing but numbers; return the dataset on top of it.
 
@@ -217,9 +217,13 @@ def _check_disk_space(cells: Path, size: int) -> None:
         )
 
 
-def copy_to_disk(source: Any, here: Scratch) -> np.ndarray:
+def copy_to_disk(source: Any, here: Storage) -> np.ndarray:
     """Copy a table with rows to slice, such as zarr's arrays, to a file of nothing but numbers."""
     (n, d), dtype = source.shape, np.dtype(source.dtype)
+    if dtype.hasobject:
+        raise InputError(
+            "Features of an array are numbers", f"their dtype is {dtype}", "Convert them first"
+        )
     cells = here.folder / "features.bin"
     size = max(1, d * dtype.itemsize)
     step = max(1, here.block_bytes // (2 * size))

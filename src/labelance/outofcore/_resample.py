@@ -15,7 +15,7 @@ from joblib import hash as joblib_hash
 from sklearn.base import clone
 
 from labelance._progress import show_progress
-from labelance._scratch import Scratch, find_stored_rows, scratch, split_rows
+from labelance._storage import Storage, open_storage, split_rows, storage_of
 from labelance._utils._messages import did_you_mean, show_names
 from labelance._validation._categorical import mask_of_columns
 from labelance._validation._labels import validate_labels
@@ -168,7 +168,7 @@ def _resample_table(
     output: Path,
     sampler: BaseMultiLabelSampler,
     job: Job,
-    here: Scratch,
+    here: Storage,
     options: dict[str, Any],
 ) -> ResampledFile:
     """Resample a Parquet file into another one."""
@@ -198,7 +198,7 @@ def only_copies_rows(sampler: BaseMultiLabelSampler) -> bool:
 
 
 def _resample_array(
-    source: Any, y: Any, output: Path, sampler: BaseMultiLabelSampler, job: Job, here: Scratch
+    source: Any, y: Any, output: Path, sampler: BaseMultiLabelSampler, job: Job, here: Storage
 ) -> ResampledFile:
     """Resample the rows of an array into a NumPy file."""
     if isinstance(source, (str, os.PathLike)):
@@ -211,7 +211,7 @@ def _resample_array(
     return ResampledFile(output, Y, drawn.Y, drawn.drawn.provenance)
 
 
-def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Scratch) -> int:
+def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Storage) -> int:
     """Return how many rows are a block; a run that goes on has the blocks that it began with."""
     size = X.shape[1] * X.dtype.itemsize + n_labels
     return int(job.decide("rows of a block", lambda: max(1, here.block_bytes // size)))
@@ -263,9 +263,9 @@ def _check_array(source: Any, sampler: BaseMultiLabelSampler, memory: int) -> No
 def _hash_rows(source: Any, memory: int) -> str:
     """Return a checksum of all rows of an array, read in blocks."""
     found, row_bytes = hashlib.blake2b(), source.shape[1] * np.dtype(source.dtype).itemsize
-    with scratch(Path(), memory) as here:  # no file is made: it lets pages go
-        _watch(source, here)
-        for rows in split_rows(source.shape[0], row_bytes):
+    with open_storage(Path(), memory) as here:  # no file is made: it lets pages go
+        _is_mapped(source, here)
+        for rows in split_rows(source.shape[0], row_bytes, here):
             found.update(np.asarray(source[rows]).tobytes())
     return found.hexdigest()
 
@@ -275,7 +275,7 @@ def _fingerprint(y: Any) -> str:
     return str(joblib_hash(validate_labels(y, caller="resample_file").Y))
 
 
-def _load_features(path: Path, here: Scratch) -> np.ndarray:
+def _load_features(path: Path, here: Storage) -> np.ndarray:
     """Map the features of a NumPy file."""
     try:
         # Private pages can be written to, so that code compiled for other arrays serves.
@@ -288,18 +288,18 @@ def _load_features(path: Path, here: Scratch) -> np.ndarray:
         ) from problem
 
 
-def _open_features(source: Any, here: Scratch) -> np.ndarray:
+def _open_features(source: Any, here: Storage) -> np.ndarray:
     """Return features as an array: mapped from their file, or from a copy of them."""
-    if not isinstance(source, np.ndarray):
-        return copy_to_disk(source, here)
-    _watch(source, here)
-    return np.asarray(source)
+    return np.asarray(source) if _is_mapped(source, here) else copy_to_disk(source, here)
 
 
-def _watch(source: Any, here: Scratch) -> None:
-    """Let pages go of an array that the caller has mapped from a file."""
-    if isinstance(source, np.memmap) and find_stored_rows(source) is None:
-        here.watch(source)
+def _is_mapped(source: Any, here: Storage) -> bool:
+    """Tell whether an array is mapped from a file; it becomes one of the storage."""
+    if storage_of(source) is here:
+        return True
+    # Pages of mode "c" that the caller has written to would be lost when they are let go.
+    is_file = isinstance(source, np.memmap) and source.mode != "c"
+    return is_file and here.adopt(source)
 
 
 def _seed(sampler: BaseMultiLabelSampler, job: Job) -> BaseMultiLabelSampler:

@@ -25,7 +25,7 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
 from labelance._arrays._open import RowsContainer, stack_rows
 from labelance._progress import show_progress
-from labelance._scratch import return_freed_memory
+from labelance._storage import return_freed_memory, storage_of
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._utils._messages import warn_user
 from labelance._utils._parameters import ListsParameters
@@ -622,6 +622,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             check_neighborhood(given, data.X, metric, k, caller=type(self).__name__)
             return given
         return remember_neighbors(
+            storage_of(data.X),
             lambda: resolve_neighbors(
                 self.k_neighbors,
                 data.X,

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import stack_rows, take_rows
 from labelance._progress import track
+from labelance._storage import storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
@@ -376,7 +377,7 @@ class MLSMOTE(NeighborSampler):
         candidates = None
         if self.variant != "mulan":  # else the bags grow, and are searched when their turn comes
             around = [
-                self._search(take_rows(data.X, bag), data.categorical)
+                self._search(take_rows(data.X, bag), data)
                 for bag in track(bags, "Searching bags", "labels")
             ]
             seeds = SeedNeighborhoods.of(labels, bags, around)
@@ -398,12 +399,12 @@ class MLSMOTE(NeighborSampler):
             )
         return strategy
 
-    def _search(self, X_bag: Any, categorical: np.ndarray) -> np.ndarray:
+    def _search(self, X_bag: Any, data: Data) -> np.ndarray:
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""
-        metric = self._feature_metric(X_bag, categorical)
+        metric = self._feature_metric(X_bag, data.categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
         search = partial(search_neighbors, X_bag, k, metric, n_jobs=self.n_jobs)
-        return remember_neighbors(search, X_bag, k, metric).indices
+        return remember_neighbors(storage_of(data.X), search, X_bag, k, metric).indices
 
     def _candidates(
         self, X: Any, Y: sp.csr_array, categorical: np.ndarray, around: SeedNeighborhoods
@@ -458,7 +459,7 @@ class MLSMOTE(NeighborSampler):
         for label, bag, places in zip(labels, plan.bags, wanted):
             rows, X_bag, Y_bag = growing.rows_of(label, bag)
             if len(rows) > 1:
-                around = self._search(X_bag, data.categorical)
+                around = self._search(X_bag, data)
                 seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
                 candidates = self._candidates(X_bag, Y_bag, data.categorical, seeds.take(places))
                 growing.append(rows, candidates.draw(X_bag, data.categorical, rng))

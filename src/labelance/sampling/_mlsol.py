@@ -13,7 +13,7 @@ from labelance._arrays._columns import places_in
 from labelance._arrays._containers import compact_rows
 from labelance._arrays._gather import gather_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._scratch import split_rows
+from labelance._storage import split_rows, storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
@@ -337,7 +337,7 @@ class MLSOL(NeighborSampler):
         around = plan.neighborhood.indices
         places = rng.integers(around.shape[1], size=budget)
         references = np.empty(budget, dtype=around.dtype)
-        for part in split_rows(budget, around.itemsize * around.shape[1]):
+        for part in split_rows(budget, around[:1].nbytes, storage_of(around)):
             near = gather_rows(around, seeds[part])
             references[part] = near[np.arange(len(near)), places[part]]
         line = self.interpolation == "line"

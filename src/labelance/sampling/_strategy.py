@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._columns import bytes_per_row
 from labelance._arrays._containers import column_counts
+from labelance._storage import storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._memory import check_fits_memory
 from labelance._utils._messages import did_you_mean
@@ -29,6 +30,7 @@ SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
 )
 
+_FEWER = "Ask for fewer rows: sampling_ratio, n_synthetic or the targets of sampling_strategy"
 STRATEGY_CONSTRAINTS = [
     StrOptions({"auto", "minority", "imbalanced", "all"}),
     Interval(Real, 0, 1, closed="right"),
@@ -318,14 +320,10 @@ def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     """Raise if there is no memory for so many new rows like those of the data."""
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
-    _refuse(n_new, features + bytes_per_row(data.Y) + _PROVENANCE, caller)
+    size = features + bytes_per_row(data.Y) + _PROVENANCE
+    check_fits_memory(n_new, size, caller=caller, fix=_FEWER, storage=storage_of(data.X))
 
 
 def check_number_limit(n: int, *, caller: str) -> None:
     """Raise if there is no memory for a random number and a row number for each of n rows."""
-    _refuse(n, 16, caller)
-
-
-def _refuse(n: int, size: float, caller: str) -> None:
-    fix = "Ask for fewer rows: sampling_ratio, n_synthetic or the targets of sampling_strategy"
-    check_fits_memory(n, size, caller=caller, fix=fix)
+    check_fits_memory(n, 16, caller=caller, fix=_FEWER)

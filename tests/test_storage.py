@@ -10,16 +10,15 @@ import pytest
 import scipy.sparse as sp
 
 from labelance._arrays._gather import gather_rows
-from labelance._scratch import (
-    Scratch,
+from labelance._storage import (
+    Storage,
     copy_rows,
-    current_scratch,
     find_map,
     find_stored_rows,
-    keep_scratch,
     new_zeros,
+    open_storage,
     row_blocks,
-    scratch,
+    storage_of,
 )
 from labelance.exceptions import FileWriteError, TooManyRowsError
 from labelance.neighbors import Neighborhood, find_neighbors
@@ -31,21 +30,42 @@ SAMPLERS = {name: kind for name, kind in all_samplers().items() if name not in (
 
 
 def is_mapped(array):
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return array is not None
+    return find_map(array) is not None
+
+
+def store(X, storage):
+    """Return a copy of X in a storage."""
+    out = storage.zeros(X.shape, X.dtype)
+    out[:] = X
+    return out
 
 
 def test_large_arrays_are_mapped_and_small_ones_are_not(tmp_path):
-    with scratch(tmp_path, LIMIT) as here:
-        assert is_mapped(new_zeros((here.block_bytes + 1,), np.int8))
-        assert not is_mapped(new_zeros((here.block_bytes,), np.int8))
-    assert not is_mapped(new_zeros((LIMIT,), np.int8))
+    with open_storage(tmp_path, LIMIT) as here:
+        assert is_mapped(new_zeros((here.block_bytes + 1,), np.int8, here))
+        assert not is_mapped(new_zeros((here.block_bytes,), np.int8, here))
+    assert not is_mapped(new_zeros((LIMIT,), np.int8, None))
+
+
+def test_what_is_made_of_an_array_is_in_its_storage_while_that_is_open(tmp_path):
+    X = np.random.default_rng(0).random((400, 30))
+    with open_storage(tmp_path, LIMIT) as here:
+        stored = store(X, here)
+        made = [
+            stored,
+            stored[5:, ::2],
+            gather_rows(stored, np.arange(300)),
+            copy_rows(stored, "f"),
+        ]
+        assert [storage_of(array) for array in made] == [here] * 4
+        assert storage_of(gather_rows(X, np.arange(300))) is None
+    assert storage_of(stored) is None
+    assert not is_mapped(gather_rows(stored, np.arange(300)))
 
 
 def test_files_have_no_names(tmp_path):
-    with scratch(tmp_path, LIMIT):
-        array = new_zeros((LIMIT,), np.int8)
+    with open_storage(tmp_path, LIMIT) as here:
+        array = new_zeros((LIMIT,), np.int8, here)
         array[:] = 3
         assert not list(tmp_path.iterdir())
     assert (array == 3).all()
@@ -54,14 +74,15 @@ def test_files_have_no_names(tmp_path):
 @pytest.mark.parametrize("rows", [[], [5, 5, 0], np.arange(399, -1, -1)])
 def test_rows_that_are_gathered_are_those_of_the_array(tmp_path, rows):
     X = np.random.default_rng(0).random((400, 30))
-    with scratch(tmp_path, LIMIT):
-        np.testing.assert_array_equal(gather_rows(X, rows), X[np.asarray(rows, dtype=int)])
+    with open_storage(tmp_path, LIMIT) as here:
+        found = gather_rows(store(X, here), rows)
+        np.testing.assert_array_equal(found, X[np.asarray(rows, dtype=int)])
 
 
 def test_a_copy_is_contiguous_and_of_the_type_asked_for(tmp_path):
-    X = np.asfortranarray(np.arange(6000).reshape(300, 20))
-    with scratch(tmp_path, LIMIT):
-        copied = copy_rows(X, np.float32)
+    X = np.arange(6000).reshape(300, 20)[:, ::-1]
+    with open_storage(tmp_path, LIMIT) as here:
+        copied = copy_rows(store(X, here), np.float32)
     assert copied.flags.c_contiguous
     assert copied.dtype == np.float32
     np.testing.assert_array_equal(copied, X)
@@ -69,7 +90,7 @@ def test_a_copy_is_contiguous_and_of_the_type_asked_for(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
 def test_what_is_let_go_stays_in_the_file(tmp_path):
-    here = Scratch(tmp_path, LIMIT)
+    here = Storage(tmp_path, LIMIT)
     array = here.zeros((1000, 100), np.float64)
     array[:] = np.arange(100)
     here.release()
@@ -78,7 +99,7 @@ def test_what_is_let_go_stays_in_the_file(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are let go on Linux alone")
 def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
-    class Counting(Scratch):
+    class Counting(Storage):
         released = 0
 
         def release(self):
@@ -95,7 +116,7 @@ def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
             return 1 << 40
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("labelance._scratch._resident", look)
+            patch.setattr("labelance._storage._resident", look)
             here.look_after(stop)
         assert here.released == expected
 
@@ -106,13 +127,14 @@ def test_a_disk_without_space_is_an_error_before_any_work(tmp_path, monkeypatch)
 
     monkeypatch.setattr("os.posix_fallocate", full, raising=False)
     with pytest.raises(FileWriteError, match=r"are kept in .*No space left.*Free some space"):
-        Scratch(tmp_path, LIMIT).zeros((1000,), float)
+        Storage(tmp_path, LIMIT).zeros((1000,), float)
 
 
 def test_new_rows_have_to_fit_on_the_disk_and_not_into_memory(tmp_path, monkeypatch):
     X, Y = sampler_data()
     monkeypatch.setattr("labelance._utils._memory.available_memory", lambda: 0)
-    with scratch(tmp_path, 1 << 24):
+    with open_storage(tmp_path, 1 << 24) as here:
+        X = store(X, here)
         MLSOL(sampling_ratio=2.0).fit_resample(X, Y)
         with pytest.raises(TooManyRowsError, match="as fit on disk"):
             MLSOL(sampling_ratio=1e12).fit_resample(X, Y)
@@ -128,9 +150,8 @@ def test_every_sampler_gives_the_same_rows_on_disk(tmp_path, name, dtype):
     if "random_state" in sampler.get_params():
         sampler.set_params(random_state=0)
     in_memory = sampler.fit_resample(X, sp.csr_array(Y))
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
-    with scratch(tmp_path, 1 << 12):
-        on_disk = sampler.fit_resample(mapped, sp.csr_array(Y))
+    with open_storage(tmp_path, 1 << 12) as here:
+        on_disk = sampler.fit_resample(here.load(tmp_path / "X.npy", "c"), sp.csr_array(Y))
         assert on_disk[0].dtype == dtype
         np.testing.assert_array_equal(on_disk[0], in_memory[0])
         np.testing.assert_array_equal(on_disk[1].toarray(), in_memory[1].toarray())
@@ -146,8 +167,8 @@ def test_neighbors_are_the_same_on_disk(tmp_path, options, categorical):
     if categorical and "metric" not in options:
         options = {**options, "categorical_features": [0, 1]}
     near = find_neighbors(X, 4, **options)
-    with scratch(tmp_path, LIMIT):
-        same = find_neighbors(X, 4, **options)
+    with open_storage(tmp_path, LIMIT) as here:
+        same = find_neighbors(store(X, here), 4, **options)
     np.testing.assert_array_equal(same.indices, near.indices)
     np.testing.assert_array_equal(same.distances, near.distances)
 
@@ -164,8 +185,8 @@ def test_cells_on_disk_hold_the_same_neighbors(tmp_path, monkeypatch, method, li
     X = rng.normal(size=(30, 16))[rng.integers(30, size=1000)]
     X += spread * rng.normal(size=X.shape)
     near = find_neighbors(X, 4, algorithm=method)
-    with scratch(tmp_path, limit) as here:
-        same = find_neighbors(X, 4, algorithm=method)
+    with open_storage(tmp_path, limit) as here:
+        same = find_neighbors(store(X, here), 4, algorithm=method)
     for array in (same.indices, same.distances):
         assert is_mapped(array) == (array.nbytes > here.block_bytes)
     assert near.recall_ is None if method == "exact" else 0 < near.recall_ < 1
@@ -187,8 +208,8 @@ def test_candidates_anywhere_are_measured_in_steps_that_map_no_more_than_a_block
 
     monkeypatch.setattr("labelance.neighbors._search.gather_rows", gather)
     X = np.random.default_rng(0).normal(size=(2000, 16))
-    with scratch(tmp_path, 1 << 20) as here:
-        find_neighbors(X, 4, algorithm="approx", n_jobs=2)
+    with open_storage(tmp_path, 1 << 20) as here:
+        find_neighbors(store(X, here), 4, algorithm="approx", n_jobs=2)
     assert sum(gathered) > X.nbytes
     assert max(gathered) <= 2 * here.block_bytes
 
@@ -202,24 +223,10 @@ def test_the_middle_of_the_rows_is_found_without_mapping_them_all(tmp_path, monk
 
     monkeypatch.setattr("labelance.neighbors._embedding.gather_rows", gather)
     X = np.random.default_rng(0).normal(size=(5000, 8))
-    with scratch(tmp_path, LIMIT):
-        find_neighbors(X, 3, queries=X[:50])
+    with open_storage(tmp_path, LIMIT) as here:
+        find_neighbors(store(X, here), 3, queries=X[:50])
     (rows,) = gathered
     np.testing.assert_array_equal(rows, np.arange(0, 5000, 4))
-
-
-def test_a_thread_that_works_for_somebody_knows_the_scratch(tmp_path):
-    found = []
-
-    def work():
-        found.append(current_scratch())
-
-    with scratch(tmp_path, LIMIT) as here:
-        for task in (work, keep_scratch(work)):
-            thread = Thread(target=task)
-            thread.start()
-            thread.join()
-    assert found == [None, here]
 
 
 def test_a_neighborhood_of_mapped_arrays_takes_them_as_they_are(tmp_path):
@@ -251,7 +258,7 @@ def mapped_bytes(array):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
 def test_rows_of_a_file_are_read_without_being_mapped(tmp_path, dtype):
     rng = np.random.default_rng(0)
-    with scratch(tmp_path, 1 << 20) as here:
+    with open_storage(tmp_path, 1 << 20) as here:
         X = here.zeros((4000, 500), dtype)
         X[:] = rng.integers(100, size=X.shape)
         rows = np.concatenate([rng.permutation(4000)[:300], np.arange(50), [7, 7]])
@@ -273,7 +280,7 @@ def test_rows_of_a_file_are_read_without_being_mapped(tmp_path, dtype):
 def test_rows_of_a_numpy_file_are_read_from_it(tmp_path, mode):
     X = np.random.default_rng(0).random((3000, 40))
     np.save(tmp_path / "X.npy", X)
-    with scratch(tmp_path, 1 << 20) as here:
+    with open_storage(tmp_path, 1 << 20) as here:
         mapped = here.load(tmp_path / "X.npy", mode)
         assert (find_stored_rows(mapped) is not None) == (sys.platform == "linux")
         assert find_stored_rows(X) is None
@@ -285,7 +292,7 @@ def test_rows_of_a_numpy_file_are_read_from_it(tmp_path, mode):
 def test_a_file_that_ends_early_is_an_error_and_no_signal(tmp_path):
     X = np.zeros((3000, 40))
     X.tofile(tmp_path / "X.bin")
-    with scratch(tmp_path, 1 << 20) as here:
+    with open_storage(tmp_path, 1 << 20) as here:
         mapped = here.open(tmp_path / "X.bin", X.shape, X.dtype)
         os.truncate(tmp_path / "X.bin", X.nbytes // 2)
         np.testing.assert_array_equal(gather_rows(mapped, [0, 700]), X[[0, 700]])
@@ -298,7 +305,7 @@ def test_files_are_closed_with_their_arrays(tmp_path):
     def n_open():
         return len(os.listdir("/proc/self/fd"))
 
-    with scratch(tmp_path, LIMIT) as here:
+    with open_storage(tmp_path, LIMIT) as here:
         before = n_open()
         array = here.zeros((1000, 100), np.float64)
         view = array[10:]
@@ -313,13 +320,13 @@ def test_rows_that_somebody_else_has_mapped_are_taken_a_few_at_a_time(tmp_path, 
     steps, X = [], np.random.default_rng(0).random((200, 10_000))
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
-    monkeypatch.setattr(Scratch, "relieve", lambda self: steps.append(self))
+    monkeypatch.setattr(Storage, "relieve", lambda self: steps.append(self))
     rows = np.random.default_rng(0).permutation(len(X))
-    with scratch(tmp_path, 1 << 28) as here:
-        here.watch(mapped)
+    with open_storage(tmp_path, 1 << 28) as here:
+        here.adopt(mapped)
         np.testing.assert_array_equal(gather_rows(mapped, rows), X[rows])
         anywhere = len(steps)
-        for _ in row_blocks(X):
+        for _ in row_blocks(mapped):
             pass
     assert anywhere >= len(X) // (here.block_bytes // (1 << 21))
     assert (len(steps) - anywhere) * here.block_bytes >= X.nbytes
@@ -329,7 +336,7 @@ def test_rows_that_somebody_else_has_mapped_are_taken_a_few_at_a_time(tmp_path, 
 def test_pages_are_let_go_while_threads_map_more(tmp_path, request):
     request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
     sys.setswitchinterval(1e-6)  # so that threads meet
-    here, failed = Scratch(tmp_path, LIMIT), []
+    here, failed = Storage(tmp_path, LIMIT), []
     kept = [here.zeros((5000,), np.int8) for _ in range(100)]
 
     def work(task):
@@ -350,9 +357,9 @@ def test_pages_are_let_go_while_threads_map_more(tmp_path, request):
 
 @LINUX
 def test_what_stays_mapped_is_not_let_go_again_and_again(tmp_path, monkeypatch):
-    here, released, held = Scratch(tmp_path, LIMIT), [], [1 << 40]
+    here, released, held = Storage(tmp_path, LIMIT), [], [1 << 40]
     monkeypatch.setattr(here, "release", lambda: released.append(here))
-    monkeypatch.setattr("labelance._scratch._resident", lambda: held[0])
+    monkeypatch.setattr("labelance._storage._resident", lambda: held[0])
     here.relieve()
     here.relieve()  # libraries and arrays, which stay
     assert len(released) == 1

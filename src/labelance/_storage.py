@@ -1,14 +1,14 @@
 """Large arrays in files, for data larger than memory.
 
-Inside :func:`scratch` an array that takes more than a share of a limit is mapped from a file that
-has no name: it is an ndarray like any other, so that nobody who computes with it needs to know, and
-the system reads and writes its pages as they are used. Outside of it everything is in memory.
+Storage follows the data, as a GPU does: an array that lies in a file of a :class:`Storage` is an
+ndarray like any other, :func:`storage_of` tells which storage it is in, and whoever makes something
+large of it passes that storage on. Of all other arrays the storage is None: memory.
 
-The system itself gives pages back only when the whole machine runs short. So whoever works through
-blocks of rows calls :func:`release_pages` after each, which lets mapped pages go when the process
-comes near the limit; their contents stay in the file. Compiled code that runs for long is looked
-after by a thread. Rows that lie anywhere are better read from the file than mapped, since each
-would make the system map megabytes around it: :func:`find_stored_rows` says where they are.
+The system itself gives pages of files back only when the whole machine runs short. So a thread, and
+whoever works through blocks of rows, lets mapped pages go when the process comes near the limit;
+their contents stay in the file. Rows that lie anywhere are better read from the file than mapped,
+since each would make the system map megabytes around it: :func:`find_stored_rows` says where they
+are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -51,9 +50,10 @@ class StoredRows(NamedTuple):
 
 
 class _MappedFile(NamedTuple):
-    """An open file, and which of its bytes is mapped where."""
+    """The storage that a map belongs to; the file and which of its bytes is mapped where."""
 
-    file: int
+    storage: Storage
+    file: int | None  # None where nothing can be read beside the map
     start: int
     address: int
 
@@ -61,7 +61,7 @@ class _MappedFile(NamedTuple):
 _files: weakref.WeakKeyDictionary[mmap.mmap, _MappedFile] = weakref.WeakKeyDictionary()
 
 
-class Scratch:
+class Storage:
     """A folder for arrays that are larger than a share of a memory limit.
 
     Parameters
@@ -77,6 +77,7 @@ class Scratch:
 
     def __init__(self, folder: str | os.PathLike[str], memory: int, *, keeps: bool = False) -> None:
         self.folder, self.memory, self.keeps = Path(folder), memory, keeps
+        self.is_open = True  # else what is made of its arrays is in memory
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._lock = Lock()  # threads add maps while others go through them
         self._left = 0  # bytes that the process held after it had let all go that it could
@@ -94,6 +95,8 @@ class Scratch:
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return an array of zeros that is mapped from a new file."""
         size = prod(shape) * np.dtype(dtype).itemsize
+        if not size:
+            return np.zeros(shape, dtype)  # nobody can map nothing
         if os.name == "nt":
             mapped = mmap.mmap(-1, size)  # Windows has a file of its own for such pages
             self._add(mapped)
@@ -122,21 +125,26 @@ class Scratch:
                 self._look_after_file(array._mmap, file, start)
         return array
 
-    def watch(self, array: np.memmap) -> None:
-        """Let pages of an array go that somebody else has mapped."""
-        self._add(array._mmap)  # type: ignore[attr-defined]
+    def adopt(self, array: np.ndarray) -> bool:
+        """Let an array be one of this storage that somebody else has mapped from a file."""
+        mapped = find_map(array)
+        if mapped is not None and storage_of(array) is not self:
+            self._add(mapped)
+        return mapped is not None
 
-    def _add(self, mapped: mmap.mmap) -> None:
+    def _add(self, mapped: mmap.mmap, file: int | None = None, start: int = 0) -> None:
+        address = 0 if file is None else np.frombuffer(mapped, np.uint8).ctypes.data
+        _files[mapped] = _MappedFile(self, file, start, address)
         with self._lock:
             self._maps.add(mapped)
 
     def _look_after_file(self, mapped: mmap.mmap, file: BinaryIO, start: int = 0) -> None:
         """Let mapped pages go near the limit, and let rows be read without mapping more."""
-        self._add(mapped)
+        number = None
         if _LINUX:  # what is mapped and what is read are the same there at any moment
-            number, address = os.dup(file.fileno()), np.frombuffer(mapped, np.uint8).ctypes.data
+            number = os.dup(file.fileno())
             weakref.finalize(mapped, os.close, number)
-            _files[mapped] = _MappedFile(number, start, address)
+        self._add(mapped, number, start)
 
     def release(self) -> None:
         """Let all mapped pages go; who uses one reads it again."""
@@ -147,6 +155,8 @@ class Scratch:
 
     def relieve(self) -> None:
         """Let go what can be if the process comes near the limit, and holds a block more again."""
+        if not _LINUX:
+            return
         held = _resident()
         self._left = min(self._left, held)
         if held > _NEAR * self.memory and held - self._left > self.block_bytes:
@@ -174,72 +184,50 @@ class Scratch:
             ) from problem
 
 
-_current: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
-_active: list[Scratch] = []  # threads that work for somebody do not know what is current there
-
-
 @contextmanager
-def scratch(
+def open_storage(
     folder: str | os.PathLike[str], memory: int, *, keeps: bool = False
-) -> Iterator[Scratch]:
-    """Keep large arrays of the block in files, and what the process holds below a limit.
+) -> Iterator[Storage]:
+    """Open a storage, and keep what the process holds below its limit while it is open.
 
     Examples
     --------
     >>> import tempfile
-    >>> from labelance._scratch import new_zeros, scratch
-    >>> with tempfile.TemporaryDirectory() as folder, scratch(folder, 1 << 20):
-    ...     large, small = new_zeros((1000, 500), float), new_zeros((10, 5), float)
+    >>> from labelance._storage import new_zeros, open_storage
+    >>> with tempfile.TemporaryDirectory() as folder, open_storage(folder, 1 << 20) as here:
+    ...     large, small = new_zeros((1000, 500), float, here), new_zeros((10, 5), float, here)
     ...     large.base is None, small.base is None
     (False, True)
     """
-    here, stop = Scratch(folder, memory, keeps=keeps), Event()
+    here, stop = Storage(folder, memory, keeps=keeps), Event()
     watcher = Thread(target=here.look_after, args=(stop,), daemon=True)
     if _LINUX:
         _return_freed_arrays()
         watcher.start()
-        _active.append(here)
-    token = _current.set(here)
     try:
         yield here
     finally:
-        _current.reset(token)
+        here.is_open = False
         stop.set()
         if _LINUX:
-            _active.remove(here)
             watcher.join()
 
 
-def current_scratch() -> Scratch | None:
-    """Return the innermost scratch folder that is in use; None where all is in memory."""
-    return _current.get()
+def storage_of(X: Any) -> Storage | None:
+    """Return the open storage that an array is in; None for all that is in memory."""
+    mapped = find_map(X)
+    found = None if mapped is None else _files.get(mapped)
+    return found.storage if found is not None and found.storage.is_open else None
 
 
-def keep_scratch(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that knows the scratch in use here, whatever thread calls it."""
-    here = _current.get()
-    if here is None:
-        return work
-
-    def inside(*arguments: Any) -> Any:
-        token = _current.set(here)
-        try:
-            return work(*arguments)
-        finally:
-            _current.reset(token)
-
-    return inside
-
-
-def new_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return an array of zeros: in memory, unless it is too large for the scratch in use."""
-    here = _current.get()
-    if here is None or prod(shape) * np.dtype(dtype).itemsize <= here.block_bytes:
+def new_zeros(shape: tuple[int, ...], dtype: DTypeLike, storage: Storage | None) -> np.ndarray:
+    """Return an array of zeros: in memory, unless there is a storage and it is too large."""
+    if storage is None or prod(shape) * np.dtype(dtype).itemsize <= storage.block_bytes:
         return np.zeros(shape, dtype)
-    return here.zeros(shape, dtype)
+    return storage.zeros(shape, dtype)
 
 
-def find_map(X: np.ndarray) -> mmap.mmap | None:
+def find_map(X: Any) -> mmap.mmap | None:
     """Return the map of a file that an array is in; None if it is in memory."""
     base: Any = X
     while isinstance(base, np.ndarray):
@@ -251,38 +239,33 @@ def find_stored_rows(X: np.ndarray) -> StoredRows | None:
     """Return where the rows of an array are in a file; None if nobody can read them there."""
     base = find_map(X)
     mapped = None if base is None else _files.get(base)
-    if mapped is None or not X[:1].flags.c_contiguous:
+    if mapped is None or mapped.file is None or not X[:1].flags.c_contiguous:
         return None
     return StoredRows(mapped.file, mapped.start + X.ctypes.data - mapped.address, X.strides[0])
 
 
 def copy_rows(X: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Return a C-contiguous copy of X in another type, which may be large."""
-    out = new_zeros(X.shape, dtype)
+    """Return a C-contiguous copy of X in another type, in the same storage."""
+    storage = storage_of(X)
+    out = np.empty(X.shape, dtype) if storage is None else storage.zeros(X.shape, dtype)
     for part in row_blocks(out):
         out[part] = X[part]
     return out
 
 
 def row_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Yield slices of rows: blocks of the scratch in use, or of some megabytes without one."""
-    yield from split_rows(X.shape[0], X.dtype.itemsize * prod(X.shape[1:]))
+    """Yield slices of rows: blocks of the storage that X is in, or of some megabytes."""
+    yield from split_rows(X.shape[0], X.dtype.itemsize * prod(X.shape[1:]), storage_of(X))
 
 
-def split_rows(n: int, bytes_per_row: int) -> Iterator[slice]:
+def split_rows(n: int, bytes_per_row: int, storage: Storage | None) -> Iterator[slice]:
     """Yield slices of n rows that take so much each, in blocks like those of `row_blocks`."""
-    here = _current.get()
-    size = (1 << 24) if here is None else here.block_bytes
+    size = (1 << 24) if storage is None else storage.block_bytes
     step = max(1, size // max(1, bytes_per_row))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
-        release_pages()
-
-
-def release_pages() -> None:
-    """Let mapped pages go if the process comes near the limit of a scratch in use."""
-    for here in tuple(_active):
-        here.relieve()
+        if storage is not None:
+            storage.relieve()
 
 
 def return_freed_memory(n_rows: int) -> None:
