@@ -18,9 +18,11 @@ from functools import cache
 from pathlib import Path
 
 from figures.beyond import beyond_figures
+from figures.decisions import decision_figures
 from figures.paper import fair_figures, paper_figures
 from figures.practice import practice_figures
 from figures.rivals import rivals_figures
+from figures.scale import scale_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 # A source: the function that returns figures by name, and the folders of results/ that it reads.
@@ -31,6 +33,8 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "beyond": (beyond_figures, ("paper", "beyond")),
     "practice": (practice_figures, ("practice",)),
     "practice-sparse": (practice_figures, ("practice-sparse",)),
+    "decisions": (decision_figures, ("decisions",)),
+    "scale": (scale_figures, ("scale",)),
 }
 PLACE = re.compile(r"(<!-- begin: (\S+) -->)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 MARK = re.compile(r"<!-- (?:begin|end): (\S+) -->")

@@ -83,6 +83,4 @@ def test_every_place_of_the_real_pages_is_checked(claims):
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in (ROOT / "results").iterdir()))
 def test_every_folder_of_results_is_shown_somewhere(folder, claims):
-    if folder in ("decisions", "scale"):
-        pytest.skip("not yet")
     assert any(folder in folders for _, folders in claims.SOURCES.values())

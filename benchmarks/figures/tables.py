@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -32,10 +33,14 @@ def markdown(table: pd.DataFrame, first: str, form: str) -> str:
 
 def plain(table: pd.DataFrame) -> str:
     """Return a table of words."""
-    head = "| " + " | ".join(map(str, table.columns)) + " |"
-    rule = "|" + "---|" * len(table.columns)
-    body = ["| " + " | ".join(map(str, row)) + " |" for row in table.to_numpy()]
-    return "\n".join([head, rule, *body])
+    return table_of(map(str, table.columns), (map(str, row) for row in table.to_numpy()))
+
+
+def table_of(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return lines of cells, which are words already."""
+    lines = [list(line) for line in (head, *rows)]
+    words = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([words[0], "|" + "---|" * len(lines[0]), *words[1:]])
 
 
 def header(first: str, columns: object = MEASURES.values()) -> list[str]:
