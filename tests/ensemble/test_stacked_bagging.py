@@ -259,6 +259,17 @@ def test_regressions_of_all_labels_are_those_of_each(weighted):
         assert_allclose(intercept[j], one.intercept_[0], atol=1e-4)
 
 
+def test_what_is_given_beside_a_regression_is_what_it_need_not_learn() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    Y = (X[:, :3] + rng.standard_normal((200, 3)) > 0).astype(float)
+    given = 0.7 * X[:, :3]
+    plain, intercept = fit_logistic_regressions(X, Y, 1e6)
+    beside, same = fit_logistic_regressions(X, Y, 1e6, offset=given)
+    np.testing.assert_allclose(beside + 0.7 * np.eye(3, 4), plain, atol=1e-3)
+    np.testing.assert_allclose(same, intercept, atol=1e-3)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_out_of_bag_scores_of_noise_know_nothing(seed):
     """Thirty labels that nothing explains, in sixty rows: enough to learn them by heart."""

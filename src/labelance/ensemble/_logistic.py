@@ -50,9 +50,11 @@ class Regressions(NamedTuple):
 
 
 def fit_logistic_regressions(
-    X: Floats, present: Floats, C: float, weight: Weights = None
+    X: Floats, present: Floats, C: float, weight: Weights = None, offset: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Fit a ridge logistic regression for every column of 0 and 1.
+
+    To what a regression gives a row its column of ``offset`` is added.
 
     Newton's method goes a step in all regressions at a time, by few products of large matrices,
     and goes on with those that have not come to rest.
@@ -67,8 +69,9 @@ def fit_logistic_regressions(
     point[:, -1] = logit(every.share @ present) / every.unit[:, -1]
     moving = np.arange(len(point))
     regressions = every.take(moving)
+    given = np.zeros((1, len(point))) if offset is None else offset
     for _ in range(_MOST_STEPS):
-        z = regressions.give(point[moving])
+        z = given[:, moving] + regressions.give(point[moving])
         slope = regressions.slopes(point[moving], z)
         moves = np.abs(slope).max(axis=1, initial=0) > _SMALL
         if not moves.any():
