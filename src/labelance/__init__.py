@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from labelance.ensemble import EMLSOL as EMLSOL
     from labelance.ensemble import ERHwRSMT as ERHwRSMT
     from labelance.ensemble import MLSOLBagging as MLSOLBagging
+    from labelance.ensemble import RareLabelClassifier as RareLabelClassifier
     from labelance.ensemble import StackedBagging as StackedBagging
     from labelance.imbalance import profile as profile
     from labelance.sampling import LPROS as LPROS
@@ -120,6 +121,7 @@ _NAMES = {
     "LabelCalibration": "labelance.decisions",
     "LabelThresholds": "labelance.decisions",
     "MLSOLBagging": "labelance.ensemble",
+    "RareLabelClassifier": "labelance.ensemble",
     "RecallGuarantee": "labelance.decisions",
     "StackedBagging": "labelance.ensemble",
     **dict.fromkeys(_SAMPLERS, "labelance.sampling"),

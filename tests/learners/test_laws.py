@@ -14,7 +14,7 @@ from labelance.decisions import (
     LabelThresholds,
     RecallGuarantee,
 )
-from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging
+from labelance.ensemble import EMLS, MLSOLBagging, RareLabelClassifier, StackedBagging
 from labelance.exceptions import InputError
 from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_learners
 from labelance.sampling import MLROS, MLSOL
@@ -33,6 +33,7 @@ LEARNERS = [
     *map(with_few_members, all_learners().values()),
     EMLS(BinaryRelevance(), MLSOL(), n_estimators=3),
     StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
+    RareLabelClassifier(n_estimators=8),
     LabelThresholds(BinaryRelevance()),
     LabelCalibration(MLkNN(n_neighbors=3)),
     RecallGuarantee(MLkNN(n_neighbors=3), recall=0.6, too_few="never"),
@@ -76,6 +77,7 @@ def test_a_variant_obeys_the_law(check):
 CLONES = EMLS(BinaryRelevance(), MLROS(), n_estimators=2, tune_on="train", random_state=0)
 BAGS = EMLS(BinaryRelevance(), bootstrap=True, n_estimators=2, random_state=0)
 STACKED = StackedBagging(BinaryRelevance(), n_estimators=2, random_state=0)
+DEFAULT = RareLabelClassifier(n_estimators=8, random_state=0)
 TUNED = LabelThresholds(BinaryRelevance(), random_state=0)
 GUARANTEED = RecallGuarantee(BinaryRelevance(), recall=0.6, too_few="never", random_state=0)
 BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
@@ -87,6 +89,7 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
         (CLONES, ["sure"]),
         (BAGS, ["own_rule", "sure", "draws_rows"]),
         (STACKED, ["own_rule", "draws_rows"]),
+        (DEFAULT, ["draws_rows"]),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
         (GUARANTEED, ["sure", "draws_rows"]),
         (BUDGET, ["sure"]),
@@ -95,6 +98,7 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
         "EMLS",
         "bagging",
         "StackedBagging",
+        "RareLabelClassifier",
         "LabelThresholds",
         "RecallGuarantee",
         "BudgetClassifier",

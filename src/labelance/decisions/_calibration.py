@@ -214,17 +214,21 @@ def _log_odds(scores: Floats) -> Floats:
 
 
 def fit_sigmoids(present: Floats, scores: Floats, weight: Weights) -> Sigmoids:
-    """Fit a logistic curve to every column, by Newton's method for all columns at once.
+    """Fit a logistic curve of softened log-odds to every column."""
+    return Sigmoids(*fit_curves(present, _log_odds(scores), weight))
+
+
+def fit_curves(present: Floats, z: Floats, weight: Weights) -> tuple[Floats, Floats]:
+    """Return slope and intercept of a logistic curve for every column, by Newton's method.
 
     Targets are Platt's: a little inside of 0 and 1, as much as the number of rows leaves open, so
     that columns that the score separates have a finite curve. A step that would raise the loss
     of a column is halved. Where all scores are equal, the intercept alone is fitted.
     """
-    w = np.ones((len(scores), 1)) if weight is None else weight[:, None]
+    w = np.ones((len(z), 1)) if weight is None else weight[:, None]
     n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
     high, low = (n_present + 1) / (n_present + 2), 1 / (n_absent + 2)
     target = np.where(present > 0, high, low)
-    z = _log_odds(scores)
     slope, intercept = np.ones(z.shape[1]), np.zeros(z.shape[1])
     step = np.ones(z.shape[1])
     loss = _loss(z, target, w, slope, intercept)
@@ -246,7 +250,7 @@ def fit_sigmoids(present: Floats, scores: Floats, weight: Weights) -> Sigmoids:
         loss, step = np.where(better, new, loss), np.where(better, 1.0, step / 2)
         if np.all(np.where(better, small, step < 1e-6)):
             break
-    return Sigmoids(slope, intercept)
+    return slope, intercept
 
 
 def _loss(z: Floats, target: Floats, w: Floats, slope: Floats, intercept: Floats) -> Floats:

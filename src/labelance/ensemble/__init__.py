@@ -1,7 +1,8 @@
-"""Ensembles: any sampler times any learner, with a threshold for every label."""
+"""Ensembles: a good default for rare labels, and any sampler times any learner."""
 
 from labelance.ensemble._emls import EMLS
 from labelance.ensemble._named import EMLSMOTE, EMLSOL, ERHwRSMT, MLSOLBagging
+from labelance.ensemble._rare_label import RareLabelClassifier
 from labelance.ensemble._stacked_bagging import StackedBagging
 from labelance.ensemble._training_sets import TrainingSet, draw_training_sets
 
@@ -11,6 +12,7 @@ __all__ = [
     "EMLSOL",
     "ERHwRSMT",
     "MLSOLBagging",
+    "RareLabelClassifier",
     "StackedBagging",
     "TrainingSet",
     "draw_training_sets",

@@ -1,0 +1,49 @@
+"""Logistic curves that make probabilities of scores, those of rare labels drawn to a common one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from labelance._validation._arguments import Weights
+from labelance.decisions._calibration import fit_curves
+from labelance.ensemble._encoding import Floats
+
+_STRENGTH = 20.0  # positives that the common curve is worth, as in thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCurves:
+    """A logistic curve for every label, of its scores in units of their spread.
+
+    A label in m rows weighs its own curve by m, and that of all labels together by 20.
+    """
+
+    center: Floats
+    spread: Floats
+    slope: Floats
+    intercept: Floats
+
+    @classmethod
+    def fit(cls, Y: Floats, scores: Floats, weight: Weights) -> LabelCurves:
+        """Fit curves to scores of rows that the model did not learn from."""
+        center = np.average(scores, axis=0, weights=weight)
+        spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
+        spread = np.where(spread > 1e-12, spread, 1.0)
+        z = (scores - center) / spread
+        own_slope, own_intercept = fit_curves(Y, z, weight)
+        n_positive = Y.sum(axis=0)
+        rarer = np.minimum(n_positive, len(Y) - n_positive)
+        own = rarer / (rarer + _STRENGTH)
+        # The common curve in units of every label's own frequency.
+        base = np.log((n_positive + 0.5) / (len(Y) - n_positive + 0.5))
+        common = own @ own_slope / own.sum(), own @ (own_intercept - base) / own.sum()
+        slope = own * own_slope + (1 - own) * common[0]
+        intercept = own * own_intercept + (1 - own) * (base + common[1])
+        return cls(center, spread, np.maximum(slope, 1e-3), intercept)
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return probabilities, in the order of the scores."""
+        return expit(self.slope * (scores - self.center) / self.spread + self.intercept)

@@ -1,0 +1,201 @@
+"""RareLabelClassifier and its parts, against models that are fitted anew without a row."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss
+
+from labelance import RareLabelClassifier
+from labelance.datasets import make_multilabel_imbalanced
+from labelance.decisions import find_thresholds
+from labelance.ensemble._blend import blend, label_weights, mean_weights, pooled_weights
+from labelance.ensemble._calibrated import LabelCurves
+from labelance.ensemble._encoding import Encoding
+from labelance.ensemble._forest import Forest
+from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
+
+NO_CATEGORIES = np.zeros(20, dtype=bool)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_multilabel_imbalanced(120, random_state=0)
+    return X, y.astype(float)
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    return Encoding.fit(data[0], NO_CATEGORIES)[1]
+
+
+# ------------------------------------------------------------------------------------- kernel ridge
+
+
+def refit_without(table, Y, weight, i, machine):
+    """Solve the ridge regression without row i, and return what it gives that row."""
+    rest = np.delete(np.arange(len(Y)), i)
+    rows = _prepare(table, machine.rarity)
+    K = _kernel(rows, rows, machine.gamma)
+    w = np.ones(len(Y)) if weight is None else weight
+    system = K[np.ix_(rest, rest)] + np.diag(machine.penalty[0] / w[rest])
+    alpha = np.linalg.solve(system, (Y - machine.mean)[rest])
+    return machine.mean + K[i, rest] @ alpha
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_scores_are_those_of_machines_without_the_row(data, table, weighted):
+    Y = data[1]
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(Y)) if weighted else None
+    machine, left_out = KernelRidge.fit(table, Y, weight, np.random.default_rng(0), sparse=False)
+    for i in (0, 7, 50):
+        assert_allclose(left_out[i], refit_without(table, Y, weight, i, machine), atol=1e-6)
+
+
+def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
+    exact, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0), sparse=False)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 110)
+    few, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0), sparse=False)
+    assert few.landmarks.shape[0] == 110
+    assert_allclose(few.scores(table), exact.scores(table), atol=0.15)
+
+
+# ------------------------------------------------------------------------------------------ forests
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
+    rng = np.random.default_rng(0)
+    forest, _ = Forest.fit(table, data[1], None, rng, splitter=splitter, n_trees=7)
+    rows = table.astype(np.float32)
+    expected = np.mean([tree.predict(rows) for tree in forest.trees], axis=0)
+    assert_allclose(forest.scores(table), expected, atol=1e-12)
+
+
+def test_rows_left_out_are_scored_by_trees_that_did_not_see_them(data, table):
+    rng = np.random.default_rng(0)
+    forest, held_out = Forest.fit(table, data[1], None, rng, splitter="best", n_trees=25)
+    rows = table.astype(np.float32)
+    by_tree = np.array([tree.predict(rows) for tree in forest.trees])
+    for i in (0, 5, 60):
+        seen = [
+            forest.shares[forest.start[t] : forest.start[t + 1], [i]].nnz > 0 for t in range(25)
+        ]
+        assert_allclose(held_out[i], by_tree[~np.array(seen), i].mean(axis=0), atol=1e-12)
+
+
+def test_projected_labels_give_leaf_means_of_the_labels(monkeypatch):
+    monkeypatch.setattr("labelance.ensemble._forest._MOST_OUTPUTS", 3)
+    X, y = make_multilabel_imbalanced(150, random_state=1)
+    table = Encoding.fit(X, NO_CATEGORIES)[1]
+    forest, held_out = Forest.fit(
+        table, y.astype(float), None, np.random.default_rng(0), splitter="best", n_trees=30
+    )
+    assert forest.trees[0].n_outputs_ == 16
+    scores = forest.scores(table)
+    assert scores.shape == held_out.shape == y.shape
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert scores[y == 1].mean() > 0.5 > scores[y == 0].mean()
+
+
+# ---------------------------------------------------------------------------------------- the blend
+
+
+def test_pooled_weights_prefer_the_better_part():
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0.05, 0.6, (400, 3))
+    Y = (rng.random(truth.shape) < truth).astype(float)
+    noise = rng.uniform(0.05, 0.6, truth.shape)
+    weights = pooled_weights(Y, [noise, truth], None, equal_share=0.0)
+    assert (weights[1] > 0.8).all()
+    assert_allclose(weights.sum(axis=0), 1)
+    both = pooled_weights(Y, [noise, truth], None, equal_share=0.5)
+    assert_allclose(both, (weights + 0.5) / 2)
+    own = label_weights(Y, [noise, truth], None, prior=mean_weights(2, 3))
+    assert (own[1] > 0.5).all()
+    losses = [
+        log_loss(Y.ravel(), blend([noise, truth], w).ravel()) for w in (mean_weights(2, 3), own)
+    ]
+    assert losses[1] < losses[0]
+
+
+def test_curves_keep_the_order_and_draw_rare_labels_to_the_others(data):
+    Y = data[1]
+    scores = Y + np.random.default_rng(0).normal(size=Y.shape)
+    curves = LabelCurves.fit(Y, scores, None)
+    p = curves(scores)
+    assert (np.diff(np.take_along_axis(p, scores.argsort(axis=0), axis=0), axis=0) >= 0).all()
+    assert_allclose(p.mean(axis=0), Y.mean(axis=0), atol=0.05)
+
+
+# ----------------------------------------------------------------------------------- the classifier
+
+
+def mixed_frame(n, seed):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    X, y = make_multilabel_imbalanced(n, 6, 4, random_state=3)
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    frame.loc[rng.random(n) < 0.2, "b"] = np.nan
+    frame["color"] = pandas.Categorical(rng.choice(["red", "green", "blue"], n))
+    frame.loc[rng.random(n) < 0.1, "color"] = np.nan
+    return frame, y
+
+
+def test_takes_frames_with_categories_and_gaps():
+    frame, y = mixed_frame(90, 0)
+    model = RareLabelClassifier(n_estimators=10, random_state=0).fit(frame, y)
+    assert model.predict(frame).shape == y.shape
+    assert list(model.feature_names_in_) == [*"abcdef", "color"]
+    unknown = frame.head(3).copy()
+    unknown["color"] = unknown["color"].cat.add_categories("pink")
+    unknown.loc[0, "color"] = "pink"
+    assert np.isfinite(model.predict_proba(unknown)).all()
+
+
+def test_text_is_encoded_sparse_in_any_container():
+    X, y = make_multilabel_imbalanced(150, 300, 8, sparse=True, density=0.04, random_state=0)
+    ours = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
+    assert ours._encoding.sparse
+    dense = RareLabelClassifier(n_estimators=5, random_state=0).fit(X.toarray(), y)
+    assert_allclose(ours.predict_proba(X), dense.predict_proba(X.toarray()), atol=1e-9)
+
+
+def test_decisions_are_those_of_the_default_rule_on_rows_left_out(data):
+    X, y = data
+    model = RareLabelClassifier(n_estimators=10, random_state=0).fit(X, y.astype(int))
+    found = find_thresholds(y.astype(int), model.oob_decision_function_)
+    assert_array_equal(model.thresholds_, found.thresholds)
+    assert_array_equal(model.decisions_.interval(), found.interval())
+    assert_allclose(model.weights_.sum(axis=0), 1)
+    assert len(model.parts_) == len(model.weights_)
+    plain = RareLabelClassifier(n_estimators=10, objective=None, random_state=0).fit(X, y)
+    assert plain.decisions_ is None
+    assert_array_equal(plain.thresholds_, np.full(y.shape[1], 0.5))
+
+
+def test_scores_of_rows_left_out_are_not_those_of_training_rows(data):
+    X, y = data
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    model = RareLabelClassifier(random_state=0).fit(noise, y)
+    inside, outside = model.predict_proba(noise), model.oob_decision_function_
+    gap = [scores[y == 1].mean() - scores[y == 0].mean() for scores in (inside, outside)]
+    assert gap[0] > 0.3
+    base = y.mean(axis=0) * np.ones_like(y)  # what knows nothing of X tells labels apart, too
+    assert abs(gap[1] - (base[y == 1].mean() - base[y == 0].mean())) < 0.05
+
+
+def test_weights_matter(data):
+    X, y = data
+    weight = np.where(y[:, 0] > 0, 5.0, 1.0)
+    plain = RareLabelClassifier(n_estimators=20, random_state=0).fit(X, y)
+    heavy = RareLabelClassifier(n_estimators=20, random_state=0).fit(X, y, sample_weight=weight)
+    assert heavy.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
+
+
+def test_sparse_rows_with_gaps_are_filled():
+    X, y = make_multilabel_imbalanced(90, 120, 4, sparse=True, density=0.2, random_state=0)
+    X = sp.csr_array(X)
+    X.data[::7] = np.nan
+    model = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
