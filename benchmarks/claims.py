@@ -20,7 +20,7 @@ from pathlib import Path
 from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
 from figures.paper import fair_figures, paper_figures
-from figures.practice import practice_figures
+from figures.practice import practice_figures, practice_gains
 from figures.rivals import rivals_figures
 from figures.scale import scale_figures
 
@@ -32,6 +32,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "rivals": (rivals_figures, ("rivals",)),
     "beyond": (beyond_figures, ("paper", "beyond")),
     "practice": (practice_figures, ("practice",)),
+    "practice-gains": (practice_gains, ("practice",)),
     "practice-sparse": (practice_figures, ("practice-sparse",)),
     "decisions": (decision_figures, ("decisions",)),
     "scale": (scale_figures, ("scale",)),

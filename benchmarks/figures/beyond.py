@@ -70,6 +70,8 @@ def beyond_figures(paper_folder: Path, folder: Path) -> dict[str, str]:
             found[f"unseen-{rival}"] = planned(tests(unseen), rival)
     return found | {
         "first": first_places(tables["table2"]),
+        "n-first": str(tables["first-places"].set_index("Method").iloc[:, 0][OURS]),
+        "n-ahead": str(((compared["holm"] < LEVEL) & (compared["gap"] > 0)).sum()),
         "ranks": plain(tables["table2"].reset_index(drop=True)),
         "first-places": plain(tables["first-places"].iloc[:, :2].reset_index(drop=True)),
         "by-dataset": by_dataset(scores),

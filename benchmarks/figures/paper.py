@@ -42,6 +42,9 @@ def paper_figures(folder: Path) -> dict[str, str]:
         "ensembling-mlsmote": by_learner(scores, "EMLSMOTE", "MLSMOTE"),
         "disagreement": disagreement(cells, list(ENSEMBLES.values())),
         "time": where_time_goes(cells),
+        "cells": f"{len(cells):,}",
+        **headline(tables),
+        **shares_of_time(cells, {"rcv1": "rcv1", "yahoo": "yahoo"}),
     }
 
 
@@ -53,7 +56,46 @@ def fair_figures(folder: Path) -> dict[str, str]:
         "all": fair(scores),
         "parts": parts_of_the_gain(scores),
         "bags": disagreement(cells, ["EMLSOL", "Bagging", "BaggingMLSOL"]),
+        **weak_gains(scores),
     }
+
+
+def headline(tables: dict[str, pd.DataFrame]) -> dict[str, str]:
+    """Return how often EMLSOL is first, and how well ranks agree with the paper's."""
+    first = tables["first-places"].set_index("Method").loc["EMLSOL"]
+    agreement = tables["agreement"].set_index("Learner").astype(float)
+    return {
+        "first": f"{first.iloc[0]} of 18",
+        "first-there": f"{first.iloc[1]} of 18",
+        "correlation": f"{agreement.mean(axis=None):.2f}",
+    }
+
+
+def shares_of_time(cells: pd.DataFrame, families: dict[str, str]) -> dict[str, str]:
+    """Return the share of the time that datasets with a common beginning of the name take."""
+    done = trained(cells)
+    of = done.groupby("dataset")["cpu_seconds"].sum() / done["cpu_seconds"].sum()
+    return {
+        f"time-{name}": f"{of[of.index.str.startswith(begin)].sum():.0%}"
+        for name, begin in families.items()
+    }
+
+
+def weak_gains(scores: pd.DataFrame) -> dict[str, str]:
+    """Return points gained over doing nothing under BR, and the sampler's part under MLkNN."""
+    found = {}
+    for method in ("MLSOL", "EMLSOL", "Bagging", "BaggingMLSOL"):
+        gains = gap(scores.loc[["BR"]], method, "Default")
+        found[f"{method}-f"] = f"{100 * gains['macro_f1'].mean():.1f}"
+        found[f"{method}-auc"] = f"{100 * gains['macro_auc_roc'].mean():.1f}"
+    emlsol = gap(scores.loc[["BR"]], "EMLSOL", "Default")
+    found["EMLSOL-f-better"] = f"{(emlsol['macro_f1'] > 0).sum()} of {len(emlsol)}"
+    found["EMLSOL-auc-better"] = f"{(emlsol['macro_auc_roc'] > 0).sum()} of {len(emlsol)}"
+    of_sampler, of_both = (
+        gap(scores.loc[["MLkNN"]], "EMLSOL", rival)["macro_auc_pr"].mean()
+        for rival in ("Bagging", "Default")
+    )
+    return found | {"sampler-part": f"{of_sampler / of_both:.0%}"}
 
 
 def ensembles_beat_singles(scores: pd.DataFrame) -> str:
@@ -100,10 +142,14 @@ def parts_of_the_gain(scores: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def trained(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells whose training was done once."""
+    return cells[cells["method"].isin(["Default", *ENSEMBLES.values()])]
+
+
 def where_time_goes(frame: pd.DataFrame) -> str:
     """Return CPU seconds by dataset and learner, of work done once: Default and the ensembles."""
-    done = frame[frame["method"].isin(["Default", *ENSEMBLES.values()])]
-    table = done.pivot_table(
+    table = trained(frame).pivot_table(
         index="dataset", columns="learner", values="cpu_seconds", aggfunc="sum"
     )
     table = table[[one for one in LEARNERS if one in table]]

@@ -67,3 +67,47 @@ def by_band(labels: pd.DataFrame, learner: str) -> str:
             parts[f"{FIGURES[measure]}, {name}"] = band.groupby("method")[measure].mean()
     table = 100 * pd.DataFrame(parts).reindex(METHODS)
     return markdown(table.rename(index=WORDS), "", "{:.1f}")
+
+
+def practice_gains(folder: Path) -> dict[str, str]:
+    """Return the numbers of the page's conclusions: points gained over doing nothing."""
+    labels = pd.read_csv(folder / "labels.csv")
+    wide = 100 * complete(labels).unstack("method")
+    rare = 100 * labels[labels["n_positive"] < 20].groupby(["learner", "method"])["f1"].mean()
+    gains = {
+        name: wide[name][list(METHODS[1:])].sub(wide[name, "Default"], axis=0) for name in FIGURES
+    }
+    mean = {name: of.groupby("learner").mean() for name, of in gains.items()}
+    forests, draws = ["RandomForest", "ExtraTrees"], ["MLROS", "MLSMOTE", "MLSOL"]
+    strong = [*forests, "Logistic"]
+    errors = wide["calibration_error"].groupby("learner").mean()
+    weights = gains["f1"]["Weights"].unstack("learner")[forests]
+    found = {
+        f"thresholds-{learner}": f"{value:.0f}"
+        for learner, value in mean["f1"]["Thresholds"].items()
+    }
+    return found | {
+        **{
+            f"rare-{learner}": f"{rare[learner]['Thresholds'] - rare[learner]['Default']:.0f}"
+            for learner in ("RandomForest", "Logistic")
+        },
+        "draw-most": f"{mean['f1'].loc[strong, draws].max(axis=None):.0f}",
+        "draw-ranking-forests": span(-mean["auc_pr"].loc[forests, draws]),
+        "draw-ranking-Logistic": f"{mean['auc_pr'].loc['Logistic', draws].abs().max():.1f}",
+        "bagging-auc": span(mean["auc_roc"].loc[strong, "MLSOLBagging"]),
+        "bagging-ranking-Logistic": f"{mean['auc_pr'].loc['Logistic', 'MLSOLBagging']:.1f}",
+        "boosting-smote": f"{mean['auc_pr'].loc['Boosting', 'MLSMOTE']:.1f}",
+        "boosting-bagging": f"{mean['auc_pr'].loc['Boosting', 'MLSOLBagging']:.1f}",
+        "boosting-errors": "{Default:.0f} to {MLSOLBagging:.0f}".format(**errors.loc["Boosting"]),
+        "weights-Logistic": f"{mean['f1'].loc['Logistic', 'Weights']:.0f}",
+        "weights-errors": "{Default:.0f} to {Weights:.0f}".format(**errors.loc["Logistic"]),
+        "weights-best": f"{weights.max(axis=None):.0f}",
+        "weights-worst": f"{-weights['RandomForest'].min():.0f}",
+        "weights-RandomForest": f"{-weights['RandomForest'].mean():.0f}",
+        "weights-ExtraTrees": f"{-weights['ExtraTrees'].mean():.0f}",
+    }
+
+
+def span(values: pd.DataFrame | pd.Series) -> str:
+    """Return the least and the largest of some numbers."""
+    return f"{values.min(axis=None):.1f} to {values.max(axis=None):.1f}"
