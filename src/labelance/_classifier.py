@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -29,7 +30,12 @@ from labelance._utils._parameters import ListsParameters
 from labelance._validation._arguments import Weights, validate_weights
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import Schema, check_no_device, validate_like
-from labelance._validation._labels import MissingLabels
+from labelance._validation._labels import (
+    TOGETHER,
+    check_all_known,
+    check_some_known,
+    validate_labels,
+)
 from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError
 from labelance.metrics import label_scores
@@ -47,7 +53,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
     _fits_each_label: ClassVar[bool] = False  # estimators_: one per label, each fitted to all rows
-    missing_labels: MissingLabels = "error"  # a parameter of those that can do without some
+    _needs_all: ClassVar[str | None] = TOGETHER  # why every cell of y must be known; None: need not
 
     verbose: int = 0  # for learners without the parameter
 
@@ -60,7 +66,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         X : array, sparse matrix or data frame of shape (n, d)
             The features. NaN is passed on to estimators that take it.
         y : array, sparse matrix or data frame of shape (n, q)
-            The labels, 0 or 1.
+            The labels, 0 or 1. NaN where unknown, for learners that use known cells only.
 
         Returns
         -------
@@ -74,6 +80,9 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
 
         Where that fails, the learner stays what it was: unfitted, or fitted to earlier rows.
         """
+        reason = None if data.unknown is None else self._why_all_known()
+        if reason is not None:
+            check_all_known(data.labels, type(self).__name__, reason)
         before = self.__dict__.copy()
         try:
             self._remember(data)
@@ -88,14 +97,20 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
     def _validate(self, X: Any, y: Any) -> Data:
         """Return clean training rows."""
         self._check_no_device(X)
-        return validate_data(
+        data = validate_data(
             X,
             y,
             caller=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
-            missing_labels=self.missing_labels,
+            needs_all=None,
         )
+        check_some_known(data.labels, type(self).__name__)
+        return data
+
+    def _why_all_known(self) -> str | None:
+        """Return why every cell of y must be known, None if known cells are enough."""
+        return self._needs_all
 
     def _remember(self, data: Data) -> None:
         """Set what is known of training rows."""
@@ -166,7 +181,12 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         """
         if find_label_sets(y) is None:
             present = self._predict(self._open(X), X)
-            return float(accuracy_score(y, present, sample_weight=sample_weight))
+            try:
+                return float(accuracy_score(y, present, sample_weight=sample_weight))
+            except (TypeError, ValueError):
+                reason = "a row is right only if all its labels are"
+                validate_labels(y, caller=f"{type(self).__name__}.score", needs_all=reason)
+                raise
         both = validate_predictions(y, self.predict(X), caller=f"{type(self).__name__}.score")
         wrong = np.diff((both.Y != both.Y_pred).tocsr().indptr)
         return float(np.average(wrong == 0, weights=sample_weight))
@@ -231,7 +251,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         X : array, sparse matrix or data frame of shape (n, d)
             The features. NaN is passed on to estimators that take it.
         y : array, sparse matrix or data frame of shape (n, q)
-            The labels, 0 or 1.
+            The labels, 0 or 1. NaN where unknown, for learners that use known cells only.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, such as :func:`labelance.sampling.sample_weights` gives, if the
             estimator takes weights. Rows of weight 0 are left out.
@@ -301,6 +321,28 @@ class WeightedClassifier(BaseMultiLabelClassifier):
                 f"{type(self.estimator).__name__} takes no weights",
                 "Use an estimator whose fit has sample_weight, or leave the weights out",
             )
+
+
+def why_all_known(estimator: Any) -> str | None:
+    """Return why an estimator inside one of ours needs to know every cell of y, None if not so."""
+    if isinstance(estimator, Pipeline):
+        reasons = (_why_step_needs_all(step) for _, step in estimator.steps[:-1])
+        return next(filter(None, reasons), None) or why_all_known(estimator.steps[-1][1])
+    if isinstance(estimator, BaseMultiLabelClassifier):
+        return estimator._why_all_known()
+    name = type(estimator).__name__
+    return f"{name} takes no unknown labels; BinaryRelevance({name}()) fits it label by label"
+
+
+def _why_step_needs_all(step: Any) -> str | None:
+    """Return why a step before the last of a pipeline needs all labels."""
+    if hasattr(step, "_why_all_known"):  # a sampler of ours
+        reason: str | None = step._why_all_known()
+        return reason
+    sees = hasattr(step, "fit_resample") or (
+        isinstance(step, BaseEstimator) and get_tags(step).target_tags.required
+    )
+    return f"{type(step).__name__} takes no unknown labels" if sees else None
 
 
 def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: Any = None) -> Any:

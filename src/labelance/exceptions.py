@@ -36,6 +36,7 @@ __all__ = [
     "TooFewRowsError",
     "TooManyRowsError",
     "UndefinedLabelWarning",
+    "UnknownLabelsError",
     "UnsampledLabelWarning",
 ]
 
@@ -87,6 +88,10 @@ class StudyError(InputError):
 
 class LabelFormatError(InputError):
     """y is not an (n, q) indicator of zeros and ones."""
+
+
+class UnknownLabelsError(LabelFormatError):
+    """y has unknown cells (NaN), and the method needs to know every label of every row."""
 
 
 class MissingValuesError(InputError):

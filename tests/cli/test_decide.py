@@ -363,7 +363,7 @@ def test_missing_labels_are_left_out_on_request(call, files, data):
         code, _, err = call("scores.csv", "--truth", "t.csv", *goal)
         assert (code, "--missing-labels ignore" in err) == (1, True)
     code, out, _ = call("scores.csv", "--truth", "t.csv", "--missing-labels", "ignore", "--json")
-    found = find_thresholds(y, scores, missing_labels="ignore").thresholds
+    found = find_thresholds(y, scores).thresholds
     assert code == 0
     assert_array_equal([line["threshold"] for line in json.loads(out)["labels"]], found)
     write("t.csv", y, rare=["maybe", *["no"] * 299])

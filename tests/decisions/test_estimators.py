@@ -77,7 +77,7 @@ def test_every_row_calibrates_with_the_same_probability():
 
 class _Labels:
     def __init__(self, y):
-        self.Y, self.n_samples = sp.csr_array(y), len(y)
+        self.Y, self.unknown, self.n_samples = sp.csr_array(y), None, len(y)
 
 
 @pytest.mark.parametrize("hard", [0.1, 0.3])

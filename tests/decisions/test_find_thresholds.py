@@ -101,11 +101,11 @@ def test_weights_sparse_scores_and_unknown_cells_are_what_they_stand_for(
     rest = np.vstack([scores, [[9.0, 9.0]]])
     kept = weight <= 2
     if kept.any():
-        found = find_thresholds(holes, rest, missing_labels="ignore", **options)
+        found = find_thresholds(holes, rest, **options)
         assert_array_equal(
             found.thresholds, find_thresholds(y[kept], scores[kept], **options).thresholds
         )
-        stored = find_thresholds(holes, sp.csr_array(rest), missing_labels="ignore", **options)
+        stored = find_thresholds(holes, sp.csr_array(rest), **options)
         assert_array_equal(stored.thresholds, found.thresholds)
 
 

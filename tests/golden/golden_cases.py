@@ -543,13 +543,13 @@ def on_known(name):
     Y, scores, predicted = partly_known()
     package = metrics if hasattr(metrics, name) else imbalance
     others = () if package is imbalance else (scores if "auc" in name else predicted,)
-    return getattr(package, name)(Y, *others, missing_labels="ignore")
+    return getattr(package, name)(Y, *others)
 
 
 def learn_from_known():
     data = dense()
     hidden = np.random.default_rng(8).random(data.Y.shape) < 0.3
-    learner = BinaryRelevance(missing_labels="ignore")
+    learner = BinaryRelevance()
     return learner.fit(data.X, np.where(hidden, np.nan, data.Y)).predict_proba(data.X)
 
 

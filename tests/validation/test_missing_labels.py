@@ -1,4 +1,4 @@
-"""NaN in y: refused by default, left out label by label where that has a meaning."""
+"""NaN in y is unknown: left out label by label, or refused by name with a reason."""
 
 import numpy as np
 import pandas as pd
@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from labelance import imbalance, metrics
-from labelance.exceptions import InputError, LabelFormatError
-from labelance.learners import BinaryRelevance, MLkNN
-from labelance.sampling import MLSOL
+from labelance.exceptions import LabelFormatError, UnknownLabelsError
+from labelance.learners import BinaryRelevance, LabelPowerset
+from labelance.sampling import MLUL
 from labelance.testing import sampler_data
 
 NAN = float("nan")
@@ -24,7 +24,7 @@ CONTAINERS = {
     "polars": lambda y: pl.DataFrame(y, schema=list("abcdefgh")[: y.shape[1]]).fill_nan(None),
 }
 BY_LABEL = ["macro_f1", "macro_g_mean", "macro_balanced_accuracy", "macro_auc_roc", "macro_auc_pr"]
-ROWS_TOGETHER = ["example_f1", "subset_accuracy", "ranking_loss", "one_error"]
+ROWS_TOGETHER = ["subset_accuracy", "ranking_loss", "one_error"]
 
 
 @pytest.fixture
@@ -41,56 +41,44 @@ def test_metrics_of_single_labels_leave_unknown_cells_out(name, partial):
     _, y, scores = partial
     metric = getattr(metrics, name)
     table = scores if "auc" in name else (scores > 0.6).astype(int)
-    found = metric(y, table, average=None, missing_labels="ignore")
+    found = metric(y, table, average=None)
     for j, known in enumerate(~np.isnan(y).T):
         alone = metric(y[known][:, [j]].astype(int), table[known][:, [j]], average=None)
         assert_allclose(found[j], alone[0], rtol=1e-15)
-    assert_allclose(metric(y, table, missing_labels="ignore"), found.mean())
+    assert_allclose(metric(y, table), found.mean())
 
 
 def test_pooled_metrics_leave_unknown_cells_out(partial):
     _, y, scores = partial
     known, predicted = ~np.isnan(y), (scores > 0.6).astype(int)
     cells = y[known].astype(int)[:, None], predicted[known][:, None]
-    assert metrics.micro_f1(y, predicted, missing_labels="ignore") == metrics.micro_f1(*cells)
-    wrong = metrics.hamming_loss(y, predicted, missing_labels="ignore")
+    assert metrics.micro_f1(y, predicted) == metrics.micro_f1(*cells)
+    wrong = metrics.hamming_loss(y, predicted)
     assert wrong == metrics.hamming_loss(*cells)
 
 
 def test_a_label_without_known_cells_has_no_value():
     y, predicted = [[1, NAN], [0, NAN]], [[1, 1], [0, 0]]
-    found = metrics.macro_f1(y, predicted, average=None, missing_labels="ignore")
+    found = metrics.macro_f1(y, predicted, average=None)
     assert_array_equal(found, [1, NAN])
-    assert metrics.macro_f1(y, predicted, missing_labels="ignore") == 1
+    assert metrics.macro_f1(y, predicted) == 1
     nothing = [[NAN], [NAN]]
-    assert np.isnan(metrics.micro_f1(nothing, [[1], [0]], missing_labels="ignore"))
-    assert np.isnan(metrics.hamming_loss(nothing, [[1], [0]], missing_labels="ignore"))
-    assert np.isnan(imbalance.density(nothing, missing_labels="ignore"))
+    assert np.isnan(metrics.micro_f1(nothing, [[1], [0]]))
+    assert np.isnan(metrics.hamming_loss(nothing, [[1], [0]]))
+    assert np.isnan(imbalance.density(nothing))
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_measures_count_known_cells_in_every_container(kind):
     """Label a: 1, 1, unknown, 0, 0. Label b: unknown, 1, 0, 0, 0."""
     y = CONTAINERS[kind](np.array([[1, NAN], [1, 1], [NAN, 0], [0, 0], [0, 0]]))
-    ignore = {"missing_labels": "ignore"}
-    assert_array_equal(imbalance.label_counts(y, **ignore), [2, 1])
-    assert_array_equal(imbalance.irlbl(y, **ignore), [1, 2])
-    assert_array_equal(imbalance.imr(y, **ignore), [2 / 2, 3 / 1])
-    assert imbalance.mean_imr(y, **ignore) == 2
-    assert imbalance.mean_ir(y, **ignore) == 1.5
-    assert imbalance.density(y, **ignore) == 3 / 8
-    assert_allclose(imbalance.cvir(y, **ignore), np.std([1, 2], ddof=1) / 1.5)
-
-
-def test_where_all_is_known_nothing_changes(partial):
-    X, y, scores = partial
-    y = np.nan_to_num(y)
-    for name in BY_LABEL:
-        table = scores if "auc" in name else (scores > 0.6).astype(int)
-        metric = getattr(metrics, name)
-        assert metric(y, table, missing_labels="ignore") == metric(y, table)
-    ours = BinaryRelevance(missing_labels="ignore").fit(X, y)
-    assert_array_equal(ours.predict_proba(X), BinaryRelevance().fit(X, y).predict_proba(X))
+    assert_array_equal(imbalance.label_counts(y), [2, 1])
+    assert_array_equal(imbalance.irlbl(y), [1, 2])
+    assert_array_equal(imbalance.imr(y), [2 / 2, 3 / 1])
+    assert imbalance.mean_imr(y) == 2
+    assert imbalance.mean_ir(y) == 1.5
+    assert imbalance.density(y) == 3 / 8
+    assert_allclose(imbalance.cvir(y), np.std([1, 2], ddof=1) / 1.5)
 
 
 @pytest.mark.parametrize("kind", ["array", "sparse", "pandas", "polars"])
@@ -98,7 +86,7 @@ def test_where_all_is_known_nothing_changes(partial):
 def test_every_label_learns_from_the_rows_of_which_it_is_known(kind, estimator, partial):
     X, y, _ = partial
     weight = np.linspace(0.5, 2, len(X))
-    learner = BinaryRelevance(estimator, missing_labels="ignore")
+    learner = BinaryRelevance(estimator)
     found = learner.fit(X, CONTAINERS[kind](y), sample_weight=weight).predict_proba(X)
     for j, known in enumerate(~np.isnan(y).T):
         alone = BinaryRelevance(estimator).fit(X[known], y[known][:, [j]], weight[known])
@@ -110,40 +98,31 @@ def test_a_label_of_which_no_row_is_known_is_refused_by_name(partial):
     y = pd.DataFrame(y).rename(columns=str)
     y["1"] = NAN
     with pytest.raises(LabelFormatError, match="'1' is known"):
-        BinaryRelevance(missing_labels="ignore").fit(X, y)
+        BinaryRelevance().fit(X, y)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda X, y, _: MLSOL().fit_resample(X, y),
-        lambda X, y, _: MLkNN().fit(X, y),
-        lambda X, y, _: BinaryRelevance().fit(X, y),
+        lambda X, y, _: MLUL().fit_resample(X, y),
+        lambda X, y, _: LabelPowerset().fit(X, y),
         lambda X, y, _: imbalance.scumble(y),
-        lambda X, y, _: imbalance.irlbl(y),
-        lambda X, y, scores: metrics.macro_f1(y, scores > 0.5),
         *(
             lambda X, y, scores, name=name: getattr(metrics, name)(y, (scores > 0.5).astype(int))
             for name in ROWS_TOGETHER
         ),
     ],
 )
-def test_others_refuse_and_name_what_can_be_done(call, partial):
-    with pytest.raises(LabelFormatError) as caught:
+def test_others_refuse_by_name_and_say_why_and_what_can_be_done(call, partial):
+    _, y, _ = partial
+    with pytest.raises(UnknownLabelsError) as caught:
         call(*partial)
-    for part in ("nan", "drop these rows", "absent", 'missing_labels="ignore"'):
+    n_unknown = np.isnan(y).sum()
+    for part in ("since", f"{n_unknown} unknown cells (nan)", "drop these rows", "absent"):
         assert part in str(caught.value)
 
 
 def test_unknown_labels_in_predictions_are_refused(partial):
     _, y, _ = partial
     with pytest.raises(LabelFormatError, match="y_pred"):
-        metrics.macro_f1(y, y, missing_labels="ignore")
-
-
-def test_other_words_are_refused(partial):
-    X, y, scores = partial
-    with pytest.raises(InputError, match="'skip' came"):
-        metrics.macro_auc_roc(y, scores, missing_labels="skip")
-    with pytest.raises(ValueError, match="missing_labels"):
-        BinaryRelevance(missing_labels="skip").fit(X, y)
+        metrics.macro_f1(y, y)

@@ -444,10 +444,14 @@ class FrameContainer:
         """Return 0/1 labels as a frame with this frame's names, dtypes and index policy."""
         cells = Y.toarray()  # dense because Y came as a frame
         kinds = list(self.frame.schema.values())
-        out = nw.from_numpy(cells, schema=[*map(str, self.names)], backend=self._library)
-        if set(kinds) != {nw.Int8}:
-            casts = [nw.col(str(name)).cast(kind) for name, kind in zip(self.names, kinds)]
-            out = out.select(*casts)
+        if cells.dtype.kind == "f":  # some are unknown
+            columns = [self._new_column(j, cells[:, j]) for j in range(self.shape[1])]
+            out = columns[0].to_frame().with_columns(*columns[1:])
+        else:
+            out = nw.from_numpy(cells, schema=[*map(str, self.names)], backend=self._library)
+            if set(kinds) != {nw.Int8}:
+                casts = [nw.col(str(name)).cast(kind) for name, kind in zip(self.names, kinds)]
+                out = out.select(*casts)
         repeated = rows is not None and len(np.unique(rows)) < len(rows)
         return self._close(out, renumber=bool(added) or repeated, rows=rows)
 

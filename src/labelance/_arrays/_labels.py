@@ -56,9 +56,13 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
     sets = find_label_sets(y)
     if sets is not None:
         return LabelSets(y, sets, vocabulary)
+    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        y = np.ma.filled(y.astype(np.float64), np.nan)
     if isinstance(y, (np.ndarray, list, tuple)):
+        as_list, y = not isinstance(y, np.ndarray), _fill_missing(y)
         if isinstance(_first_cell(y), str):
-            return WordArray(np.asarray(y), as_list=not isinstance(y, np.ndarray))
+            return WordArray(np.asarray(y), as_list=as_list)
+        y = y.tolist() if as_list and isinstance(y, np.ndarray) else y
     elif not sp.issparse(y) and not is_dask(y) and is_frame(y):
         frame = open_frame(y, "y")
         words = [name for name, dtype in frame.schema.items() if _holds_words(dtype)]
@@ -80,6 +84,16 @@ def part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
     for table in (known, unknown):
         table.eliminate_zeros()
     return known, unknown
+
+
+def mark_unknown(Y: sp.csr_array, unknown: sp.csr_array | None) -> sp.csr_array:
+    """Return labels with NaN in the unknown cells, which hold no one."""
+    if unknown is None or not unknown.nnz:
+        return Y
+    holes = sp.csr_array(
+        (np.full(unknown.nnz, np.nan), unknown.indices, unknown.indptr), shape=unknown.shape
+    )
+    return sp.csr_array(Y.astype(np.float64) + holes)
 
 
 def to_indicator(cells: Any) -> sp.csr_array:
@@ -147,11 +161,33 @@ def cure_lists(y: str, texts: Iterable[object], separator: str, *, is_series: bo
     return f"Make lists of labels: [{names}{otherwise} for text in {y}]"
 
 
+def _fill_missing(table: Any) -> Any:
+    """Return a table of objects with NaN for every missing cell; any other as it is."""
+    if isinstance(table, np.ndarray) and table.dtype.kind != "O":
+        return table
+    try:
+        cells = np.array(table, dtype=object)
+    except ValueError:  # rows of different lengths
+        return table
+    missing = _missing_cells(cells)
+    if cells.ndim != 2 or not missing.any():
+        return table
+    cells[missing] = np.nan
+    return cells
+
+
+def _missing_cells(cells: np.ndarray) -> np.ndarray:
+    """Return where a table of objects has nothing, as a mask."""
+    return np.frompyfunc(_is_missing, 1, 1)(cells).astype(bool)
+
+
 def _first_cell(table: Any) -> Any:
-    """Return the first cell of a table with two dimensions, None if there is none."""
+    """Return the first cell of a table with two dimensions that is not missing, if there is one."""
     if np.ndim(table[0] if len(table) else 0) != 1:
         return None
-    return next(iter(table[0]), None)
+    if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
+        return None
+    return next((cell for cell in chain.from_iterable(table) if not _is_missing(cell)), None)
 
 
 def find_label_sets(y: Any) -> list[Any] | None:
@@ -350,21 +386,26 @@ class WordArray(DenseContainer):
     """An array of words for absent and present; words come back."""
 
     def __init__(self, words: np.ndarray, *, as_list: bool) -> None:
+        known = (
+            np.ones(words.shape, dtype=bool) if words.dtype.kind == "U" else ~_missing_cells(words)
+        )
         numbers = np.zeros(words.shape, dtype=np.int8)
         self.pairs = []
         for j, column in enumerate(words.T):
             column = column.astype(str)  # numbers may be among words
-            pair = _find_pair(j, np.unique(column).tolist())
+            pair = _find_pair(j, np.unique(column[known[:, j]]).tolist())
             numbers[:, j] = column == pair[1]
             self.pairs.append(pair)
+        if not known.all():
+            numbers = np.where(known, numbers, np.nan)
         super().__init__(numbers, as_list=as_list)
         self.dtype = words.dtype
 
     def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return the words for 0 and 1, label by label."""
-        cells = Y.toarray().astype(bool)  # dense because Y came dense
+        cells = Y.toarray()  # dense because Y came dense
         absent, present = np.array(self.pairs, dtype=object).T
-        table = np.where(cells, present, absent)
+        table = np.where(np.isnan(cells), np.nan, np.where(cells, present, absent))
         longer = table.astype(str).dtype if self.dtype.kind == "U" else self.dtype
         return self._close(table.astype(np.result_type(self.dtype, longer)))
 
@@ -376,8 +417,7 @@ class WordFrame(FrameContainer):
         self.columns = {name: frame.get_column(name) for name in words}
         self.pairs = {name: _find_pair(name, _distinct(c)) for name, c in self.columns.items()}
         numbers = {
-            name: (column.cast(nw.String) == self.pairs[name][1]).to_numpy().astype(np.int8)
-            for name, column in self.columns.items()
+            name: _equals(column, self.pairs[name][1]) for name, column in self.columns.items()
         }
         super().__init__(_replace_columns(native, numbers), "y")
 
@@ -386,10 +426,28 @@ class WordFrame(FrameContainer):
         out = super().restore_labels(Y, rows, added)
         cells = Y.toarray()  # dense because Y came as a frame
         words = {
-            name: np.where(cells[:, self.names.index(name)], present, absent).astype(object)
+            name: _choose_words(cells[:, self.names.index(name)], absent, present)
             for name, (absent, present) in self.pairs.items()
         }
         return _replace_columns(out, words, self.columns)
+
+
+def _equals(column: Any, word: str) -> np.ndarray:
+    """Return 1 where a column has the word, 0 where it has another, NaN where it has nothing."""
+    known = ~column.is_null().to_numpy()
+    equal = (column.drop_nulls().cast(nw.String) == word).to_numpy()
+    if known.all():
+        return equal.astype(np.int8)
+    numbers = np.full(len(known), np.nan)
+    numbers[known] = equal
+    return numbers
+
+
+def _choose_words(cells: np.ndarray, absent: str, present: str) -> np.ndarray:
+    """Return the words for 0 and 1, and None for NaN."""
+    words = np.where(cells, present, absent).astype(object)
+    words[np.isnan(cells)] = None
+    return words
 
 
 def _replace_columns(
@@ -424,17 +482,11 @@ def _like(words: Any, column: Any) -> Any:
     if categories is None:
         return values.astype(object)
     # A word that has no category yet makes one.
-    return values.astype(dtype if values.isin(categories).all() else "category")
+    return values.astype(dtype if values.dropna().isin(categories).all() else "category")
 
 
 def _distinct(column: Any) -> list[str]:
-    if column.is_null().any():
-        raise LabelFormatError(
-            "Every row of y says of every label whether it has it",
-            f"{column.name!r} has missing values",
-            "Say what a missing label means: drop these rows, or count it as absent",
-        )
-    found: list[str] = column.cast(nw.String).unique().to_list()
+    found: list[str] = column.drop_nulls().cast(nw.String).unique().to_list()
     return found
 
 
@@ -463,6 +515,8 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
             f"({column} == {words[0]!r}).astype(int), or make a label of every value with "
             "labelance.datasets.MultiClassReduction",
         )
+    if not words:  # all cells are unknown
+        return "no", "yes"
     if absent and present:
         return absent[0], present[0]
     known = (absent or present)[0]

@@ -113,7 +113,9 @@ class TensorContainer(PlainContainer):
         torch = torch_module()
         out = torch.zeros(Y.shape, dtype=self.native.dtype, device=self.native.device)
         present = torch.repeat_interleave(self._to_here(np.diff(Y.indptr)))
-        out[present, self._to_here(Y.indices)] = 1
+        some_unknown = Y.dtype.kind == "f"
+        values = to_device(Y.data, self.native).to(out.dtype) if some_unknown else 1
+        out[present, self._to_here(Y.indices)] = values
         return out
 
     def _to_here(self, numbers: np.ndarray) -> Any:

@@ -20,7 +20,12 @@ from labelance._validation._features import (
     open_features,
     validate_features,
 )
-from labelance._validation._labels import Labels, MissingLabels, open_clean_labels, validate_labels
+from labelance._validation._labels import (
+    TOGETHER,
+    Labels,
+    open_clean_labels,
+    validate_labels,
+)
 from labelance.exceptions import IndexMismatchWarning, InputError
 
 
@@ -38,6 +43,11 @@ class Data:
     @property
     def Y(self) -> sp.csr_array:
         return self.labels.Y
+
+    @property
+    def unknown(self) -> sp.csr_array | None:
+        """A one where a label is not known, None where all are."""
+        return self.labels.unknown
 
     @property
     def kind(self) -> Kind:
@@ -61,6 +71,8 @@ class Data:
         Y_rows: sp.csr_array | None = None,
         X_new: Any = None,
         Y_new: sp.csr_array | None = None,
+        unknown_rows: sp.csr_array | None = None,
+        unknown_new: sp.csr_array | None = None,
     ) -> tuple[Any, Any]:
         """Return kept rows, and new ones under them, in the containers that came in.
 
@@ -72,12 +84,30 @@ class Data:
             Their labels, where they were changed.
         X_new, Y_new : array and csr_array, or None
             Clean rows that follow.
+        unknown_rows, unknown_new : csr_array or None
+            Cells that are unknown in kept rows, where these were changed, and in those that follow.
         """
         if Y_rows is None:
             Y_rows = self.Y if rows is None else self.Y[rows]
         added = 0 if Y_new is None else Y_new.shape[0]
         Y = Y_rows if Y_new is None else stack_rows(Y_rows, Y_new)
-        return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added)
+        unknown = self._join_unknown(rows, added, unknown_rows, unknown_new)
+        return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added, unknown)
+
+    def _join_unknown(
+        self,
+        rows: np.ndarray | None,
+        added: int,
+        unknown_rows: sp.csr_array | None,
+        unknown_new: sp.csr_array | None,
+    ) -> sp.csr_array | None:
+        if self.unknown is None:
+            return None
+        if unknown_rows is None:
+            unknown_rows = self.unknown if rows is None else self.unknown[rows]
+        if unknown_new is None:
+            unknown_new = sp.csr_array((added, self.Y.shape[1]), dtype=np.int8)
+        return stack_rows(unknown_rows, unknown_new)
 
 
 def open_data(X: Any, y: Any) -> Data:
@@ -98,7 +128,7 @@ def validate_data(
     only_rows: bool = False,
     in_blocks: bool = False,
     vocabulary: Iterable[Any] = (),
-    missing_labels: MissingLabels = "error",
+    needs_all: str | None = TOGETHER,
 ) -> Data:
     """Check and clean X and y together.
 
@@ -107,12 +137,12 @@ def validate_data(
     X : array, tensor, sparse matrix or data frame of shape (n, d)
         The features.
     y : array, tensor, sparse matrix or data frame of shape (n, q)
-        The labels, 0 or 1.
+        The labels, 0 or 1; missing where unknown.
     caller : str
         Who asks; begins the error messages.
     categorical_features, missing, only_rows, in_blocks
         As in :func:`validate_features`.
-    vocabulary, missing_labels
+    vocabulary, needs_all
         As in :func:`validate_labels`.
     """
     check_no_other_places(X, y, "y", caller=caller)
@@ -124,7 +154,7 @@ def validate_data(
         only_rows=only_rows,
         in_blocks=in_blocks,
     )
-    labels = validate_labels(y, caller=caller, vocabulary=vocabulary, missing_labels=missing_labels)
+    labels = validate_labels(y, caller=caller, vocabulary=vocabulary, needs_all=needs_all)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays._containers import is_dask, stored_values
+from labelance._arrays._containers import column_counts, is_dask, stored_values
 from labelance._arrays._dask import check_no_delayed
 from labelance._arrays._labels import (
     LabelSets,
     cure_lists,
     find_label_sets,
     find_list_separator,
+    mark_unknown,
     open_labels,
     part_unknown,
     to_indicator,
 )
 from labelance._arrays._open import Container, take_rows
 from labelance._utils._dtypes import label_dtype
+from labelance._validation._categorical import name_columns
 from labelance._validation._features import check_not_empty
-from labelance.exceptions import InputError, LabelFormatError
+from labelance.exceptions import InputError, LabelFormatError, UnknownLabelsError
 
-MissingLabels = Literal["error", "ignore"]
+# Why those who do not say otherwise need to know every cell of y.
+TOGETHER = "it looks at all labels of a row together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +48,15 @@ class Labels:
     def take(self, rows: np.ndarray) -> Labels:
         """Return some of the rows."""
         container = open_labels(take_rows(self.container.native, rows), self.names or ())
-        unknown = None if self.unknown is None else self.unknown[rows]
-        return replace(self, Y=self.Y[rows], container=container, unknown=unknown)
+        return replace(
+            self, Y=self.Y[rows], container=container, unknown=take_unknown(self.unknown, rows)
+        )
+
+    @property
+    def n_known(self) -> np.ndarray:
+        """The number of rows in which each label is known."""
+        n, q = self.Y.shape
+        return np.full(q, n) if self.unknown is None else n - column_counts(self.unknown)
 
     @property
     def table(self) -> Any:
@@ -55,9 +65,20 @@ class Labels:
             return self.Y.astype(label_dtype(self.Y.shape[1]), copy=False)
         return self.container.native
 
-    def restore(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
+    def restore(
+        self,
+        Y: sp.csr_array,
+        rows: np.ndarray | None,
+        added: int,
+        unknown: sp.csr_array | None = None,
+    ) -> Any:
         """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
-        return self.container.restore_labels(Y, rows, added)
+        return self.container.restore_labels(mark_unknown(Y, unknown), rows, added)
+
+
+def take_unknown(unknown: sp.csr_array | None, rows: Any) -> sp.csr_array | None:
+    """Return the unknown cells of some rows, None where all rows are known."""
+    return None if unknown is None else unknown[rows]
 
 
 def validate_labels(
@@ -66,9 +87,11 @@ def validate_labels(
     caller: str,
     role: str = "y",
     vocabulary: Iterable[Any] = (),
-    missing_labels: MissingLabels = "error",
+    needs_all: str | None = TOGETHER,
 ) -> Labels:
     """Check and clean y: an (n, q) indicator of zeros and ones, or a label set for every row.
+
+    A cell that is missing (NaN, None, ``pd.NA``, masked) is unknown: neither 0 nor 1.
 
     Parameters
     ----------
@@ -81,15 +104,9 @@ def validate_labels(
         What the caller calls these labels.
     vocabulary : iterable, optional
         Labels that label sets may have besides those that they do have.
-    missing_labels : {"error", "ignore"}
-        Whether a cell may be NaN: unknown. "error" is for those who need all labels of a row.
+    needs_all : str or None
+        Why the caller needs to know every cell, as the end of a sentence; None if it does without.
     """
-    if missing_labels not in get_args(MissingLabels):
-        raise InputError(
-            f'{caller} takes missing_labels="error" or "ignore"',
-            f"{missing_labels!r} came",
-            "Choose one of the two",
-        )
     check_no_delayed(y, role)
     _check_no_flat_labels(y, caller)
     try:
@@ -97,9 +114,7 @@ def validate_labels(
     except InputError as error:
         raise LabelFormatError(error.asked, error.came, error.fix) from None
     check_not_empty(container.shape, caller, "y")
-    cells, unknown = container.raw(), None
-    if missing_labels == "ignore":
-        cells, unknown = part_unknown(cells)
+    cells, unknown = part_unknown(container.raw())
     stored = stored_values(cells)
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
@@ -107,7 +122,37 @@ def validate_labels(
             f"{role} also holds {_strange_values(stored)}",
             _label_advice(stored, role),
         )
-    return Labels(to_indicator(cells), container.names, container, unknown)
+    labels = Labels(to_indicator(cells), container.names, container, unknown)
+    if needs_all is not None:
+        check_all_known(labels, caller, needs_all, role=role)
+    return labels
+
+
+def check_all_known(labels: Labels, caller: str, reason: str, *, role: str = "y") -> None:
+    """Raise where some cell is unknown, with the reason why the caller needs all of them."""
+    if labels.unknown is None:
+        return
+    columns = np.unique(labels.unknown.indices)
+    raise UnknownLabelsError(
+        f"{caller} needs to know every label of every row, since {reason}",
+        f"{role} has {labels.unknown.nnz} unknown cells (nan), in labels "
+        f"{name_columns(columns, labels.names)}",
+        "Say what a missing label means: drop these rows, or count it as absent (0); the guide on "
+        "unknown labels lists the classes and functions that work on known cells only",
+    )
+
+
+def check_some_known(labels: Labels, caller: str) -> None:
+    """Raise for labels of which no row is known."""
+    if labels.unknown is None:
+        return
+    nothing = np.flatnonzero(labels.n_known == 0)
+    if len(nothing):
+        raise LabelFormatError(
+            f"{caller} learns every label from the rows of which it is known",
+            f"no row of {name_columns(nothing, labels.names)} is known",
+            "Leave these columns out of y",
+        )
 
 
 def open_clean_labels(y: Any) -> Labels:
@@ -116,19 +161,17 @@ def open_clean_labels(y: Any) -> Labels:
     It needs no checks.
     """
     container = open_labels(y)
-    return Labels(to_indicator(container.raw()), container.names, container)
+    cells, unknown = part_unknown(container.raw())
+    return Labels(to_indicator(cells), container.names, container, unknown)
 
 
 def _label_advice(stored: np.ndarray, role: str) -> str:
     """Return what to do about cells that are neither 0 nor 1."""
-    if np.isnan(stored.astype(float)).any():
-        return (
-            "Say what a missing label means: drop these rows, or count it as absent (0); "
-            'missing_labels="ignore" leaves it out where labels are looked at one by one: in '
-            "BinaryRelevance, and in measures and metrics of single labels"
-        )
     if set(np.unique(stored)) <= {-1, 0, 1}:
-        return f"Turn -1 into 0: ({role} > 0).astype(int)"
+        return (
+            f"If -1 means absent, ({role} > 0).astype(int); if it means unknown, "
+            f"np.where({role} == -1, np.nan, {role})"
+        )
     if ((stored >= 0) & (stored <= 1)).all():
         return (
             f"Make decisions of probabilities, ({role} >= 0.5).astype(int), or pass them as "

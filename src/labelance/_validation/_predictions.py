@@ -11,7 +11,7 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, open_container, to_memory
 from labelance._utils._messages import show_names
-from labelance._validation._labels import Labels, MissingLabels, validate_labels
+from labelance._validation._labels import TOGETHER, Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 
@@ -34,16 +34,16 @@ class Scored(NamedTuple):
 
 
 def validate_predictions(
-    y_true: Any, y_pred: Any, *, caller: str, missing_labels: MissingLabels = "error"
+    y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None = TOGETHER
 ) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
-    true, predicted = _open_both(y_true, y_pred, caller=caller, missing_labels=missing_labels)
+    true, predicted = _open_both(y_true, y_pred, caller=caller, needs_all=needs_all)
     _check_match(true, predicted.container, came="y_pred", caller=caller)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
 def _open_both(
-    y_true: Any, y_pred: Any, *, caller: str, missing_labels: MissingLabels
+    y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None
 ) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
     _check_no_list_of_tables(y_pred, "y_pred", "labels", caller=caller)
@@ -54,9 +54,15 @@ def _open_both(
         common = set()
     return (
         validate_labels(
-            y_true, caller=caller, role="y_true", vocabulary=common, missing_labels=missing_labels
+            y_true, caller=caller, role="y_true", vocabulary=common, needs_all=needs_all
         ),
-        validate_labels(y_pred, caller=f"{caller} (for y_pred)", role="y_pred", vocabulary=common),
+        validate_labels(
+            y_pred,
+            caller=f"{caller} (for y_pred)",
+            role="y_pred",
+            vocabulary=common,
+            needs_all="a prediction decides",
+        ),
     )
 
 
@@ -65,7 +71,7 @@ def validate_scores(
     scores: Any,
     *,
     caller: str,
-    missing_labels: MissingLabels = "error",
+    needs_all: str | None = TOGETHER,
     probabilities: bool = False,
     in_blocks: bool = False,
     sparse: bool = False,
@@ -75,7 +81,7 @@ def validate_scores(
     Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks. A
     ``caller`` that takes ``sparse`` scores gets a csr_array, in which absent scores are 0.
     """
-    true = validate_labels(y_true, caller=caller, role="y_true", missing_labels=missing_labels)
+    true = validate_labels(y_true, caller=caller, role="y_true", needs_all=needs_all)
     container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, came="the scores", caller=caller)
     values = container.clean()

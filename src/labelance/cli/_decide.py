@@ -273,9 +273,7 @@ def _find(request: _Request, scores: Any, truth: Any) -> _Found:
 
 def _find_thresholds(request: _Request, scores: Any, truth: Any) -> _Found:
     objective = request.objective or "f1"
-    found = labelance.decisions.find_thresholds(
-        truth, scores, objective=objective, missing_labels=request.missing_labels
-    )
+    found = labelance.decisions.find_thresholds(truth, scores, objective=objective)
     low, high = found.interval().T
     columns = _threshold_columns(found, low, high)
     name = objective.replace("micromacro", "f1")
@@ -342,7 +340,7 @@ def _find_rule(request: _Request, scores: Any, truth: Any) -> _Found:
     columns = {
         "positives": np.nansum(truth, axis=0) if isinstance(truth, np.ndarray) else truth.sum(0),
         "predicted": y.sum(axis=0),
-        "value": labelance.metrics.macro_f1(truth, y, average=None, missing_labels="ignore"),
+        "value": labelance.metrics.macro_f1(truth, y, average=None),
     }
     title = f"A rule of {request.per_row} labels a row for the largest {utility}; value: f1"
     return _Found(title, columns, apply, np.zeros(y.shape[1], dtype=bool))

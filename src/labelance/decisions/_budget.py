@@ -349,7 +349,7 @@ def find_budget_rule(
     """
     caller = "find_budget_rule"
     Y, p, unknown, names = validate_scores(
-        y_true, y_proba, caller=caller, missing_labels="ignore", probabilities=True, sparse=True
+        y_true, y_proba, caller=caller, needs_all=None, probabilities=True, sparse=True
     )
     _check_utility(utility)
     if utility not in ("macro_f1", "macro_recall", "balanced_accuracy"):

@@ -14,11 +14,12 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from labelance._arrays._containers import column_counts
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance.decisions._held_out import (
     HeldOutScores,
     check_no_single_label_estimator,
@@ -145,9 +146,13 @@ class LabelCalibration(WeightedClassifier):
             data.Y[known.rows],
             known.scores,
             part,
+            unknown=take_unknown(data.unknown, known.rows),
             method=self.method,
             min_class_count=self.min_class_count,
         )
+
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator)
 
     def _held_out_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
         if source == "oob":
@@ -174,26 +179,43 @@ def fit_calibrators(
     scores: Floats,
     weight: Weights = None,
     *,
+    unknown: sp.csr_array | None = None,
     method: CalibrationMethod,
     min_class_count: int,
 ) -> LabelMaps:
     """Fit a map for every label that has enough rows, and one for the others."""
     counts = column_counts(Y)
-    rarer = np.minimum(counts, Y.shape[0] - counts)
+    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
+    rarer = np.minimum(counts, n_known - counts)
     calibrated_by = np.full(Y.shape[1], method, dtype="<U8")
     calibrated_by[rarer < min_class_count] = "pooled"
     calibrated_by[rarer == 0] = "nothing"
     own, pooled = (np.flatnonzero(calibrated_by == way) for way in (method, "pooled"))
     present = Y.toarray().astype(float)  # as dense as the scores are
+    weights = _cell_weights(weight, unknown)
     maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]] = []
     if len(own):
         fit = fit_sigmoids if method == "sigmoid" else fit_isotonic_steps
-        maps.append((own, fit(present[:, own], scores[:, own], weight)))
+        maps.append((own, fit(present[:, own], scores[:, own], _take_labels(weights, own))))
     if len(pooled):
         cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
-        shared = None if weight is None else np.repeat(weight, len(pooled))
+        shared = _take_labels(weights, pooled)
+        if shared is not None:
+            shared = np.broadcast_to(shared, (len(scores), len(pooled))).reshape(-1, 1)
         maps.append((pooled, fit_sigmoids(cells, values, shared)))
     return LabelMaps(calibrated_by, maps)
+
+
+def _cell_weights(weight: Weights, unknown: sp.csr_array | None) -> Floats | None:
+    """Return weights of rows (n, 1), or of cells (n, q) where unknown ones weigh nothing."""
+    rows = None if weight is None else weight[:, None]
+    if unknown is None:
+        return rows
+    return (1.0 - unknown.toarray()) * (1.0 if rows is None else rows)
+
+
+def _take_labels(weights: Floats | None, labels: NDArray[np.intp]) -> Floats | None:
+    return weights if weights is None or weights.shape[1] == 1 else weights[:, labels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,19 +235,20 @@ def _log_odds(scores: Floats) -> Floats:
     return np.log((scores + _SOFT) / (1 - scores + _SOFT))
 
 
-def fit_sigmoids(present: Floats, scores: Floats, weight: Weights) -> Sigmoids:
+def fit_sigmoids(present: Floats, scores: Floats, weight: Floats | None) -> Sigmoids:
     """Fit a logistic curve of softened log-odds to every column."""
     return Sigmoids(*fit_curves(present, _log_odds(scores), weight))
 
 
-def fit_curves(present: Floats, z: Floats, weight: Weights) -> tuple[Floats, Floats]:
+def fit_curves(present: Floats, z: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """Return slope and intercept of a logistic curve for every column, by Newton's method.
 
     Targets are Platt's: a little inside of 0 and 1, as much as the number of rows leaves open, so
     that columns that the score separates have a finite curve. A step that would raise the loss
-    of a column is halved. Where all scores are equal, the intercept alone is fitted.
+    of a column is halved. Where all scores are equal, the intercept alone is fitted. Weights are
+    those of rows, (n, 1), or of cells.
     """
-    w = np.ones((len(z), 1)) if weight is None else weight[:, None]
+    w = np.ones((len(z), 1)) if weight is None else weight.reshape(len(z), -1)
     n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
     high, low = (n_present + 1) / (n_present + 2), 1 / (n_absent + 2)
     target = np.where(present > 0, high, low)
@@ -275,14 +298,19 @@ class IsotonicSteps:
         return np.clip(found - shift, 0, 1)
 
 
-def fit_isotonic_steps(present: Floats, scores: Floats, weight: Weights) -> IsotonicSteps:
+def fit_isotonic_steps(present: Floats, scores: Floats, weight: Floats | None) -> IsotonicSteps:
     """Fit an increasing function to every column, in one regression.
 
     Column j is moved up by 2j, its scores and its labels, so that no column reaches into the next
     and violators are pooled within columns only.
     """
     shift = _APART * np.arange(scores.shape[1])
-    shared = None if weight is None else np.repeat(weight, scores.shape[1])
+    shared, lowest, highest = None, scores.min(axis=0), scores.max(axis=0)
+    if weight is not None:
+        weight = np.broadcast_to(weight.reshape(len(scores), -1), scores.shape)
+        lowest = np.where(weight > 0, scores, np.inf).min(axis=0)
+        highest = np.where(weight > 0, scores, -np.inf).max(axis=0)
+        shared = weight.ravel()
     regression = IsotonicRegression(out_of_bounds="clip")
     regression.fit((scores + shift).ravel(), (present + shift).ravel(), sample_weight=shared)
-    return IsotonicSteps(regression, scores.min(axis=0), scores.max(axis=0))
+    return IsotonicSteps(regression, lowest, highest)

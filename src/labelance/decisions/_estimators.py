@@ -12,12 +12,14 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance._validation._predictions import Scored
 from labelance.decisions._budget import Utility, decide_within_budget
 from labelance.decisions._guarantee import Guarantees, TooFew, find_recall_thresholds
@@ -28,7 +30,7 @@ from labelance.decisions._held_out import (
     out_of_bag_scores,
     out_of_fold_scores,
 )
-from labelance.model_selection._splitters import assign_folds
+from labelance.model_selection._splitters import assign_folds, strata
 
 _SHARE = [Interval(Real, 0, 1, closed="neither")]
 
@@ -141,6 +143,11 @@ class RecallGuarantee(WeightedClassifier):
             self.guarantees_ = self._estimate(self.tune_on, data, inner, rng)
         self.thresholds_ = self.guarantees_.thresholds
 
+    def _why_all_known(self) -> str | None:
+        # A frozen estimator learns nothing here: only thresholds look at labels.
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        return None if frozen else why_all_known(self.estimator)
+
     def _split(self, data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows to learn from and those to calibrate on."""
         check_rows_for_folds(
@@ -151,7 +158,7 @@ class RecallGuarantee(WeightedClassifier):
         )
         # With unequal parts, stratification gives labelsets in single rows to the larger one. A
         # random one of equal parts has every row with the same probability.
-        folds = assign_folds(data.Y, self.n_splits, rng.spawn(1)[0])
+        folds = assign_folds(strata(data.Y, data.unknown), self.n_splits, rng.spawn(1)[0])
         chosen = folds == rng.integers(self.n_splits)
         return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
@@ -165,8 +172,9 @@ class RecallGuarantee(WeightedClassifier):
         self.estimator_ = fit_inner(clone(self.estimator), learned, part)
         reference = None
         if self.too_few == "pool" and len(train):
-            reference = (data.Y[train], self._scores_of(data, train))
-        return self._find(data.Y[rest], self._scores_of(data, rest), data, reference)
+            learned_from = mark_unknown(data.Y[train], take_unknown(data.unknown, train))
+            reference = (learned_from, self._scores_of(data, train))
+        return self._find(data, rest, self._scores_of(data, rest), reference)
 
     def _estimate(
         self,
@@ -187,7 +195,7 @@ class RecallGuarantee(WeightedClassifier):
             known = out_of_fold_scores(
                 lambda _: clone(self.estimator), data, weight, rng, self._schema
             )
-        found = self._find(data.Y[known.rows], known.scores, data)
+        found = self._find(data, known.rows, known.scores)
         how = "out of bag" if source == "oob" else "out of fold"
         reasons = (
             f"estimate: scores {how}" if sure else reason
@@ -198,11 +206,11 @@ class RecallGuarantee(WeightedClassifier):
 
     def _check_no_impossible(self, data: Data) -> None:
         """Raise before anything is fitted: whether positives suffice does not depend on scores."""
-        self._find(data.Y, sp.csr_array(data.Y.shape), data)
+        self._find(data, slice(None), sp.csr_array(data.Y.shape))
 
-    def _find(self, Y: sp.csr_array, scores: Any, data: Data, reference: Any = None) -> Guarantees:
+    def _find(self, data: Data, rows: Any, scores: Any, reference: Any = None) -> Guarantees:
         return find_recall_thresholds(
-            Scored(Y, scores, names=data.labels.names),
+            Scored(data.Y[rows], scores, take_unknown(data.unknown, rows), names=data.labels.names),
             recall=self.recall,
             confidence=self.confidence,
             too_few=self.too_few,
@@ -305,6 +313,10 @@ class BudgetClassifier(WeightedClassifier):
         self._seen = column_counts(data.Y) > 0
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
+
+    def _why_all_known(self) -> str | None:
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        return None if frozen else why_all_known(self.estimator)
 
     def _decide(self, proba: np.ndarray) -> np.ndarray:
         found = decide_within_budget(

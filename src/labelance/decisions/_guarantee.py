@@ -14,7 +14,6 @@ from labelance._arrays._cells import iterate_columns, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
-from labelance._validation._labels import MissingLabels
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
 from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import InputError
@@ -22,6 +21,10 @@ from labelance.exceptions import InputError
 TooFew = Literal["refuse", "always", "never", "pool"]
 _ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
 _CANDIDATES = 50
+_KNOWN_BY_CHANCE = (
+    "being known may depend on the label among rows with high scores; "
+    'missing_labels="ignore" says that it does not'
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +173,7 @@ def guarantee_recall(
     ('guaranteed', 'guaranteed')
     """
     scored = validate_scores(
-        y_true, y_score, caller="guarantee_recall", missing_labels="ignore", sparse=True
+        y_true, y_score, caller="guarantee_recall", needs_all=None, sparse=True
     )
     return find_recall_thresholds(
         scored,
@@ -239,7 +242,7 @@ def guarantee_precision(
     confidence: float = 0.9,
     simultaneous: bool = False,
     candidates: Any = None,
-    missing_labels: MissingLabels = "error",
+    missing_labels: Literal["error", "ignore"] = "error",
     random_state: RandomStateLike = None,
 ) -> Guarantees:
     """Find the smallest threshold of every label whose precision is guaranteed.
@@ -270,8 +273,8 @@ def guarantee_precision(
         Thresholds that do not depend on these rows. By default a random half of the rows
         finds them, and the other half tests them.
     missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true. Leaving these cells out is valid only if being known does
-        not depend on the label of rows with a high score.
+        What to do with unknown cells of y_true (NaN). "ignore" leaves them out, which is valid only
+        if being known does not depend on the label of rows with a high score: you say so.
     random_state : int, RandomState or Generator, optional
         Draws the half of the rows; not used with ``candidates``.
 
@@ -305,7 +308,11 @@ def guarantee_precision(
     """
     caller = "guarantee_precision"
     Y, scores, unknown, names = validate_scores(
-        y_true, y_score, caller=caller, missing_labels=missing_labels, sparse=True
+        y_true,
+        y_score,
+        caller=caller,
+        needs_all=None if missing_labels == "ignore" else _KNOWN_BY_CHANCE,
+        sparse=True,
     )
     n, q = Y.shape
     _check_share("precision", precision)
@@ -500,9 +507,7 @@ class _Pools:
         self.Y, self.scores = Y, scores
         self.other = (Y, scores, unknown)
         if reference is not None:
-            scored = validate_scores(
-                *reference, caller=caller, missing_labels="ignore", sparse=True
-            )
+            scored = validate_scores(*reference, caller=caller, needs_all=None, sparse=True)
             if scored.Y.shape[1] != Y.shape[1]:
                 raise InputError(
                     f"reference must have the {Y.shape[1]} labels of y_true",

@@ -14,13 +14,14 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
+from labelance._arrays._cells import iterate_columns
 from labelance._arrays._open import take_rows
 from labelance._classifier import BaseMultiLabelClassifier, fit_inner, inner_scores
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.model_selection._splitters import assign_folds
+from labelance.model_selection._splitters import assign_folds, strata
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
 CV_FOLDS = 3
@@ -96,7 +97,11 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     """Return the rows that some member of a fitted estimator left out, scored by those members."""
     if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
         return model._scores_left_out(data)
-    scores = _scores_left_out(model, data.features.container.native)
+    X = data.features.container.native
+    if data.unknown is not None and _fits_each_label(model):
+        scores = _known_scores_left_out(model, X, data.unknown)
+    else:
+        scores = _scores_left_out(model, X)
     rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
     if not len(rows):
         raise InputError(
@@ -105,6 +110,16 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
             "Use more members, or scores out of folds",
         )
     return HeldOutScores(rows, scores[rows])
+
+
+def _known_scores_left_out(model: Any, X: Any, unknown: Any) -> np.ndarray:
+    """Return scores by members that saw the known rows of one label only; 0 where it is unknown."""
+    scores = np.zeros(unknown.shape)
+    for label, (one, hidden) in enumerate(zip(model.estimators_, iterate_columns(unknown))):
+        rows = np.flatnonzero(hidden == 0)
+        if len(rows):
+            scores[rows, label] = _scores_of_label(one, take_rows(X, rows))[:, 0]
+    return scores
 
 
 def _scores_left_out(model: Any, X: Any) -> np.ndarray:
@@ -177,7 +192,7 @@ def out_of_fold_scores(
     """Score every row by a model, sampling included, that was fitted on the other folds."""
     n, X = data.n_samples, data.features.container.native
     scores = np.empty(data.Y.shape)
-    folds = assign_folds(data.Y, CV_FOLDS, rng.spawn(1)[0])
+    folds = assign_folds(strata(data.Y, data.unknown), CV_FOLDS, rng.spawn(1)[0])
     for fold, stream in enumerate(rng.spawn(CV_FOLDS)):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         model = fit_inner(make(stream), data.take(train), take_weights(weight, train))

@@ -16,7 +16,7 @@ from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
 from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._categorical import name_columns
-from labelance._validation._labels import MissingLabels
+from labelance._validation._labels import take_unknown
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._cuts import Counts, Cuts, ScoredRows
 from labelance.decisions._held_out import CV_FOLDS
@@ -29,7 +29,7 @@ from labelance.decisions._objectives import (
 )
 from labelance.decisions._result import Thresholds
 from labelance.exceptions import UndefinedLabelWarning
-from labelance.model_selection._splitters import assign_folds
+from labelance.model_selection._splitters import assign_folds, strata
 
 ThresholdSearch = Literal["exact", "grid"]
 Shrinkage = float | Literal["auto"]
@@ -70,7 +70,6 @@ def find_thresholds(
     shrinkage: Shrinkage = "auto",
     shrink_to: ShrinkTo = "auto",
     sample_weight: Any = None,
-    missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> Thresholds:
     """Find the threshold of every label on scores of rows with known labels.
@@ -82,7 +81,7 @@ def find_thresholds(
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        The labels, 0 or 1.
+        The labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array, sparse matrix, tensor or data frame of shape (n, q)
         A score for every row and label; larger means more likely to be present. In a sparse
         matrix, a cell that is not stored has the score 0.
@@ -100,8 +99,6 @@ def find_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows: weight 2 is the row twice, so let them be about 1 where thresholds are
         shrunk. Rows of weight 0 are left out.
-    missing_labels : {"error", "ignore"}, default="error"
-        "ignore" leaves out cells of ``y_true`` that are NaN, label by label.
     n_jobs : int, optional
         Threads that sort labels. The result does not depend on it.
 
@@ -125,9 +122,7 @@ def find_thresholds(
     >>> found.predict([[0.35, 0.5]])
     array([[1, 0]])
     """
-    scored = validate_scores(
-        y_true, y_score, caller="find_thresholds", missing_labels=missing_labels, sparse=True
-    )
+    scored = validate_scores(y_true, y_score, caller="find_thresholds", needs_all=None, sparse=True)
     n, n_labels = scored.Y.shape
     rows, weight = validate_weights(sample_weight, n, caller="find_thresholds")
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
@@ -186,17 +181,28 @@ def training_thresholds(
 
 
 def tune_thresholds(
-    Y: sp.csr_array, scores: np.ndarray, *, weight: Weights = None, **options: Any
+    Y: sp.csr_array,
+    scores: np.ndarray,
+    *,
+    unknown: sp.csr_array | None = None,
+    weight: Weights = None,
+    **options: Any,
 ) -> np.ndarray:
     """Return the best threshold of every label, shrunk as `search_thresholds` is told."""
-    return search_thresholds(ScoredRows.of(Y, scores, weight=weight), **options)[1]
+    return search_thresholds(ScoredRows.of(Y, scores, unknown, weight), **options)[1]
 
 
 def best_thresholds(
-    Y: sp.csr_array, scores: np.ndarray, *, weight: Weights = None, **options: Any
+    Y: sp.csr_array,
+    scores: np.ndarray,
+    *,
+    unknown: sp.csr_array | None = None,
+    weight: Weights = None,
+    **options: Any,
 ) -> np.ndarray:
     """Return the threshold of every label that is best for it alone."""
-    return search_thresholds(ScoredRows.of(Y, scores, weight=weight), shrinkage=0, **options)[0]
+    data = ScoredRows.of(Y, scores, unknown, weight)
+    return search_thresholds(data, shrinkage=0, **options)[0]
 
 
 def search_thresholds(
@@ -389,6 +395,7 @@ def threshold_spread(
     objective: Objective = "f1",
     search: ThresholdSearch = "exact",
     variant: Variant = "paper",
+    unknown: sp.csr_array | None = None,
     weight: Weights = None,
 ) -> np.ndarray:
     """Return the standard deviation of the thresholds found on each fold alone.
@@ -398,7 +405,8 @@ def threshold_spread(
     n_labels = Y.shape[1]
     if Y.shape[0] < CV_FOLDS:
         return np.full(n_labels, np.nan)
-    folds = assign_folds(Y, CV_FOLDS, random_state=0) if folds is None else folds
+    if folds is None:
+        folds = assign_folds(strata(Y, unknown), CV_FOLDS, random_state=0)
     found = np.full((CV_FOLDS, n_labels), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedLabelWarning)
@@ -410,6 +418,7 @@ def threshold_spread(
                 objective=objective,
                 search=search,
                 variant=variant,
+                unknown=take_unknown(unknown, rows),
                 weight=take_weights(weight, rows),
             )
             seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,
@@ -85,6 +86,7 @@ class ThresholdRule:
             "objective": self.objective,
             "search": self.search,
             "variant": self.variant,
+            "unknown": take_unknown(data.unknown, known.rows),
             "weight": take_weights(weight, known.rows),
         }
         values = tune_thresholds(
@@ -200,6 +202,9 @@ class LabelThresholds(WeightedClassifier):
         self.shrink_to = shrink_to
         self.variant = variant
         self.random_state = random_state
+
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator)
 
     def _rule(self) -> ThresholdRule:
         source = self.tune_on

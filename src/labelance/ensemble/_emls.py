@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier
+from labelance._classifier import WeightedClassifier, why_all_known
 from labelance._utils._compat import Interval, fit_context
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
@@ -37,6 +37,7 @@ from labelance.ensemble._training_sets import (
     TrainingSet,
     check_no_sets_of_dropped_rows,
     check_set_count,
+    why_sampler_needs_all,
 )
 from labelance.exceptions import InputError
 
@@ -165,6 +166,9 @@ class EMLS(WeightedClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
 
     def _make_sampler(self) -> Any:
         """Return the sampler that members draw from, or None."""

@@ -79,6 +79,15 @@ class TrainingSet:
         return joblib.hash([bare_cells(self.X), bare_cells(self.y), *parts])
 
 
+def why_sampler_needs_all(sampler: Any) -> str | None:
+    """Return why a sampler needs to know every cell of y; None if it does without, or is None."""
+    if sampler is None:
+        return None
+    if isinstance(sampler, BaseMultiLabelSampler):
+        return sampler._why_all_known()
+    return f"{type(sampler).__name__} takes no unknown labels"
+
+
 Drawing = Callable[[np.random.Generator], TrainingSet]
 
 
@@ -207,7 +216,7 @@ def _resample(
     weight = _inherit(weight, provenance, Y.shape[0], sampler)
     if _gives_clean_rows(sampler):
         return TrainingSet(open_data(X, Y), left_out, weight), provenance
-    checked = validate_data(X, Y, caller="A training set", missing="keep")
+    checked = validate_data(X, Y, caller="A training set", missing="keep", needs_all=None)
     return TrainingSet(checked, left_out, weight), provenance
 
 
@@ -336,7 +345,8 @@ def draw_training_sets(
     >>> trees = EMLS(BinaryRelevance()).fit(X, y, training_sets=sets)
     >>> neighbors = EMLS(MLkNN()).fit(X, y, training_sets=sets)
     """
-    data = validate_data(X, y, caller="draw_training_sets", missing="keep")
+    needs_all = why_sampler_needs_all(sampler)
+    data = validate_data(X, y, caller="draw_training_sets", missing="keep", needs_all=needs_all)
     draw = plan_draws(
         sampler,
         data,

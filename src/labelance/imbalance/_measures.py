@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._dask import count_rows_and_columns
-from labelance._validation._labels import MissingLabels, validate_labels
+from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 
 Counts = NDArray[np.int64]
@@ -34,19 +34,15 @@ def _open_varying(y: Any, caller: str) -> tuple[csr_array, Counts]:
     return drop_full(labels, column_counts(labels))
 
 
-def _count_known(y: Any, missing_labels: MissingLabels, caller: str) -> tuple[Counts, Counts]:
+def _count_known(y: Any, caller: str) -> tuple[Counts, Counts]:
     """Return how many ones every label has, and how many cells of it are known."""
-    labels = validate_labels(y, caller=caller, missing_labels=missing_labels)
-    n, q = labels.Y.shape
-    known = np.full(q, n)
-    if labels.unknown is not None:
-        known -= column_counts(labels.unknown)
-    return column_counts(labels.Y), known
+    labels = validate_labels(y, caller=caller, needs_all=None)
+    return column_counts(labels.Y), labels.n_known
 
 
-def _count_varying(y: Any, missing_labels: MissingLabels, caller: str) -> Counts:
+def _count_varying(y: Any, caller: str) -> Counts:
     """Return how many ones every label has, and 0 for a label that all rows have."""
-    return leave_out_full(*_count_known(y, missing_labels, caller))
+    return leave_out_full(*_count_known(y, caller))
 
 
 def leave_out_full(counts: Counts, n_rows: int | Counts) -> Counts:
@@ -64,15 +60,13 @@ def drop_full(Y: csr_array, counts: Counts) -> tuple[csr_array, Counts]:
     return kept, varying
 
 
-def label_counts(y: Any, *, missing_labels: MissingLabels = "error") -> NDArray[np.int64]:
+def label_counts(y: Any) -> NDArray[np.int64]:
     """Count the rows of every label.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -85,7 +79,7 @@ def label_counts(y: Any, *, missing_labels: MissingLabels = "error") -> NDArray[
     >>> label_counts([[1, 0], [1, 1], [1, 0]])
     array([3, 1])
     """
-    return _count_known(y, missing_labels, "label_counts")[0]
+    return _count_known(y, "label_counts")[0]
 
 
 def cardinality(y: Any) -> float:
@@ -116,15 +110,13 @@ def cardinality(y: Any) -> float:
     return labels.nnz / labels.shape[0]
 
 
-def density(y: Any, *, missing_labels: MissingLabels = "error") -> float:
+def density(y: Any) -> float:
     """Divide the label cardinality by the number of labels.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -137,20 +129,18 @@ def density(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     >>> density([[1, 0], [1, 1], [1, 0], [0, 0]])
     0.5
     """
-    counts, known = _count_known(y, missing_labels, "density")
+    counts, known = _count_known(y, "density")
     # First by the rows and then by the labels, as a profile does, so that both have the same bits.
     return float(counts.sum() / known.mean() / len(known)) if known.any() else math.nan
 
 
-def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
+def irlbl(y: Any) -> Floats:
     """Divide the count of the most frequent label by the count of each label: IRLbl.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -174,18 +164,16 @@ def irlbl(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     >>> irlbl([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     array([ 1.,  3., nan])
     """
-    return find_irlbl(_count_varying(y, missing_labels, "irlbl"))
+    return find_irlbl(_count_varying(y, "irlbl"))
 
 
-def mean_ir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
+def mean_ir(y: Any) -> float:
     """Average IRLbl over the labels that vary: MeanIR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -198,18 +186,16 @@ def mean_ir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     >>> mean_ir([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     2.0
     """
-    return mean_where_defined(find_irlbl(_count_varying(y, missing_labels, "mean_ir")))
+    return mean_where_defined(find_irlbl(_count_varying(y, "mean_ir")))
 
 
-def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
+def cvir(y: Any) -> float:
     """Divide the sample standard deviation of IRLbl by its mean: CVIR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -223,18 +209,16 @@ def cvir(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     >>> cvir([[1, 1], [1, 1], [0, 0]])
     0.0
     """
-    return variation(find_irlbl(_count_varying(y, missing_labels, "cvir")))
+    return variation(find_irlbl(_count_varying(y, "cvir")))
 
 
-def imr(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
+def imr(y: Any) -> Floats:
     """Divide, within each label, the count of the majority class by that of the minority: ImR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -256,21 +240,19 @@ def imr(y: Any, *, missing_labels: MissingLabels = "error") -> Floats:
     >>> from labelance.imbalance import imr
     >>> imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     array([ 3.,  3., nan])
-    >>> imr([[1, 0], [1, 1], [1, float("nan")], [0, 0]], missing_labels="ignore")
+    >>> imr([[1, 0], [1, 1], [1, float("nan")], [0, 0]])
     array([3., 2.])
     """
-    return find_imr(*_count_known(y, missing_labels, "imr"))
+    return find_imr(*_count_known(y, "imr"))
 
 
-def mean_imr(y: Any, *, missing_labels: MissingLabels = "error") -> float:
+def mean_imr(y: Any) -> float:
     """Average ImR over the labels that have both classes: MeanImR.
 
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y: refuse it, or count the other cells only.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
 
     Returns
     -------
@@ -283,7 +265,7 @@ def mean_imr(y: Any, *, missing_labels: MissingLabels = "error") -> float:
     >>> mean_imr([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
     3.0
     """
-    return mean_where_defined(find_imr(*_count_known(y, missing_labels, "mean_imr")))
+    return mean_where_defined(find_imr(*_count_known(y, "mean_imr")))
 
 
 def tcs(X: Any, y: Any) -> float:

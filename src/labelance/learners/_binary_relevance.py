@@ -6,13 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._arrays._containers import column_counts
-from labelance._utils._compat import StrOptions
 from labelance._validation._arguments import Weights
-from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import Data
-from labelance._validation._labels import MissingLabels
-from labelance.exceptions import LabelFormatError
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, split_labels
 
@@ -28,9 +23,6 @@ class BinaryRelevance(LearnerWithEstimator):
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
         C4.5 is told; other estimators get X as it is.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y, in partially labelled data: refuse it, or let every label learn
-        from the rows of which it is known.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.
     verbose : int, default=0
@@ -61,7 +53,8 @@ class BinaryRelevance(LearnerWithEstimator):
     or 1, which rank nothing and leave thresholds nothing to move; ``CalibratedClassifierCV`` around
     it gives probabilities. A label that all training rows agree on is predicted like that.
     scikit-learn's ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse y
-    and such labels, and returns probabilities as a list.
+    and such labels, and returns probabilities as a list. Where cells of y are unknown (NaN), every
+    label learns from the rows of which it is known.
 
     References
     ----------
@@ -82,48 +75,17 @@ class BinaryRelevance(LearnerWithEstimator):
     x0 > 2: 1 (5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LearnerWithEstimator._parameter_constraints,
-        "missing_labels": [StrOptions({"error", "ignore"})],
-    }
-
     _fits_each_label = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        categorical_features: CategoricalFeatures = None,
-        missing_labels: MissingLabels = "error",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
-        )
-        self.missing_labels = missing_labels
+    _needs_all: ClassVar[str | None] = None
 
     @property
     def _weights_count_rows(self) -> bool:
         return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        if data.labels.unknown is not None:
-            _check_known_labels(data)
-        split = split_labels(data.Y, data.labels.unknown)
+        split = split_labels(data.Y, data.unknown)
         self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
         self._vote_matrix = split.votes
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
-
-
-def _check_known_labels(data: Data) -> None:
-    """Raise for labels of which no row is known."""
-    unknown = np.flatnonzero(column_counts(data.labels.unknown) == data.n_samples)
-    if len(unknown):
-        raise LabelFormatError(
-            "BinaryRelevance learns every label from the rows of which it is known",
-            f"no row of {name_columns(unknown, data.labels.names)} is known",
-            "Leave these columns out of y",
-        )

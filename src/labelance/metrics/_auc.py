@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import warn_user
 from labelance._validation._categorical import name_columns
-from labelance._validation._labels import MissingLabels
-from labelance._validation._predictions import check_average, validate_scores
+from labelance._validation._predictions import (
+    check_average,
+    validate_score_table,
+    validate_scores,
+)
 from labelance.exceptions import InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
@@ -35,19 +38,15 @@ class LabelAreas:
     auc_pr: Values
 
 
-def label_areas(
-    y_true: Any, y_score: Any, *, missing_labels: MissingLabels = "error", n_jobs: int | None = None
-) -> LabelAreas:
+def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> LabelAreas:
     """Return both areas of every label, from one sort of each column of scores.
 
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -63,7 +62,7 @@ def label_areas(
     >>> areas.auc_roc.round(6), areas.auc_pr.round(6)
     (array([0.611111]), array([0.722222]))
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="label_areas")
+    counts = _count(y_true, y_score, n_jobs, caller="label_areas")
     return LabelAreas(_auc_roc(counts), _auc_pr(counts))
 
 
@@ -74,7 +73,6 @@ def macro_auc_roc(
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
-    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> float: ...
 @overload
@@ -84,7 +82,6 @@ def macro_auc_roc(
     *,
     average: None,
     undefined: Undefined = ...,
-    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_roc(
@@ -93,7 +90,6 @@ def macro_auc_roc(
     *,
     average: Average = "macro",
     undefined: Undefined = "nan",
-    missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
     """Mean over labels of the area under the ROC curve; ties between scores count half.
@@ -101,7 +97,7 @@ def macro_auc_roc(
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
@@ -110,9 +106,6 @@ def macro_auc_roc(
         What a label counts that no row has, or that all rows have. "nan" makes the mean nan and
         warns, as scikit-learn does, and the paper's program; "skip" leaves the label out of the
         mean and warns; a number stands in for it. Without averaging, "skip" is the same as "nan".
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
-        A label of which no cell is known has no area, and is left out of the mean.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -137,7 +130,7 @@ def macro_auc_roc(
     >>> macro_auc_roc(y_true, y_score, undefined=0.5)
     0.6875
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="macro_auc_roc")
+    counts = _count(y_true, y_score, n_jobs, caller="macro_auc_roc")
     return _settle(_auc_roc(counts), counts, average, undefined, y_true, caller="macro_auc_roc")
 
 
@@ -148,7 +141,6 @@ def macro_auc_pr(
     *,
     average: Literal["macro"] = ...,
     undefined: Undefined = ...,
-    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> float: ...
 @overload
@@ -158,7 +150,6 @@ def macro_auc_pr(
     *,
     average: None,
     undefined: Undefined = ...,
-    missing_labels: MissingLabels = ...,
     n_jobs: int | None = ...,
 ) -> Values: ...
 def macro_auc_pr(
@@ -167,7 +158,6 @@ def macro_auc_pr(
     *,
     average: Average = "macro",
     undefined: Undefined = 0,
-    missing_labels: MissingLabels = "error",
     n_jobs: int | None = None,
 ) -> float | Values:
     """Mean over labels of the area under the precision-recall curve, by steps.
@@ -178,7 +168,7 @@ def macro_auc_pr(
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Higher means more likely; any finite numbers.
     average : {"macro", None}, default="macro"
@@ -187,9 +177,6 @@ def macro_auc_pr(
         What a label counts that no row has. A number stands in for it: 0 as in scikit-learn,
         which also warns, and in the paper's program. "skip" leaves the label out of the mean and
         warns; "nan" makes the mean nan and warns. Without averaging, "skip" is the same as "nan".
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out of their labels' areas.
-        A label of which no cell is known has no area, and is left out of the mean.
     n_jobs : int or None, default=None
         Threads over blocks of labels; the result does not depend on it.
 
@@ -214,22 +201,17 @@ def macro_auc_pr(
     >>> round(macro_auc_pr(y_true, y_score), 4)
     0.4167
     """
-    counts = _count(y_true, y_score, missing_labels, n_jobs, caller="macro_auc_pr")
+    counts = _count(y_true, y_score, n_jobs, caller="macro_auc_pr")
     return _settle(_auc_pr(counts), counts, average, undefined, y_true, caller="macro_auc_pr")
 
 
-def _count(
-    y_true: Any, y_score: Any, missing_labels: MissingLabels, n_jobs: int | None, *, caller: str
-) -> RankCounts:
+def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, caller: str) -> RankCounts:
     Y, scores, unknown, _ = validate_scores(
-        y_true,
-        y_score,
-        caller=caller,
-        missing_labels=missing_labels,
-        in_blocks=missing_labels == "error",
+        y_true, y_score, caller=caller, needs_all=None, in_blocks=True
     )
     if unknown is None:
         return count_ranks(Y, scores, within="label", n_jobs=n_jobs)
+    scores = validate_score_table(y_score, None, caller=caller)  # in memory
     # Below every other score they stand above no positive, so no count around one holds them.
     scores = np.array(scores, dtype=np.float64)
     scores[unknown.nonzero()] = -np.inf

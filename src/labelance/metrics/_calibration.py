@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
+from labelance._arrays._cells import iterate_columns
+from labelance._arrays._containers import column_counts
 from labelance._validation._arguments import check_positive
 from labelance._validation._predictions import check_average, validate_scores
 from labelance.exceptions import InputError
+from labelance.metrics._classification import mean_of_defined
 
 Values = NDArray[np.float64]
 Scores = NDArray[np.floating]
@@ -40,7 +43,8 @@ class CalibrationBins:
     def error(self) -> Values:
         """The expected calibration error: the mean over rows of how far share and score differ."""
         gap = np.where(self.count > 0, abs(self.share - self.score), 0)
-        return (self.count * gap).sum(axis=0) / self.count.sum(axis=0)
+        rows = self.count.sum(axis=0)
+        return (self.count * gap).sum(axis=0) / np.where(rows > 0, rows, np.nan)
 
 
 def calibration_bins(
@@ -51,7 +55,7 @@ def calibration_bins(
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Probabilities.
     n_bins : int, default=10
@@ -71,9 +75,9 @@ def calibration_bins(
     (array([0.5, 1. ]), array([0.15, 0.85]))
     """
     caller = "calibration_bins"
-    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    scored = validate_scores(y_true, y_score, caller=caller, probabilities=True, needs_all=None)
     _check_bins(n_bins, strategy, caller=caller)
-    return bin_scores(Y, scores, n_bins, strategy)
+    return bin_scores(scored.Y, scored.scores, n_bins, strategy, scored.unknown)
 
 
 def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
@@ -86,9 +90,17 @@ def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
         )
 
 
-def bin_scores(Y: csr_array, scores: Scores, n_bins: int, strategy: Binning) -> CalibrationBins:
-    """Count clean labels and scores in bins, by three sums over all cells."""
+def bin_scores(
+    Y: csr_array,
+    scores: Scores,
+    n_bins: int,
+    strategy: Binning,
+    unknown: csr_array | None = None,
+) -> CalibrationBins:
+    """Count clean labels and scores in bins, by three sums over all known cells."""
     n, q = scores.shape
+    if unknown is not None:
+        return _bin_known(Y, scores, n_bins, strategy, unknown)
     if strategy == "uniform":
         bins = np.minimum((scores * n_bins).astype(np.int64), n_bins - 1)
     else:
@@ -104,6 +116,20 @@ def bin_scores(Y: csr_array, scores: Scores, n_bins: int, strategy: Binning) -> 
     return CalibrationBins(count, total / some + empty, present / some + empty)
 
 
+def _bin_known(
+    Y: csr_array, scores: Scores, n_bins: int, strategy: Binning, unknown: csr_array
+) -> CalibrationBins:
+    """Bin every label on the rows of which it is known."""
+    columns = zip(iterate_columns(unknown), iterate_columns(Y), np.asarray(scores).T)
+    parts = [
+        bin_scores(csr_array(truth[hidden == 0, None]), score[hidden == 0, None], n_bins, strategy)
+        for hidden, truth, score in columns
+    ]
+    return CalibrationBins(
+        *(np.hstack([getattr(p, name) for p in parts]) for name in ("count", "score", "share"))
+    )
+
+
 @overload
 def macro_brier_loss(y_true: Any, y_score: Any, *, average: Literal["macro"] = ...) -> float: ...
 @overload
@@ -117,7 +143,7 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Probabilities.
     average : {"macro", None}, default="macro"
@@ -137,16 +163,23 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
     >>> round(macro_brier_loss([[1, 0], [0, 0]], [[0.8, 0.1], [0.4, 0.1]]), 4)
     0.055
     """
-    Y, scores, *_ = validate_scores(y_true, y_score, caller="macro_brier_loss", probabilities=True)
-    return _average(brier_of_labels(Y, scores), average)
+    scored = validate_scores(
+        y_true, y_score, caller="macro_brier_loss", probabilities=True, needs_all=None
+    )
+    return _average(brier_of_labels(scored.Y, scored.scores, scored.unknown), average)
 
 
-def brier_of_labels(Y: csr_array, scores: Scores) -> Values:
+def brier_of_labels(Y: csr_array, scores: Scores, unknown: csr_array | None = None) -> Values:
     """Return the Brier loss of every label; (s - 1)² is s² and what the label changes."""
     n, q = scores.shape
+    n_known: Any = n
+    if unknown is not None:
+        scores, n_known = np.array(scores, dtype=np.float64), n - column_counts(unknown)
+        scores[unknown.nonzero()] = 0
+        n_known = np.where(n_known > 0, n_known, np.nan)  # without known cells there is no loss
     row = np.repeat(np.arange(n), np.diff(Y.indptr))
     change = np.bincount(Y.indices, 1 - 2 * scores[row, Y.indices], q)
-    return ((scores**2).sum(axis=0, dtype=np.float64) + change) / n
+    return ((scores**2).sum(axis=0, dtype=np.float64) + change) / n_known
 
 
 @overload
@@ -178,7 +211,7 @@ def macro_calibration_error(
     Parameters
     ----------
     y_true : array, sparse matrix or data frame of shape (n, q)
-        True labels, 0 or 1.
+        True labels, 0 or 1. Unknown cells (NaN) are left out.
     y_score : array or data frame of shape (n, q)
         Probabilities.
     average : {"macro", None}, default="macro"
@@ -215,18 +248,12 @@ def macro_calibration_error(
     0.25
     """
     caller = "macro_calibration_error"
-    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    scored = validate_scores(y_true, y_score, caller=caller, probabilities=True, needs_all=None)
     _check_bins(n_bins, strategy, caller=caller)
-    return _average(calibration_error_of_labels(Y, scores, n_bins, strategy), average)
-
-
-def calibration_error_of_labels(
-    Y: csr_array, scores: Scores, n_bins: int = 10, strategy: Binning = "uniform"
-) -> Values:
-    """Return the expected calibration error of every label."""
-    return bin_scores(Y, scores, n_bins, strategy).error
+    bins = bin_scores(scored.Y, scored.scores, n_bins, strategy, scored.unknown)
+    return _average(bins.error, average)
 
 
 def _average(of_labels: Values, average: Average) -> float | Values:
     check_average(average)
-    return of_labels if average is None else float(of_labels.mean())
+    return of_labels if average is None else mean_of_defined(of_labels)

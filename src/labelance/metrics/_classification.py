@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._validation._labels import MissingLabels
 from labelance._validation._predictions import check_average, validate_predictions
 
 Counts = NDArray[np.int64]
@@ -119,7 +118,6 @@ def macro_f1(
     *,
     average: Literal["macro"] = ...,
     zero_division: float = ...,
-    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
 def macro_f1(
@@ -128,7 +126,6 @@ def macro_f1(
     *,
     average: None,
     zero_division: float = ...,
-    missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_f1(
     y_true: Any,
@@ -136,22 +133,18 @@ def macro_f1(
     *,
     average: Average = "macro",
     zero_division: float = 0,
-    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of F = 2TP / (2TP + FP + FN).
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
     zero_division : float, default=0
         F of a label that no row has and that is never predicted. 0 as in scikit-learn, which
         also warns; the paper's program takes 1. ``nan`` leaves such labels out of the mean.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
-        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -169,10 +162,10 @@ def macro_f1(
     >>> macro_f1(y_true, y_pred, average=None).round(4)
     array([0.6667, 0.6667, 0.    ])
     >>> y_true = [[1, 0, 0], [float("nan"), 1, 0], [0, 1, 0]]
-    >>> macro_f1(y_true, y_pred, average=None, missing_labels="ignore").round(4)
+    >>> macro_f1(y_true, y_pred, average=None).round(4)
     array([1.    , 0.6667, 0.    ])
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_f1")
+    confusion = _label_confusion(y_true, y_pred, caller="macro_f1")
     return _average(confusion.f1(zero_division=zero_division), average)
 
 
@@ -183,7 +176,6 @@ def macro_g_mean(
     *,
     average: Literal["macro"] = ...,
     zero_division: float = ...,
-    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
 def macro_g_mean(
@@ -192,7 +184,6 @@ def macro_g_mean(
     *,
     average: None,
     zero_division: float = ...,
-    missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_g_mean(
     y_true: Any,
@@ -200,22 +191,18 @@ def macro_g_mean(
     *,
     average: Average = "macro",
     zero_division: float = 0,
-    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the geometric mean of recall and specificity.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
     zero_division : float, default=0
         Recall where no row has the label and none is predicted to have it, and specificity
         where all have it and all are predicted to. Any other 0/0 counts as 0.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
-        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -227,7 +214,7 @@ def macro_g_mean(
     >>> round(macro_g_mean([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.7071
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_g_mean")
+    confusion = _label_confusion(y_true, y_pred, caller="macro_g_mean")
     return _average(confusion.g_mean(zero_division=zero_division), average)
 
 
@@ -238,7 +225,6 @@ def macro_balanced_accuracy(
     *,
     average: Literal["macro"] = ...,
     zero_division: float | None = ...,
-    missing_labels: MissingLabels = ...,
 ) -> float: ...
 @overload
 def macro_balanced_accuracy(
@@ -247,7 +233,6 @@ def macro_balanced_accuracy(
     *,
     average: None,
     zero_division: float | None = ...,
-    missing_labels: MissingLabels = ...,
 ) -> Values: ...
 def macro_balanced_accuracy(
     y_true: Any,
@@ -255,23 +240,19 @@ def macro_balanced_accuracy(
     *,
     average: Average = "macro",
     zero_division: float | None = None,
-    missing_labels: MissingLabels = "error",
 ) -> float | Values:
     """Mean over all labels of the mean of recall and specificity.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
     average : {"macro", None}, default="macro"
         ``None`` returns the value of every label.
     zero_division : float or None, default=None
         ``None`` takes only the recall or only the specificity of a label that all rows have or
         that none has, as scikit-learn's ``balanced_accuracy_score`` does. A number counts as in
         :func:`macro_g_mean`.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out. A label of which no
-        cell is known has no value, and is left out of the mean.
 
     Returns
     -------
@@ -283,16 +264,12 @@ def macro_balanced_accuracy(
     >>> macro_balanced_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]])
     0.75
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="macro_balanced_accuracy")
+    confusion = _label_confusion(y_true, y_pred, caller="macro_balanced_accuracy")
     return _average(confusion.balanced_accuracy(zero_division=zero_division), average)
 
 
-def _label_confusion(
-    y_true: Any, y_pred: Any, missing_labels: MissingLabels, *, caller: str
-) -> Confusion:
-    Y, Y_pred, _, unknown = validate_predictions(
-        y_true, y_pred, caller=caller, missing_labels=missing_labels
-    )
+def _label_confusion(y_true: Any, y_pred: Any, *, caller: str) -> Confusion:
+    Y, Y_pred, _, unknown = validate_predictions(y_true, y_pred, caller=caller, needs_all=None)
     return count_confusion(Y, Y_pred, unknown=unknown)
 
 
@@ -309,19 +286,15 @@ def mean_of_defined(values: Values) -> float:
     return float(defined.mean()) if defined.size else float("nan")
 
 
-def micro_f1(
-    y_true: Any, y_pred: Any, *, zero_division: float = 0, missing_labels: MissingLabels = "error"
-) -> float:
+def micro_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     """F of all labels pooled: hits and misses are added up before dividing.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
     zero_division : float, default=0
         The value if there is no label to find and none was predicted.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out.
 
     Returns
     -------
@@ -333,7 +306,7 @@ def micro_f1(
     >>> round(micro_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.6667
     """
-    confusion = _label_confusion(y_true, y_pred, missing_labels, caller="micro_f1")
+    confusion = _label_confusion(y_true, y_pred, caller="micro_f1")
     return float(confusion.total().f1(zero_division=zero_division)[0])
 
 
@@ -343,7 +316,7 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
     zero_division : float, default=0
         F of a row without labels for which none was predicted; ``nan`` leaves it out.
 
@@ -357,22 +330,21 @@ def example_f1(y_true: Any, y_pred: Any, *, zero_division: float = 0) -> float:
     >>> round(example_f1([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.5556
     """
-    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="example_f1")
-    return mean_of_defined(count_confusion(Y, Y_pred, axis=1).f1(zero_division=zero_division))
+    both = validate_predictions(y_true, y_pred, caller="example_f1", needs_all=None)
+    of_rows = count_confusion(both.Y, both.Y_pred, axis=1, unknown=both.unknown)
+    return mean_of_defined(of_rows.f1(zero_division=zero_division))
 
 
 # scikit-learn has the next two, but refuses a sparse Y of a single label.
 
 
-def hamming_loss(y_true: Any, y_pred: Any, *, missing_labels: MissingLabels = "error") -> float:
+def hamming_loss(y_true: Any, y_pred: Any) -> float:
     """Share of cells predicted wrongly; with rare labels, predicting nothing already looks good.
 
     Parameters
     ----------
     y_true, y_pred : array, sparse matrix or data frame of shape (n, q)
-        True and predicted labels, 0 or 1.
-    missing_labels : {"error", "ignore"}, default="error"
-        What to do with NaN in y_true: refuse it, or leave these cells out.
+        True and predicted labels, 0 or 1. Cells of y_true that are unknown (NaN) are left out.
 
     Returns
     -------
@@ -384,7 +356,7 @@ def hamming_loss(y_true: Any, y_pred: Any, *, missing_labels: MissingLabels = "e
     >>> round(hamming_loss([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    pooled = _label_confusion(y_true, y_pred, missing_labels, caller="hamming_loss").total()
+    pooled = _label_confusion(y_true, y_pred, caller="hamming_loss").total()
     wrong, right = pooled.fp + pooled.fn, pooled.tp + pooled.tn
     return float(wrong[0] / (wrong + right)[0]) if (wrong + right)[0] else float("nan")
 
@@ -407,6 +379,7 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> round(subset_accuracy([[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 0]]), 4)
     0.3333
     """
-    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="subset_accuracy")
+    whole = "a row is right only if all its labels are"
+    Y, Y_pred, *_ = validate_predictions(y_true, y_pred, caller="subset_accuracy", needs_all=whole)
     wrong = Y != Y_pred
     return float(np.mean(wrong.sum(axis=1) == 0))

@@ -14,7 +14,7 @@ from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_predictions, validate_scores
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_irlbl, leave_out_full, rarest_first, rarity_bands
-from labelance.metrics._calibration import brier_of_labels, calibration_error_of_labels
+from labelance.metrics._calibration import bin_scores, brier_of_labels
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -210,11 +210,14 @@ def imbalance_report(
     <BLANKLINE>
     """
     caller = "imbalance_report"
-    Y, Y_pred, names, _ = validate_predictions(y_true, y_pred, caller=caller)
-    seen = Y if y_train is None else _open_train(y_train, names, Y.shape[1], caller)
+    Y, Y_pred, names, unknown = validate_predictions(y_true, y_pred, caller=caller, needs_all=None)
+    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
+    seen = (column_counts(Y), n_known)
+    if y_train is not None:
+        seen = _count_train(y_train, names, Y.shape[1], caller)
     losses = {} if y_score is None else _losses(y_true, y_score, caller)
-    confusion = count_confusion(Y, Y_pred)
-    ratio = find_irlbl(leave_out_full(column_counts(seen), seen.shape[0]))
+    confusion = count_confusion(Y, Y_pred, unknown=unknown)
+    ratio = find_irlbl(leave_out_full(*seen))
     report = ImbalanceReport(
         label_names=_open_names(names if label_names is None else label_names, Y.shape[1], caller),
         **_rates(confusion, zero_division),
@@ -231,10 +234,12 @@ def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
 
 
 def _losses(y_true: Any, y_score: Any, caller: str) -> dict[str, Values]:
-    Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, probabilities=True)
+    Y, scores, unknown, _ = validate_scores(
+        y_true, y_score, caller=caller, probabilities=True, needs_all=None
+    )
     return {
-        "brier": brier_of_labels(Y, scores),
-        "calibration_error": calibration_error_of_labels(Y, scores),
+        "brier": brier_of_labels(Y, scores, unknown),
+        "calibration_error": bin_scores(Y, scores, 10, "uniform", unknown).error,
     }
 
 
@@ -264,9 +269,12 @@ def _mean(values: Values, weights: NDArray[Any]) -> float:
     return float(np.average(values[defined], weights=weights if weights.any() else None))
 
 
-def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, caller: str) -> Any:
-    """Return training labels in the order of y_true's, by name where both have names."""
-    seen = validate_labels(y_train, caller=caller, vocabulary=names or ())
+def _count_train(
+    y_train: Any, names: tuple[Any, ...] | None, n_labels: int, caller: str
+) -> tuple[Any, Any]:
+    """Return ones and known cells of training labels, by name where y_true has names, too."""
+    seen = validate_labels(y_train, caller=caller, vocabulary=names or (), needs_all=None)
+    counts = column_counts(seen.Y), seen.n_known
     if seen.Y.shape[1] != n_labels:
         raise InputError(
             f"{caller} takes IRLbl from y_train, label by label",
@@ -274,7 +282,7 @@ def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, call
             "Pass the same labels in the same order",
         )
     if names is None or seen.names is None or seen.names == names:
-        return seen.Y
+        return counts
     strange = [name for name in seen.names if name not in names]
     if strange:
         raise InputError(
@@ -282,7 +290,8 @@ def _open_train(y_train: Any, names: tuple[Any, ...] | None, n_labels: int, call
             f"y_train has the label {strange[0]!r}, which y_true has not",
             "Pass the same labels, or arrays without names to pair them by position",
         )
-    return seen.Y[:, [seen.names.index(name) for name in names]]
+    places = [seen.names.index(name) for name in names]
+    return counts[0][places], counts[1][places]
 
 
 def _open_names(names: Sequence[Any] | None, n_labels: int, caller: str) -> tuple[str, ...]:

@@ -52,8 +52,8 @@ def label_distribution(y: Any, folds: Any) -> float:
     >>> label_distribution(Y, [[0, 1, 2], [3]])
     inf
     """
-    opened = validate_labels(y, caller="label_distribution").Y
-    return _mean_distance(opened, _membership(folds, opened.shape[0]))
+    labels = validate_labels(y, caller="label_distribution", needs_all=None)
+    return _mean_distance(labels.Y, _membership(folds, labels.Y.shape[0]), labels.unknown)
 
 
 def label_pair_distribution(y: Any, folds: Any) -> float:
@@ -126,14 +126,20 @@ def examples_distribution(folds: Any, *, sizes: Sequence[Any] | None = None) -> 
     return float(np.abs(got - got.sum() * weights / weights.sum()).mean())
 
 
-def _mean_distance(held: csr_array, member: csr_array) -> float:
+def _mean_distance(held: csr_array, member: csr_array, unknown: csr_array | None = None) -> float:
     """Return the mean over columns of ``held`` and folds of the distance of odds."""
-    n, _ = held.shape
+    n: Any = held.shape[0]
     rows = np.asarray(member.sum(axis=1)).reshape(-1, 1)
     # One line per fold: folds x labels is small, n x labels is not.
     in_fold = (member @ held.astype(np.int64)).toarray()
     overall = column_counts(held)
-    varies = overall < n
+    if unknown is not None:  # a label has the rows of which it is known
+        rows = rows - (member @ unknown.astype(np.int64)).toarray()
+        n = n - column_counts(unknown)
+        varies = (overall < n) & (rows > 0).all(axis=0)
+        rows, n = rows[:, varies], n[varies]
+    else:
+        varies = overall < n
     in_fold, overall = in_fold[:, varies], overall[varies]
     with np.errstate(divide="ignore"):
         distance = np.abs(in_fold / (rows - in_fold) - overall / (n - overall))

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
 from labelance._arrays._containers import is_dask
 from labelance._arrays._dask import count_rows_and_columns
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows, to_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive, validate_groups
@@ -494,8 +495,20 @@ def _count_dask_rows(X: Any, y: Any, groups: Any, *, caller: str) -> tuple[Any, 
     if is_dask(X):
         X = np.empty((_count_rows(X), 0))
     if is_dask(y):
-        y = validate_labels(y, caller=caller).Y
+        labels = validate_labels(y, caller=caller, needs_all=None)
+        y = mark_unknown(labels.Y, labels.unknown)
     return X, y, to_memory(groups)
+
+
+def strata(Y: csr_array, unknown: csr_array | None) -> csr_array:
+    """Return what folds have equal shares of: labels, and the rows in which a label is unknown.
+
+    A fold with its share of rows, of positives and of unknown cells has its share of known
+    negatives, too.
+    """
+    if unknown is None:
+        return Y
+    return csr_array(hstack([Y, unknown[:, np.unique(unknown.indices)]], format="csr"))
 
 
 def validate_stratified(Y: Any, *, order: Any, caller: str) -> csr_array:
@@ -506,7 +519,9 @@ def validate_stratified(Y: Any, *, order: Any, caller: str) -> csr_array:
             f"order is {order!r}",
             "Choose 1 or 2",
         )
-    return validate_labels(Y, caller=caller).Y
+    pairs = "order=2 balances pairs of labels; order=1 does without"
+    labels = validate_labels(Y, caller=caller, needs_all=None if order == 1 else pairs)
+    return strata(labels.Y, labels.unknown)
 
 
 def check_not_empty(parts: list[Rows], *, caller: str) -> None:

@@ -33,7 +33,7 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import MissingPolicy, check_no_missing
-from labelance._validation._labels import validate_labels
+from labelance._validation._labels import TOGETHER, check_all_known, validate_labels
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
@@ -81,6 +81,9 @@ class SamplerTraits:
         these two alone.
     in_blocks : bool
         Takes Dask collections too, and works on them block by block.
+    needs_all : str or None
+        Why every cell of y must be known, as the end of a sentence; None if the sampler leaves
+        unknown cells (NaN) unknown, and learns nothing from them.
     """
 
     adds: bool = False
@@ -95,6 +98,7 @@ class SamplerTraits:
     label_specific: bool = False
     inherits_labels: bool = False
     in_blocks: bool = False
+    needs_all: str | None = TOGETHER
 
     @property
     def only_adds(self) -> bool:
@@ -470,6 +474,9 @@ class BaseMultiLabelSampler(
         if own_codes or not self._supports_blocks:  # then rows are read in a way of their own
             return self.plan(X, data.labels.table, neighborhood=neighborhood)
         self._validate_params()
+        reason = self._why_all_known()
+        if reason is not None:
+            check_all_known(data.labels, type(self).__name__, reason)
         planner = clone(self)
         with show_progress(self.verbose):
             planner._check_no_neighborhood(neighborhood)
@@ -497,9 +504,14 @@ class BaseMultiLabelSampler(
             y,
             caller=type(self).__name__,
             in_blocks=self.traits.in_blocks,
+            needs_all=self._why_all_known(),
             **self._validation_options(),
         )
         return self._accept(X, data)
+
+    def _why_all_known(self) -> str | None:
+        """Return why every cell of y must be known, None if known cells are enough."""
+        return self.traits.needs_all
 
     def _accept(self, X: Any, data: Data) -> Data:
         """Return clean rows, after a look at them; ``X`` is the same as the user gave it."""

@@ -116,10 +116,12 @@ def problem_per_label(Y: csr_array) -> Problems:
 def problem_per_known_label(Y: csr_array, unknown: csr_array) -> Problems:
     """Return the problems of clean labels, each on the rows of which its label is known.
 
-    They list all known cells, so this takes memory for n x q numbers, whatever Y is.
+    A label of which no row is known, as in a small bag, is absent in all of them. The problems list
+    all known cells, so this takes memory for n x q numbers, whatever Y is.
     """
     known = np.ones(Y.shape[::-1], dtype=bool)
     known[unknown.nonzero()[::-1]] = False
+    known[~known.any(axis=1)] = True
     label, rows = np.nonzero(known)
     return Problems(
         np.full(Y.shape[1], 2, dtype=np.int32),

@@ -1,0 +1,266 @@
+"""The law of unknown labels: a class or function works on known cells only, or refuses by name."""
+
+import inspect
+import warnings
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from labelance.exceptions import LabelanceWarning, UnknownLabelsError
+from labelance.learners import BinaryRelevance
+from labelance.neighbors import find_neighbors
+from labelance.sampling import MLROS, MLSOL
+from labelance.testing import sampler_data
+
+PACKAGES = (
+    "advice", "datasets", "decisions", "ensemble", "imbalance", "learners", "metrics",
+    "model_selection", "outofcore", "play", "report", "sampling",
+)  # fmt: skip
+LABELS = {"y", "Y", "y_true", "y_train"}
+
+# Work on known cells only. All other names refuse unknown cells.
+USES_BY_PACKAGE = {
+    "decisions": """
+        BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
+        find_thresholds guarantee_recall
+    """,
+    "imbalance": "cvir density imr irlbl label_counts mean_imr mean_ir",
+    "learners": "BinaryRelevance",
+    "metrics": """
+        calibration_bins example_f1 hamming_loss imbalance_report label_areas macro_auc_pr
+        macro_auc_roc macro_balanced_accuracy macro_brier_loss macro_calibration_error macro_f1
+        macro_g_mean micro_f1
+    """,
+    "model_selection": """
+        IterativeStratifiedGroupKFold IterativeStratifiedKFold IterativeStratifiedShuffleSplit
+        RepeatedIterativeStratifiedKFold label_distribution
+    """,
+}
+USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for name in names.split()}
+
+# Not called with labels as data: values that others make, classes to derive from, other kinds of y.
+NO_LABELS = {
+    "datasets.MultiClassReduction": "takes targets of several classes",
+    "datasets.MultiLabelDataset": "holds a file's labels; see tests/datasets",
+    "datasets.drop_rare_labels": "takes a dataset",
+    "decisions.BudgetDecisions": "is a result",
+    "learners.BaseMultiLabelClassifier": "is a base class",
+    "learners.C45Classifier": "learns one target",
+    "metrics.JointScorer": "calls metrics",
+    "metrics.LabelScorer": "calls metrics",
+    "outofcore.ResampledFile": "is a result",
+    "outofcore.resample_file": "takes files; see tests/outofcore",
+    "play.Scene": "is a result",
+    "play.Synthetic": "is a result",
+    "play.explore": "starts a server",
+    "sampling.BaseMultiLabelSampler": "is a base class",
+    "sampling.Resampled": "is a result",
+}
+
+# The error names the part that refuses.
+NAMED_AS = {
+    "report.MinorityTypesDisplay": "profile",
+    "sampling.SamplerSequence": "MLROS",
+    "sampling.sample_weights": "MLSOL",
+}
+
+# Unknown may well look like absent, or like both, to these.
+SAME_AS_FILLED = {
+    "imbalance.label_counts": "counts ones",
+    "imbalance.irlbl": "compares counts of ones",
+    "imbalance.mean_ir": "compares counts of ones",
+    "imbalance.cvir": "compares counts of ones",
+}
+
+
+def takes_labels(thing):
+    """Say whether a public class or function takes labels, in one of its public methods."""
+    calls = [thing]
+    if inspect.isclass(thing):
+        calls = [m for n, m in inspect.getmembers(thing, callable) if not n.startswith("_")]
+        calls += [thing.__init__, *([thing.__call__] if "__call__" in vars(thing) else [])]
+    for call in calls:
+        try:
+            if LABELS & set(inspect.signature(call).parameters):
+                return True
+        except (TypeError, ValueError):  # built-in
+            continue
+    return False
+
+
+def all_names():
+    for package in PACKAGES:
+        module = import_module(f"labelance.{package}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if callable(thing) and takes_labels(thing):
+                yield f"{package}.{name}"
+
+
+NAMES = sorted(set(all_names()) - NO_LABELS.keys())
+
+
+def keep_most(X, y):
+    """A function for FunctionSampler."""
+    return X[3:], y[3:]
+
+
+MAKE = {
+    "BudgetClassifier": lambda new: new(BinaryRelevance(), per_row=2),
+    "FunctionSampler": lambda new: new(keep_most),
+    "LabelCalibration": lambda new: new(BinaryRelevance(), min_class_count=3),
+    "RecallGuarantee": lambda new: new(BinaryRelevance(), recall=0.7, too_few="always"),
+    "SamplerSequence": lambda new: new([MLROS(), MLSOL()]),
+    "SOSHF": lambda new: new(3),
+}
+OPTIONS = {
+    "find_budget_rule": {"per_row": 2},
+    "guarantee_recall": {"recall": 0.5, "too_few": "always"},
+    "guarantee_precision": {"precision": 0.5},
+}
+
+
+def make(kind):
+    """Return an estimator; those around others have BinaryRelevance, those with a sampler MLROS."""
+    around = "estimator" in inspect.signature(kind).parameters
+    if kind.__name__ in MAKE:
+        made = MAKE[kind.__name__](kind)
+    elif not kind.__module__.startswith("labelance.learners") and around:
+        sampler = {"sampler": MLROS()} if "sampler" in inspect.signature(kind).parameters else {}
+        made = kind(BinaryRelevance(), **sampler)
+    else:
+        made = kind()
+    if "random_state" in made.get_params():
+        made.set_params(random_state=0)
+    return made
+
+
+def call(name, X, y, scores):
+    """Return what a class or function makes of labels, as arrays."""
+    package, _, name = name.rpartition(".")
+    thing = getattr(import_module(f"labelance.{package}"), name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelanceWarning)
+        return _call(thing, X, y, scores)
+
+
+def _call(thing, X, y, scores):
+    if hasattr(thing, "fit_resample"):
+        return make(thing).fit_resample(X, y)
+    if hasattr(thing, "get_params"):
+        model = make(thing).fit(X, y)
+        return model.predict_proba(X), model.predict(X)
+    if hasattr(thing, "split"):
+        return list(thing(random_state=0).split(X, y, *(_groups(thing, X))))
+    for way in ("from_predictions", "from_data"):
+        if hasattr(thing, way):
+            return _call_function(getattr(thing, way), X, y, scores)
+    return _call_function(thing, X, y, scores)
+
+
+def _groups(thing, X):
+    return [np.arange(len(X)) // 2] if "Group" in thing.__name__ else []
+
+
+def _call_function(function, X, y, scores):
+    known = {
+        "X": X, "y": y, "X_resampled": X, "y_resampled": y, "y_true": y, "y_train": y,
+        "y_score": scores, "y_proba": scores,
+        "y_pred": (scores > 0.5).astype(int), "k": 2, "sampler": MLROS(random_state=0),
+        "folds": np.arange(len(X)) % 3, "neighborhood": find_neighbors(X, 5),
+        "random_state": 0, "time_budget": 1,
+    }  # fmt: skip
+    parameters = inspect.signature(function).parameters.values()
+    options = OPTIONS.get(function.__name__, {})
+    optional = {"random_state", "time_budget", "sampler"}
+    given = {
+        p.name: known[p.name]
+        for p in parameters
+        if p.name in known and (p.default is p.empty or p.name in optional)
+    }
+    return function(**given, **options)
+
+
+def arrays_of(result):
+    """Return all numbers in a result, in order."""
+    if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
+        return [a for part in result for a in arrays_of(part)]
+    if hasattr(result, "toarray"):
+        return [result.toarray()]
+    if hasattr(result, "to_numpy"):
+        return [result.to_numpy(dtype=float, na_value=np.nan)]
+    if isinstance(result, (int, float, np.ndarray, np.generic)):
+        return [np.asarray(result, dtype=float)]
+    parts = getattr(result, "_asdict", None) or (lambda: vars(result))
+    numbers = {k: v for k, v in parts().items() if isinstance(v, (float, np.ndarray))}
+    return [np.asarray(v, dtype=float) for v in numbers.values() if np.asarray(v).dtype.kind != "U"]
+
+
+def equal(one, other):
+    return len(one) == len(other) and all(map(partial(np.array_equal, equal_nan=True), one, other))
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows, labels, a mask of cells to hide, and scores that know the labels a little."""
+    X, y = sampler_data(n=90)
+    rng = np.random.default_rng(3)
+    scores = np.clip(0.3 * y + 0.6 * rng.random(y.shape), 0, 1)
+    hidden = rng.random(y.shape) < 0.25
+    return np.asarray(X, dtype=float), np.asarray(y, dtype=int), hidden, scores
+
+
+def nullable(y, hidden):
+    """Return a frame of nullable integers, which keeps values under its mask."""
+    columns = {
+        f"l{j}": pd.arrays.IntegerArray(y[:, j].copy(), hidden[:, j].copy())
+        for j in range(y.shape[1])
+    }
+    return pd.DataFrame(columns)
+
+
+def test_every_name_is_listed():
+    known = {f"{p}.{n}" for p in PACKAGES for n in import_module(f"labelance.{p}").__all__}
+    assert USES | NO_LABELS.keys() | SAME_AS_FILLED.keys() <= known
+    assert USES <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_cells_are_left_out_or_refused_by_name(name, data):
+    X, y, hidden, scores = data
+    holes = np.where(hidden, np.nan, y)
+    if name in USES:
+        assert arrays_of(call(name, X, holes, scores))
+        return
+    with pytest.raises(UnknownLabelsError) as caught:
+        call(name, X, holes, scores)
+    assert NAMED_AS.get(name, name.rpartition(".")[2]) in caught.value.asked
+    assert " since " in caught.value.asked
+    assert f"{hidden.sum()} unknown cells" in caught.value.came
+
+
+@pytest.mark.parametrize("name", sorted(USES))
+def test_hidden_values_have_no_influence(name, data):
+    """The values under the mask of a nullable frame are turned round: the same bits come out."""
+    X, y, hidden, scores = data
+    one = arrays_of(call(name, X, nullable(y, hidden), scores))
+    other = arrays_of(call(name, X, nullable(np.where(hidden, 1 - y, y), hidden), scores))
+    assert equal(one, other)
+
+
+@pytest.mark.parametrize("name", sorted(USES - SAME_AS_FILLED.keys()))
+def test_unknown_is_neither_absent_nor_present(name, data):
+    X, y, hidden, scores = data
+    found = arrays_of(call(name, X, np.where(hidden, np.nan, y), scores))
+    for filled in (0, 1):
+        assert not equal(found, arrays_of(call(name, X, np.where(hidden, filled, y), scores)))
+
+
+@pytest.mark.parametrize("name", sorted(USES))
+def test_the_container_does_not_matter(name, data):
+    X, y, hidden, scores = data
+    found = arrays_of(call(name, X, np.where(hidden, np.nan, y), scores))
+    assert equal(found, arrays_of(call(name, X, nullable(y, hidden), scores)))
