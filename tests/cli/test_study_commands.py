@@ -192,6 +192,8 @@ def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
         assert text.startswith("# Songs")
         assert "MeanImR" in text
     assert call("status", "results")[0] == 0
+    code, out, _ = call("report", done, "-o", "learners.md", "--compare", "learners")
+    assert (code, out) == (0, "learners.md: written\n")
 
 
 @pytest.mark.parametrize("output", ["out.csv", "out"])

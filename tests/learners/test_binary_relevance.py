@@ -78,12 +78,32 @@ def test_sparse_labels_give_sparse_predictions(small):
     np.testing.assert_array_equal(sparse.toarray(), dense)
 
 
-def test_a_classifier_without_probabilities_decides(small):
+class DecidesAlone(ClassifierMixin, BaseEstimator):
+    """A classifier with neither probabilities nor margins."""
+
+    def fit(self, X, y):
+        self.classes_, self.model_ = np.unique(y), RidgeClassifier().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_a_classifier_without_probabilities_and_margins_decides(small):
     X, Y, new = small
-    learner = BinaryRelevance(RidgeClassifier()).fit(X, Y)
+    learner = BinaryRelevance(DecidesAlone()).fit(X, Y)
     scores = learner.predict_proba(new)
     assert set(np.unique(scores)) == {0, 1}
     np.testing.assert_array_equal(scores[:, 0], RidgeClassifier().fit(X, Y[:, 0]).predict(new))
+
+
+def test_margins_rank_rows_and_decide_as_the_classifier_does(small):
+    X, Y, new = small
+    learner = BinaryRelevance(RidgeClassifier()).fit(X, Y)
+    alone = RidgeClassifier().fit(X, Y[:, 0])
+    scores = learner.predict_proba(new)
+    np.testing.assert_allclose(scores[:, 0], 1 / (1 + np.exp(-alone.decision_function(new))))
+    np.testing.assert_array_equal(learner.predict(new)[:, 0], alone.predict(new))
 
 
 def test_constant_labels_are_never_fitted(small):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import f1_score, label_ranking_average_precision_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -31,7 +32,14 @@ from labelance.study import (
 )
 from labelance.study._data import FoldData, load_source
 from labelance.study._design import build_learner
-from labelance.study._evaluate import disagreement, evaluate_cells, family_stream, pack, unpack
+from labelance.study._evaluate import (
+    disagreement,
+    evaluate_cells,
+    family_stream,
+    measure,
+    pack,
+    unpack,
+)
 from labelance.study._study import Fold, group_by_fold
 
 
@@ -355,6 +363,21 @@ def test_figures_of_labels_have_the_means_of_the_cells(tiny, tiny_store):
     assert first["n_positive"].tolist() == np.asarray(fold.Y_test.sum(axis=0)).ravel().tolist()
 
 
+def test_figures_of_labels_give_micro_f_and_hold_the_ranking(tiny, tiny_store):
+    rng = np.random.default_rng(0)
+    Y, scores = rng.random((40, 5)) < 0.3, rng.random((40, 5))
+    Y[:, 4] = False
+    predicted = scores > 0.6
+    found = measure(sp.csr_array(Y.astype(int)), scores, predicted)
+    both = found.n_positive + found.n_predicted
+    micro = (found.f1 * both).sum() / both.sum()
+    assert micro == pytest.approx(f1_score(Y, predicted, average="micro"))
+    wanted = label_ranking_average_precision_score(Y, scores)
+    np.testing.assert_allclose(found.lrap, wanted)
+    labels = read_label_results(tiny, tiny_store)
+    assert (labels.groupby(list(Cell._fields))["lrap"].nunique() == 1).all()
+
+
 def test_figures_of_labels_that_an_older_version_kept_are_fewer(tiny, tiny_store, tmp_path):
     before = tmp_path / "before.db"
     Store(before).add(
@@ -362,7 +385,7 @@ def test_figures_of_labels_that_an_older_version_kept_are_fewer(tiny, tiny_store
     )
     labels, now = read_label_results(tiny, before), read_label_results(tiny, tiny_store)
     pd.testing.assert_frame_equal(labels.iloc[:, :9], now.iloc[:, :9])
-    assert labels[["brier", "calibration_error", "n_positive"]].isna().all().all()
+    assert labels[["brier", "calibration_error", "n_positive", "lrap"]].isna().all().all()
 
 
 def test_results_are_a_tidy_frame(tiny, tiny_store):

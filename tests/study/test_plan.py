@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from labelance.exceptions import LabelanceError, StudyError
+from labelance.exceptions import LabelanceError, LabelanceWarning, StudyError
 from labelance.study import (
     Component,
     DataSource,
@@ -12,6 +12,7 @@ from labelance.study import (
     Method,
     Study,
     describe_datasets,
+    extend_study,
     list_presets,
     load_study,
     run_study,
@@ -21,10 +22,11 @@ from labelance.study._data import load_source
 from labelance.study._study import plan_of
 
 
+@pytest.mark.filterwarnings("ignore:.* is skipped")  # learners of other libraries
 @pytest.mark.parametrize("name", list_presets())
 def test_presets_are_sound_and_survive_as_plain_values(name):
     study = load_study(name)
-    study.check()
+    study.installed().check()
     again = study_of(plan_of(study))
     assert again == study
     assert again.hash == study.hash
@@ -37,6 +39,8 @@ def test_sizes_of_the_presets():
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
     assert sizes["practice"] == 7 * 4 * 7 * 10
     assert sizes["practice-sparse"] == 8 * 2 * 7 * 10
+    decide_themselves = 3
+    assert sizes["leaderboard"] == 12 * 3 * (2 * 14 - decide_themselves)
     assert sizes["rivals"] == 13 * (11 * 2 + 4) * 10  # four learners, beside BR alone
     assert sizes["fair"] == 7 * (6 * 12 + 1) * 10  # class weights for BR alone
     assert sizes["beyond"] == 13 * 6 * 2 * 10
@@ -280,3 +284,71 @@ def test_labels_that_a_file_does_not_have_are_found_before_any_work(tmp_path):
 def test_no_process_is_refused(tmp_path):
     with pytest.raises(StudyError, match="n_jobs is 0"):
         run_study(load_study("quick"), tmp_path / "r.db", n_jobs=0)
+
+
+def test_a_method_is_not_used_with_learners_that_it_leaves_out():
+    study = load_study("leaderboard")
+    pairs = {(cell.learner, cell.method) for cell in study.cells()}
+    assert ("MLkNN", "Thresholds") in pairs
+    assert ("EMLSOL", "Default") in pairs
+    assert ("EMLSOL", "Thresholds") not in pairs
+    with pytest.raises(StudyError, match="without of the method M is a list"):
+        Method.of({"name": "M", "without": "BR"})
+
+
+def test_learners_of_packages_that_are_not_installed_are_skipped(tiny, monkeypatch, tmp_path):
+    trees = {"class": "BinaryRelevance", "estimator": {"class": "lightgbm.LGBMClassifier"}}
+    tiny = tiny.only(datasets=[tiny.datasets[0].name], methods=["Default"], repeats=1)
+    study = replace(tiny, learners=(Learner.of({"name": "LightGBM", **trees}), *tiny.learners))
+    monkeypatch.setattr("labelance.study._design.find_spec", lambda name: None)
+    with pytest.warns(LabelanceWarning, match="LightGBM is skipped: lightgbm is not installed"):
+        kept = study.installed()
+    assert kept == tiny
+    with pytest.warns(LabelanceWarning, match="LightGBM is skipped"):
+        outcome = run_study(study, tmp_path / "some.db", executor="serial")
+    assert (outcome.done, outcome.failed) == (len(tiny.cells()), 0)
+    monkeypatch.setattr("labelance.study._design.find_spec", lambda name: object())
+    assert study.installed() is study
+
+
+MINE = """
+[[datasets]]
+name = "mine"
+make = {class = "labelance.datasets.make_multilabel_imbalanced", n_samples = 60}
+"""
+NEIGHBORS = """
+[[learners]]
+name = "Neighbors"
+class = "sklearn.neighbors.KNeighborsClassifier"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "n_datasets", "n_new"),
+    [(MINE, 1, 0), (NEIGHBORS, 12, 1), (MINE + NEIGHBORS, 1, 1)],
+    ids=["data", "learner", "both"],
+)
+def test_a_file_adds_datasets_and_learners_to_a_preset(text, n_datasets, n_new, tmp_path):
+    (tmp_path / "mine.toml").write_text(text)
+    board = load_study("leaderboard")
+    more = extend_study(board, tmp_path / "mine.toml")
+    assert len(more.datasets) == n_datasets
+    here = {learner.name for learner in more.learners}
+    assert ("Neighbors" in here) == bool(n_new)
+    assert (here >= {learner.name for learner in board.learners}) == (n_datasets == 1)
+    # What both have is the same cell, so that results merge.
+    assert (more.name, more.folds, more.seed, more.methods) == (
+        board.name, board.folds, board.seed, board.methods,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "has neither"), ("repeats = 2", "'repeats' came"), ("datasets = [", "is a TOML file")],
+)
+def test_a_file_that_adds_nothing_is_an_error(text, problem, tmp_path):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(StudyError, match=problem):
+        extend_study(load_study("leaderboard"), tmp_path / "mine.toml")
+    with pytest.raises(StudyError, match="is not there"):
+        extend_study(load_study("leaderboard"), tmp_path / "absent.toml")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -119,20 +119,28 @@ def _print_failures(failures: list[dict[str, str]], store: Path, *, whole: bool)
         say(f"Whole tracebacks: labelance study status {store} --failures")
 
 
-def _write_report(results: Path, output: Path, *, title: str | None, study: str | None) -> Path:
+def _write_report(
+    results: Path, output: Path, *, title: str | None, study: str | None, compare: str
+) -> Path:
     """Write the report of a store or an exported folder; return where it is."""
     found = labelance.study.import_results(results, study=study)
     pandas = optional_import("pandas", extra="data", purpose="A report")
+    methods, learners = (
+        [one.name for one in parts] for parts in (found.study.methods, found.study.learners)
+    )
     with long_work("Comparing"):
-        figures = found.describe_datasets()
+        figures, frame = found.describe_datasets(), found.frame(missing=True)
+        if compare == "learners":  # each method's table then ranks the learners
+            frame = frame.rename(columns={"learner": "method", "method": "learner"})
+            methods, learners = learners, methods
         return labelance.report.write_report(
-            found.frame(missing=True),
+            frame,
             output,
             datasets=pandas.DataFrame(figures) if figures else None,
             title=title or f"Study: {found.study.name}",
             about=_about(found.about),
-            methods=[method.name for method in found.study.methods],
-            learners=[learner.name for learner in found.study.learners],
+            methods=methods,
+            learners=learners,
         )
 
 
@@ -319,9 +327,14 @@ def report(
         ),
     ],
     title: Annotated[str | None, option("Its heading.")] = None,
+    compare: Annotated[
+        Literal["methods", "learners"],
+        typer.Option(help="Rank the methods under each learner, or the learners."),
+    ] = "methods",
     study: StudyOption = None,
     force: ForceOption = False,
 ) -> None:
     """Write tables, statistics and figures of the results."""
     keep_files(output, force)
-    say(f"{_write_report(results, output, title=title, study=study)}: written")
+    where = _write_report(results, output, title=title, study=study, compare=compare)
+    say(f"{where}: written")

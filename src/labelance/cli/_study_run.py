@@ -126,7 +126,13 @@ def run(
         float | None,
         option("A cell that takes longer has failed.", metavar="SECONDS"),
     ] = None,
-    datasets: Annotated[str | None, names_option("datasets")] = None,
+    datasets: Annotated[
+        str | None,
+        option(
+            "Only these datasets, separated by commas; or a TOML file with datasets and learners "
+            "of your own, to hold against the plan."
+        ),
+    ] = None,
     learners: Annotated[str | None, names_option("learners")] = None,
     methods: Annotated[str | None, names_option("methods")] = None,
     repeats: Annotated[int | None, option("Repetitions, in place of the plan's.")] = None,
@@ -148,12 +154,10 @@ def run(
         )
     find_classes_here()
     with errors_in_flags({part: f"--{part}" for part in _PARTS}):
-        study = labelance.study.load_study(plan).only(
-            datasets=split_names(datasets),
-            learners=split_names(learners),
-            methods=split_names(methods),
-            repeats=repeats,
+        study = _open_plan(plan, datasets).only(
+            learners=split_names(learners), methods=split_names(methods), repeats=repeats
         )
+    study = study.installed()
     study.check()
     path = store or Path(f"{study.name}.db")
     if dry_run:
@@ -164,6 +168,14 @@ def run(
         "retry_failed": retry_failed,
     }  # fmt: skip
     _run(study, path, json, options)
+
+
+def _open_plan(plan: str, datasets: str | None) -> Study:
+    """Return a plan with datasets by their names, or with those of a TOML file."""
+    study = labelance.study.load_study(plan)
+    if datasets is not None and datasets.endswith(".toml"):
+        return labelance.study.extend_study(study, datasets)
+    return study.only(datasets=split_names(datasets))
 
 
 def find_classes_here() -> None:

@@ -49,9 +49,10 @@ class BinaryRelevance(LearnerWithEstimator):
     Notes
     -----
     The score of a label is the probability of its presence, and the label is predicted from
-    0.5 on. An estimator without ``predict_proba``, such as ``LinearSVC``, decides: its scores are 0
-    or 1, which rank nothing and leave thresholds nothing to move; ``CalibratedClassifierCV`` around
-    it gives probabilities. A label that all training rows agree on is predicted like that.
+    0.5 on. An estimator that has only a ``decision_function``, such as ``LinearSVC``, gives
+    margins, which are squeezed into [0, 1] with 0 becoming 0.5: they rank rows and thresholds move
+    over them, but they are no probabilities; ``CalibratedClassifierCV`` around it gives those. A
+    label that all training rows agree on is predicted like that.
     scikit-learn's ``MultiOutputClassifier`` does the same one label at a time, but refuses sparse y
     and such labels, and returns probabilities as a list. Where cells of y are unknown (NaN), every
     label learns from the rows of which it is known.

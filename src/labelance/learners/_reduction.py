@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -356,11 +357,16 @@ def _votes_of_block(
 def _class_votes(model: Any, X: Any, n_classes: int, hard: bool, ties: Ties) -> Floats:
     """Return an (n, n_classes) array of probabilities, or of ones for the decisions.
 
-    A classifier without probabilities decides, whatever was asked.
+    Margins between two classes are squeezed into [0, 1], 0 becoming 0.5, so that they rank rows. A
+    classifier with neither probabilities nor such margins decides, whatever was asked.
     """
     shares = np.zeros((_length(X), n_classes))
     if not hasattr(model, "predict_proba"):
-        shares[np.arange(len(shares)), model.predict(X)] = 1
+        margins = None if hard else _two_class_margins(model, X)
+        if margins is None:
+            shares[np.arange(len(shares)), model.predict(X)] = 1
+        else:
+            shares[:, model.classes_] = np.column_stack([expit(-margins), expit(margins)])
         return shares
     shares[:, model.classes_] = model.predict_proba(X)
     if not hard:
@@ -369,6 +375,14 @@ def _class_votes(model: Any, X: Any, n_classes: int, hard: bool, ties: Ties) -> 
     if ties == "last":
         best = n_classes - 1 - np.argmax(shares[:, ::-1], axis=1)
     return np.eye(n_classes)[best]
+
+
+def _two_class_margins(model: Any, X: Any) -> Floats | None:
+    """Return how far rows are on the side of the second of two classes, if the model tells."""
+    if len(model.classes_) != 2 or not hasattr(model, "decision_function"):
+        return None
+    margins: Floats = np.asarray(model.decision_function(X), dtype=np.float64)
+    return margins if margins.ndim == 1 else None
 
 
 def _length(X: Any) -> int:

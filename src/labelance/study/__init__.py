@@ -1,6 +1,6 @@
 """Studies: samplers x learners x datasets, run once, kept for good, and judged soundly."""
 
-from labelance.study._config import list_presets, load_study, to_toml
+from labelance.study._config import extend_study, list_presets, load_study, to_toml
 from labelance.study._data import describe_datasets
 from labelance.study._design import Component, DataSource, Learner, Method
 from labelance.study._forecast import Forecast, forecast_study
@@ -34,6 +34,7 @@ __all__ = [
     "Verification",
     "describe_datasets",
     "export_results",
+    "extend_study",
     "forecast_study",
     "import_results",
     "list_presets",

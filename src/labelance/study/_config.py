@@ -40,8 +40,8 @@ def load_study(what: str | Path) -> Study:
     Parameters
     ----------
     what : str or path
-        ``paper``, ``paper-small``, ``mulan-small``, ``fair``, ``rivals``, ``beyond``, ``quick``, or
-        a file.
+        ``paper``, ``paper-small``, ``mulan-small``, ``fair``, ``rivals``, ``beyond``,
+        ``practice``, ``practice-sparse``, ``leaderboard``, ``quick``, or a file.
 
     Notes
     -----
@@ -79,11 +79,67 @@ def load_study(what: str | Path) -> Study:
 
 def read_plan(path: Path, *, trust: Trust = None) -> Study:
     """Return the study of a TOML file; see :func:`study_of` for what is trusted."""
+    return study_of(_read_toml(path), folder=path.parent, name=path.stem, trust=trust)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # TOML's, and of bytes that are no text
         raise StudyError(f"{path} is a TOML file", str(error), "Mend that place") from error
-    return study_of(plan, folder=path.parent, name=path.stem, trust=trust)
+
+
+def extend_study(study: Study, path: str | Path) -> Study:
+    """Return what a study lacks to hold datasets or learners of yours against its results.
+
+    Parameters
+    ----------
+    study : Study
+        A preset, say, whose results are committed.
+    path : path
+        A TOML file with ``[[datasets]]``, ``[[learners]]`` or both, as in :func:`load_study`.
+
+    Returns
+    -------
+    Study
+        Your datasets with all learners, the study's and yours; or, without datasets in the file,
+        your learners on the datasets of the study. Folds, seed and methods are those of the study,
+        so that :func:`merge_results` brings both together.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelance.study import extend_study, load_study
+    >>> neighbors = 'name = "Neighbors", class = "sklearn.neighbors.KNeighborsClassifier"'
+    >>> mine = f"learners = [{{{neighbors}}}]"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "mine.toml").write_text(mine)
+    ...     more = extend_study(load_study("leaderboard"), f"{folder}/mine.toml")
+    >>> len(more.datasets), [learner.name for learner in more.learners]
+    (12, ['Neighbors'])
+    """
+    path = Path(path)
+    if not os.path.isfile(path):
+        raise StudyError(
+            "Datasets and learners of your own are in a TOML file",
+            f"{path} is not there",
+            "Check the path",
+        )
+    plan = _read_toml(path)
+    _check_no_other_values(plan)
+    check_no_other_keys(plan, ("datasets", "learners"), f"A file that adds to {study.name}")
+    if not any(plan.values()):
+        raise StudyError(
+            f"A file that adds to {study.name} has datasets or learners",
+            f"{path} has neither",
+            "Write [[datasets]] or [[learners]]",
+        )
+    learners = tuple(_part(Learner, item, None) for item in plan.get("learners", ()))
+    if not plan.get("datasets"):
+        return replace(study, learners=learners)
+    datasets = tuple(_source(item, path.parent, None, None) for item in plan["datasets"])
+    return replace(study, datasets=datasets, learners=(*study.learners, *learners))
 
 
 def list_presets() -> tuple[str, ...]:

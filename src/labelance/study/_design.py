@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
 from importlib import import_module
+from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -62,6 +63,13 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
+# Learners of other libraries that presets compare: a module, and the package to install for it.
+OPTIONAL_PACKAGES = {
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "mlrl": "mlrl-boomer",
+}
 # Where a bare name such as "MLSOL" is looked for.
 _OURS = ("labelance.sampling", "labelance.learners", "labelance.decisions", "labelance.ensemble")
 
@@ -119,6 +127,13 @@ class Component:
         self.find()
         for part in self.parts():
             part.check()
+
+    def missing_package(self) -> str | None:
+        """Return the optional package that it needs and that is not installed, if there is one."""
+        module = self.path.partition(".")[0]
+        if module in OPTIONAL_PACKAGES and find_spec(module) is None:
+            return OPTIONAL_PACKAGES[module]
+        return next(filter(None, (part.missing_package() for part in self.parts())), None)
 
     def parts(self) -> Iterator[Component]:
         """Yield the parameters that are components themselves."""
@@ -296,6 +311,8 @@ class Method:
         Weigh the classes of every label, where the base classifier of the learner can.
     learners : sequence of str, default=()
         The learners it is used with; all of the study unless given.
+    without : sequence of str, default=()
+        Learners it is not used with, such as those that find thresholds themselves.
     learner : Component, optional
         A classifier in place of the study's learner, for methods that are learners themselves.
         Then ``learners`` names the one that it is compared beside, such as the one it resembles.
@@ -322,9 +339,11 @@ class Method:
     learner: Component | None = None
     stream: int | None = None
     ensemble: Component | None = None
+    without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "learners", tuple(self.learners))
+        for name in ("learners", "without"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
     def of(cls, item: Any, *, trust: Trust = None) -> Method:
@@ -335,15 +354,16 @@ class Method:
         for key in ("sampler", "learner", "ensemble"):
             if options.get(key) is not None:
                 options[key] = Component.of(options[key], trust=trust)
-        learners = options.get("learners", ())
-        if not isinstance(learners, (list, tuple)) or not all(
-            isinstance(name, str) for name in learners
-        ):
-            raise StudyError(
-                f"The method {item['name']} is used with a list of learners",
-                f"{learners!r} came",
-                'Write learners = ["BR"]',
-            )
+        for key in ("learners", "without"):
+            names = options.get(key, ())
+            if not isinstance(names, (list, tuple)) or not all(
+                isinstance(name, str) for name in names
+            ):
+                raise StudyError(
+                    f"{key} of the method {item['name']} is a list of learners",
+                    f"{names!r} came",
+                    f'Write {key} = ["BR"]',
+                )
         method = cls(**options)
         method.check_values()
         return method

@@ -36,7 +36,13 @@ from labelance.ensemble._members import score_members, staged_scores
 from labelance.ensemble._training_sets import Drawing, plan_draws
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
 from labelance.learners import BaseMultiLabelClassifier
-from labelance.metrics import label_areas, macro_brier_loss, macro_calibration_error, macro_f1
+from labelance.metrics import (
+    label_areas,
+    label_ranking_average_precision,
+    macro_brier_loss,
+    macro_calibration_error,
+    macro_f1,
+)
 from labelance.sampling import BaseMultiLabelSampler
 from labelance.study._data import FoldData, StudyData
 from labelance.study._design import (
@@ -410,7 +416,8 @@ class Measures(NamedTuple):
 
     F is 1 for a label that is neither there nor predicted; a label without an area is left
     out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program. ``n_positive`` is
-    the number of test rows that have the label.
+    the number of test rows that have the label, ``n_predicted`` of those that are predicted to.
+    ``lrap``, label ranking average precision, is one figure of the fold, repeated for each label.
     """
 
     f1: np.ndarray
@@ -419,6 +426,8 @@ class Measures(NamedTuple):
     brier: np.ndarray
     calibration_error: np.ndarray
     n_positive: np.ndarray
+    n_predicted: np.ndarray
+    lrap: np.ndarray
 
     def row(self) -> dict[str, Any]:
         """Return the columns of a result."""
@@ -443,6 +452,8 @@ def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
         macro_brier_loss(Y, chances, average=None),
         macro_calibration_error(Y, chances, average=None),
         np.asarray(Y.sum(axis=0)).ravel(),
+        np.asarray(predicted.sum(axis=0)).ravel(),
+        np.full(Y.shape[1], label_ranking_average_precision(Y, scores)),
     )
 
 

@@ -135,7 +135,7 @@ def run_study(
             f"cell_timeout is {cell_timeout}",
             "Give more than 0 seconds, or leave it out for no limit",
         )
-    study = replace(study, weighing=None)  # whoever runs code may ask it
+    study = replace(study.installed(), weighing=None)  # whoever runs code may ask it
     study.check()
     options = {"n_jobs": n_jobs, "address": address, "cell_timeout": cell_timeout}
     shared, runner = Store(store), uuid.uuid4().hex[:12]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from sklearn.base import clone
 from labelance._utils._messages import did_you_mean
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.ensemble._training_sets import plans_for_all_bags
-from labelance.exceptions import StudyError
+from labelance.exceptions import LabelanceWarning, StudyError
 from labelance.study._design import (
     Component,
     DataSource,
@@ -150,6 +151,8 @@ class Study:
         """Say whether the method is used around the learner: if it is meant to, and can be."""
         if method.learners and learner.name not in method.learners:
             return False
+        if learner.name in method.without:
+            return False
         if not method.balanced:
             return True
         if self.weighing is not None:
@@ -225,6 +228,22 @@ class Study:
             methods=used if methods is None else _choose("methods", self.methods, methods),
             repeats=self.repeats if repeats is None else repeats,
         )
+
+    def installed(self) -> Study:
+        """Return the study without learners of optional packages that are not installed.
+
+        A warning names each of them, and the package to install.
+        """
+        lacking = {one.name: one.component.missing_package() for one in self.learners}
+        for name, package in lacking.items():
+            if package is not None:
+                warnings.warn(
+                    f"{name} is skipped: {package} is not installed (pip install {package})",
+                    LabelanceWarning,
+                    stacklevel=2,
+                )
+        kept = [name for name, package in lacking.items() if package is None]
+        return self if len(kept) == len(lacking) else self.only(learners=kept)
 
     def check(self) -> None:
         """Raise for a plan that cannot be run, before any work is done."""
@@ -444,7 +463,8 @@ def _check_ensemble(method: Method) -> None:
             "Leave estimator out, or make the ensemble with it a learner",
         )
     method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
-    other = sorted(set(document(method)) - {"name", "ensemble", "stream", "learners", "balanced"})
+    usual = {"name", "ensemble", "stream", "learners", "without", "balanced"}
+    other = sorted(set(document(method)) - usual)
     if other:
         raise StudyError(
             f"The ensemble of {method.name} has its own options",
