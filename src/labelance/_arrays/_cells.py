@@ -1,4 +1,4 @@
-"""Cells of tables of scores, dense or sparse; a score that is not stored is 0."""
+"""Cells of tables, dense or sparse; of scores, one that is not stored is 0."""
 
 from __future__ import annotations
 
@@ -47,6 +47,48 @@ def iterate_stored(table: Any) -> Iterator[np.ndarray]:
     table = sp.csc_array(table)
     for start, end in zip(table.indptr, table.indptr[1:]):
         yield table.data[start:end]
+
+
+def stored_columns(table: Any) -> np.ndarray:
+    """Return the columns of `stored_values`: of each, or of every row of a dense table."""
+    columns: np.ndarray = table.indices if sp.issparse(table) else np.arange(table.shape[1])
+    return columns
+
+
+def find_stored(table: Any, chosen: np.ndarray) -> tuple[int, int]:
+    """Return row and column of the first of `stored_values` that is chosen."""
+    at = int(np.argmax(chosen))
+    if sp.issparse(table):
+        return int(np.searchsorted(table.indptr, at, "right")) - 1, int(table.indices[at])
+    return at // table.shape[1], at % table.shape[1]
+
+
+def rows_with_missing(table: Any) -> np.ndarray:
+    """Return which rows have a missing value, as a mask."""
+    if not sp.issparse(table):
+        return np.isnan(table).any(axis=1)
+    missing = np.concatenate(([0], np.cumsum(np.isnan(table.data))))
+    return np.diff(missing[table.indptr]) > 0
+
+
+def have_same_bits(a: Any, b: Any) -> bool:
+    """Tell whether kind, shape and bits are equal; -0.0 is not 0.0, and NaN equals NaN."""
+    if sp.issparse(a) != sp.issparse(b) or a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not sp.issparse(a):
+        return bool(np.array_equal(_bits(a), _bits(b)))
+    return bool(
+        np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(_bits(a.data), _bits(b.data))
+    )
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return values as integers, with one pattern for every NaN."""
+    if values.dtype.kind != "f":
+        return values
+    return np.where(np.isnan(values), np.nan, values).view(np.int64)
 
 
 def cells_at_least(table: Any, thresholds: np.ndarray) -> Any:

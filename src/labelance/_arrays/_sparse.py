@@ -21,10 +21,12 @@ def check_structure(matrix: Any, role: str) -> None:
     Parameters
     ----------
     matrix : sparse matrix or array
-        Of any of scipy's formats.
+        Of any of scipy's formats; other tables have no index arrays.
     role : str
         What messages call it.
     """
+    if not issparse(matrix):
+        return
     if matrix.format in ("csr", "csc"):
         shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
         check_compressed(matrix.indptr, matrix.indices, len(matrix.data), shape, role)

@@ -232,7 +232,7 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
     from labelance._arrays._open import open_container
     from labelance._arrays._torch import to_host
 
-    if sp.issparse(dataset.values):
+    if dataset.is_sparse:
         raise InputError(
             "--device takes dense features",
             "the features of this file are sparse",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from labelance._arrays._cells import have_same_bits
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import check_structure, narrow_indices
 from labelance._utils._dtypes import label_dtype
@@ -140,7 +141,12 @@ class MultiLabelDataset:
     @property
     def _is_coded(self) -> bool:
         """Say whether dense values hold codes, which pandas shows as what they stand for."""
-        return bool(self.categorical_features.any()) and not is_sparse(self.values)
+        return bool(self.categorical_features.any()) and not self.is_sparse
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether ``values`` is a CSR array."""
+        return bool(issparse(self.values))
 
     @property
     def n_samples(self) -> int:
@@ -158,7 +164,7 @@ class MultiLabelDataset:
         return int(self.Y.shape[1])
 
     def __repr__(self) -> str:
-        kind = "sparse " if is_sparse(self.values) else ""
+        kind = "sparse " if self.is_sparse else ""
         nominal = int(self.categorical_features.sum())
         share = f" ({nominal} nominal)" if nominal else ""
         return (
@@ -181,8 +187,8 @@ class MultiLabelDataset:
             and self.label_names == other.label_names
             and self.categories == other.categories
             and np.array_equal(self.categorical_features, other.categorical_features)
-            and _same_matrix(self.Y, other.Y)
-            and _same_matrix(self.values, other.values)
+            and have_same_bits(self.Y, other.Y)
+            and have_same_bits(self.values, other.values)
         )
 
     def to_frame(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -218,33 +224,22 @@ class MultiLabelDataset:
         return self._array, self.Y.toarray()
 
 
-def is_sparse(matrix: Any) -> bool:
-    """Return whether a matrix is one of scipy.sparse; the type checker learns nothing from it."""
-    return bool(issparse(matrix))
-
-
-def check_sparse(matrix: Any, role: str) -> None:
-    """Refuse a sparse matrix whose index arrays do not fit; dense ones have none."""
-    if is_sparse(matrix):
-        check_structure(matrix, role)
-
-
 def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     """Return X as a C-contiguous double array, or a sorted CSR without stored zeros."""
-    if not is_sparse(X):
+    if not issparse(X):
         dense = np.ascontiguousarray(X, dtype=np.float64)
         if dense.ndim != 2:
             raise InputError("values is a table", f"it has {dense.ndim} dimensions", "Give it two")
         return dense
-    check_sparse(X, "X")
+    check_structure(X, "X")
     sparse = csr_array(X, dtype=np.float64)
     return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
 
 
 def _clean_labels(Y: Any) -> csr_array:
     """Return Y as a CSR of sorted ones."""
-    check_sparse(Y, "Y")
-    sparse = csr_array(Y if is_sparse(Y) else np.atleast_2d(np.asarray(Y)))
+    check_structure(Y, "Y")
+    sparse = csr_array(Y if issparse(Y) else np.atleast_2d(np.asarray(Y)))
     if not np.isin(sparse.data, (0, 1)).all():
         raise LabelFormatError(
             "Y is a table of zeros and ones",
@@ -304,26 +299,6 @@ def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return mask
 
 
-def _same_matrix(a: Any, b: Any) -> bool:
-    """Return whether kind, shape and bits are equal; -0.0 is not 0.0, and NaN equals NaN."""
-    if is_sparse(a) != is_sparse(b) or a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if not is_sparse(a):
-        return bool(np.array_equal(_bits(a), _bits(b)))
-    return bool(
-        np.array_equal(a.indptr, b.indptr)
-        and np.array_equal(a.indices, b.indices)
-        and np.array_equal(_bits(a.data), _bits(b.data))
-    )
-
-
-def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values as integers, with one pattern for every NaN."""
-    if values.dtype.kind != "f":
-        return values
-    return np.where(np.isnan(values), np.nan, values).view(np.int64)
-
-
 def _import_pandas() -> Any:
     return optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
 
@@ -335,7 +310,7 @@ def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
     X: Any = data.values
     numbers, codes = X[:, ~nominal], X[:, nominal]
     index = pandas.RangeIndex(data.n_samples)
-    if is_sparse(X):
+    if data.is_sparse:
         numeric = pandas.DataFrame.sparse.from_spmatrix(numbers, index=index)
         codes = codes.tocsc()
     else:
@@ -362,6 +337,6 @@ def _categorical(pandas: Any, codes: Any, values: tuple[str, ...]) -> Any:
 def _label_frame(data: MultiLabelDataset) -> pd.DataFrame:
     pandas = _import_pandas()
     names = list(data.label_names)
-    if is_sparse(data.values):
+    if data.is_sparse:
         return pandas.DataFrame.sparse.from_spmatrix(data.Y, columns=names)
     return pandas.DataFrame(data.Y.toarray(), columns=names)

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, issparse
 
-from labelance.datasets._dataset import MultiLabelDataset, check_sparse, is_sparse
+from labelance._arrays._sparse import check_structure
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._registry import REGISTRY
 from labelance.exceptions import InputError
 
@@ -110,8 +111,8 @@ def keep_frequent_features(
     >>> kept
     array([2, 3])
     """
-    check_sparse(X, "X")
-    sparse = is_sparse(X)
+    check_structure(X, "X")
+    sparse = issparse(X)
     X = X if sparse else np.asarray(X)
     n_features = X.shape[1]
     # The rounding keeps 0.29 * 100 from becoming 28.
@@ -159,8 +160,8 @@ def drop_rare_labels(y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     >>> kept
     array([0, 2])
     """
-    check_sparse(y, "y")
-    Y = y if is_sparse(y) else np.asarray(y)
+    check_structure(y, "y")
+    Y = y if issparse(y) else np.asarray(y)
     kept = np.flatnonzero(np.asarray((Y != 0).sum(axis=0)).ravel() >= min_count)
     return Y[:, kept], kept
 

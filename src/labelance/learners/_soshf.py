@@ -179,10 +179,11 @@ def _draw_features(
     In sparse data all of them are often constant in the node; then the next ``k`` are drawn.
     """
     order = rng.permutation(X.shape[1])
-    X = X[rows] if sp.issparse(X) else X
+    is_sparse = sp.issparse(X)
+    X = X[rows] if is_sparse else X
     for start in range(0, len(order), k):
         features = np.sort(order[start : start + k])
-        values = X[:, features].toarray() if sp.issparse(X) else X[np.ix_(rows, features)]
+        values = X[:, features].toarray() if is_sparse else X[np.ix_(rows, features)]
         if (values != values[0]).any():
             return features, np.ascontiguousarray(values, dtype=np.float64)
     return None

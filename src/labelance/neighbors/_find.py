@@ -518,11 +518,11 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
 
 def _check_queries(Q: Any, features: Features, missing: str) -> None:
     """Raise for queries in another kind of container, or with unknown numbers."""
-    X = features.X
-    if has_sparse_rows(Q) != has_sparse_rows(X):
+    kinds = _kind(features.X), _kind(Q)
+    if kinds[0] != kinds[1]:
         raise InputError(
             "queries are dense or sparse as X is",
-            f"X is {_kind(X)} and queries is {_kind(Q)}",
+            "X is {} and queries is {}".format(*kinds),
             "Convert the queries in the way X was made",
         )
     if missing == "error" and has_missing(Q, ~features.categorical):

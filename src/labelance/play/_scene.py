@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from labelance._utils._messages import did_you_mean
 from labelance.datasets import MultiLabelDataset, make_figure1, make_figure2
@@ -134,7 +134,7 @@ def _principal_components(dataset: MultiLabelDataset) -> Callable[[Any], NDArray
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     nominal = dataset.categorical_features
-    if issparse(dataset.values):
+    if dataset.is_sparse:
         plane: Any = TruncatedSVD(min(2, dataset.n_features - 1) or 1, random_state=0)
     else:
         words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)

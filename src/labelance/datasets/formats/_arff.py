@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from labelance._utils._messages import shorten
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._arff_rows import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE, find_cells
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
@@ -383,7 +383,7 @@ def write_arff(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write a dataset; a sparse X makes sparse rows."""
     out.write(_head(data).encode())
     writer = CellWriter(data, quote, missing="?", infinity="Infinity")
-    for lines in _sparse_lines(writer) if is_sparse(data.values) else _dense_lines(writer):
+    for lines in _sparse_lines(writer) if data.is_sparse else _dense_lines(writer):
         out.write("\n".join([*lines, ""]).encode())
 
 

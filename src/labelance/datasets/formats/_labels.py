@@ -15,12 +15,14 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from labelance._arrays._cells import find_stored, rows_with_missing, stored_columns
+from labelance._arrays._columns import cells_by_column
 from labelance._arrays._containers import stored_values, to_dense
 from labelance._arrays._labels import ABSENT, PRESENT, find_list_separator, split_list
 from labelance._utils._messages import did_you_mean, show_names, warn_user
-from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset
 from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
@@ -111,21 +113,16 @@ class Table:
 
         Values that were learned from the rows come in the order of the rows, which says nothing.
         """
-        categories, cells = list(self.categories), self.cells
-        by_column = cells.tocsc() if is_sparse(cells) else cells
-        for j in columns:
+        categories, stored = list(self.categories), stored_values(self.cells)
+        for j, places in cells_by_column(self.cells, np.array([*columns], dtype=np.intp)):
             values = categories[j] or ()
             categories[j] = tuple(sorted(values))
             rank = np.argsort(np.argsort(np.array(values, dtype=object)))
-            column = (
-                by_column.data[by_column.indptr[j] : by_column.indptr[j + 1]]
-                if is_sparse(cells)
-                else by_column[:, j]
-            )
+            column = stored[places]
             here = ~np.isnan(column)
             column[here] = rank[column[here].astype(np.intp)]
-        cells = by_column.tocsr() if is_sparse(cells) else by_column
-        return replace(self, categories=tuple(categories), cells=cells)
+            stored[places] = column
+        return replace(self, categories=tuple(categories))
 
 
 # What the parser and the names may take for a byte of text, and how deep labels may be nested.
@@ -509,12 +506,7 @@ def _find_by_name(
 
 def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     """Return the table without the rows in which a label is missing."""
-    cells = table.cells[:, columns]
-    if is_sparse(cells):
-        missing = np.concatenate(([0], np.cumsum(np.isnan(cells.data))))
-        keep = np.flatnonzero(np.diff(missing[cells.indptr]) == 0)
-    else:
-        keep = np.flatnonzero(~np.isnan(cells).any(axis=1))
+    keep = np.flatnonzero(~rows_with_missing(table.cells[:, columns]))
     if not len(keep):
         raise table.file.error(
             None,
@@ -531,7 +523,7 @@ def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_arra
     codes = np.array([value.code for value in values])
     if len(values) > cells.shape[1]:
         cells = cells[:, [value.place for value in values]]
-    if not is_sparse(cells):
+    if not issparse(cells):
         return csr_array(cells == codes, dtype=np.int8)
     here = cells.data == codes[cells.indices]
     Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
@@ -568,25 +560,17 @@ def _check_cells(
     if numeric.any():
         # For nominal columns every code is a declared value.
         binary = (values == 0) | (values == 1)
-        wrong |= ~binary & numeric[cells.indices if is_sparse(cells) else np.arange(numeric.size)]
+        wrong |= ~binary & numeric[stored_columns(cells)]
     if not check_no_missing:
         wrong &= ~np.isnan(values)
     if not wrong.any():
         return
-    if is_sparse(cells):
-        at = int(np.argmax(wrong))
-        row, j, value = (
-            np.searchsorted(cells.indptr, at, "right") - 1,
-            cells.indices[at],
-            values[at],
-        )
-    else:
-        row, j = np.argwhere(wrong)[0]
-        value = values[row, j]
+    row, j = find_stored(cells, wrong)
+    value = values[wrong][0]
     name = table.names[columns[j]]
     missing = bool(np.isnan(value))
     raise table.file.error(
-        table.line(int(row)),
+        table.line(row),
         f"The label {name!r} is 0 or 1",
         "it is missing" if missing else f"it is {value:g}",
         "Correct the value, or leave this column out of the labels, or "

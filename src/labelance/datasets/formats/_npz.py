@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance._arrays._sparse import check_compressed
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,
     BYTES_PER_NUMBER,
@@ -49,7 +49,7 @@ def write_npz(data: MultiLabelDataset, out: BinaryIO) -> None:
     # As bytes, since an array of strings would lose zeros at their ends.
     about = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
     arrays = {"about": about} | _csr_arrays("Y", data.Y)
-    arrays |= _csr_arrays("X", data.values) if is_sparse(data.values) else {"X": data.values}
+    arrays |= _csr_arrays("X", data.values) if data.is_sparse else {"X": data.values}
     np.savez_compressed(out, **arrays)
 
 

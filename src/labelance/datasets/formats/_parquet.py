@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._arrays._containers import to_dense
+from labelance._arrays._cells import iterate_columns
 from labelance._utils._messages import optional_import
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
 from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,
@@ -324,7 +324,7 @@ def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:
 def to_arrow(data: MultiLabelDataset) -> Any:
     """Return the table that is written, with its metadata."""
     pa, _ = _pyarrow()
-    if is_sparse(data.values) and data.n_samples * data.n_features > MOST_CELLS:
+    if data.is_sparse and data.n_samples * data.n_features > MOST_CELLS:
         raise InputError(
             f"A sparse X that goes to Parquet has at most {MOST_CELLS} cells, zeros counted",
             f"it has {data.n_samples} x {data.n_features}",
@@ -335,15 +335,12 @@ def to_arrow(data: MultiLabelDataset) -> Any:
         "categories": {
             name: values for name, values in zip(data.feature_names, data.categories) if values
         },
-        "sparse": is_sparse(data.values),
+        "sparse": data.is_sparse,
         "name": data.name,
     }
-    X: Any = data.values.tocsc() if is_sparse(data.values) else data.values  # type: ignore[union-attr]
-    Y = data.Y.tocsc()
-    columns = [
-        _to_arrow(pa, _full_column(X, j), values) for j, values in enumerate(data.categories)
-    ]
-    columns += [pa.array(_full_column(Y, j)) for j in range(data.n_labels)]
+    features, labels = map(iterate_columns, (data.values, data.Y))
+    columns = [_to_arrow(pa, *each) for each in zip(features, data.categories)]
+    columns += [pa.array(column.astype(data.Y.dtype)) for column in labels]
     names = [*data.feature_names, *data.label_names]
     table = pa.Table.from_arrays(columns, names=names)
     metadata = {METADATA_KEY: json.dumps(words)}
@@ -358,14 +355,9 @@ def _pyarrow() -> tuple[Any, Any]:
     )
 
 
-def _full_column(matrix: Any, j: int) -> NDArray[Any]:
-    column = to_dense(matrix[:, [j]])[:, 0]
-    return np.ascontiguousarray(column)
-
-
 def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | None) -> Any:
     if values is None:
-        return pa.array(column)
+        return pa.array(np.ascontiguousarray(column))
     missing = np.isnan(column)
     codes = pa.array(np.where(missing, 0, column).astype(np.int32), mask=missing)
     return pa.DictionaryArray.from_arrays(codes, pa.array(values, type=pa.string()))

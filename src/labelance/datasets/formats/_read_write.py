@@ -14,9 +14,10 @@ from typing import Any, BinaryIO, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._arrays._cells import stored_columns
 from labelance._arrays._containers import is_free_text, stored_values
 from labelance._utils._files import replace_when_done
-from labelance.datasets._dataset import MultiLabelDataset, is_sparse
+from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
 from labelance.datasets.formats._compression import (
     compress,
@@ -265,7 +266,7 @@ def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -
 
 def _columns(data: MultiLabelDataset) -> Iterator[NDArray[np.float64]]:
     """Yield the features of dense data."""
-    yield from () if is_sparse(data.values) else np.asarray(data.values).T
+    yield from () if data.is_sparse else np.asarray(data.values).T
 
 
 def _counts_rows(column: NDArray[np.float64]) -> bool:
@@ -582,8 +583,7 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
             "Rename the features or the labels, or write NPZ",
         )
     X: Any = data.values
-    columns = X.indices if is_sparse(X) else np.arange(data.n_features)
-    values = stored_values(X)
+    columns, values = stored_columns(X), stored_values(X)
     counts = np.array([np.inf if c is None else len(c) for c in data.categories])[columns]
     code = (0 <= values) & (values < counts) & (np.trunc(values) == values)
     wrong = np.isfinite(counts) & ~code & ~np.isnan(values)
