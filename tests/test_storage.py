@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelance._arrays._gather import gather_rows
-from labelance._storage import (
+from labelance._arrays._storage import (
     Storage,
     copy_rows,
     find_map,
     find_stored_rows,
+    gather_rows,
     new_zeros,
     open_storage,
     row_blocks,
@@ -116,7 +116,7 @@ def test_pages_are_let_go_near_the_limit_and_not_far_from_it(tmp_path):
             return 1 << 40
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("labelance._storage._resident", look)
+            patch.setattr("labelance._arrays._storage._resident", look)
             here.look_after(stop)
         assert here.released == expected
 
@@ -132,7 +132,7 @@ def test_a_disk_without_space_is_an_error_before_any_work(tmp_path, monkeypatch)
 
 def test_new_rows_have_to_fit_on_the_disk_and_not_into_memory(tmp_path, monkeypatch):
     X, Y = sampler_data()
-    monkeypatch.setattr("labelance._utils._memory.available_memory", lambda: 0)
+    monkeypatch.setattr("labelance._arrays._storage.available_memory", lambda: 0)
     with open_storage(tmp_path, 1 << 24) as here:
         X = store(X, here)
         MLSOL(sampling_ratio=2.0).fit_resample(X, Y)
@@ -359,7 +359,7 @@ def test_pages_are_let_go_while_threads_map_more(tmp_path, request):
 def test_what_stays_mapped_is_not_let_go_again_and_again(tmp_path, monkeypatch):
     here, released, held = Storage(tmp_path, LIMIT), [], [1 << 40]
     monkeypatch.setattr(here, "release", lambda: released.append(here))
-    monkeypatch.setattr("labelance._storage._resident", lambda: held[0])
+    monkeypatch.setattr("labelance._arrays._storage._resident", lambda: held[0])
     here.relieve()
     here.relieve()  # libraries and arrays, which stay
     assert len(released) == 1

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from labelance._storage import open_storage
+from labelance._arrays._storage import open_storage
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.neighbors._find import resolve_neighbors

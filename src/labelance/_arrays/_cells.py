@@ -140,3 +140,19 @@ def store_all_cells(table: Any) -> sp.csr_array:
     columns = np.tile(np.arange(q, dtype=dtype), n)
     starts = np.arange(0, n * q + 1, q, dtype=dtype)
     return sp.csr_array((np.ascontiguousarray(table).ravel(), columns, starts), shape=(n, q))
+
+
+def label_dtype(n_labels: int) -> np.dtype[Any]:
+    """Return the smallest integer type for labels that also holds the number of every label.
+
+    scikit-learn 1.9 casts the numbers of labels to the type of y (`label_binarize`, inside
+    OneVsRestClassifier and MLPClassifier): in int8, labels from the 129th on change places, and
+    nobody notices. Labels that go to others therefore have this type; inside they are int8.
+
+    Examples
+    --------
+    >>> from labelance._arrays._cells import label_dtype
+    >>> label_dtype(128), label_dtype(129)
+    (dtype('int8'), dtype('int16'))
+    """
+    return np.min_scalar_type(-max(n_labels, 1))

@@ -18,9 +18,8 @@ import scipy.sparse as sp
 from labelance._arrays import _torch
 from labelance._arrays._containers import is_blocks, is_dask, on_device, stored_values
 from labelance._arrays._dask import compute, cut_pairs, cut_rows, map_blocks
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
-from labelance._storage import copy_rows, row_blocks
+from labelance._arrays._storage import copy_rows, gather_rows, row_blocks
 
 _CELLS = 1 << 20  # cells of sparse rows looked at together
 

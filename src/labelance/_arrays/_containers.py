@@ -20,9 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import narrow_indices
-from labelance._storage import copy_rows, new_zeros, row_blocks, storage_of
+from labelance._arrays._storage import copy_rows, gather_rows, new_zeros, row_blocks, storage_of
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
@@ -52,6 +51,17 @@ def on_device(data: Any) -> bool:
 def is_dask(data: Any) -> bool:
     """Tell whether ``data`` is a collection of Dask, which whoever made it has imported."""
     return type(data).__module__.partition(".")[0] == "dask"
+
+
+def check_no_delayed(data: Any, role: str) -> None:
+    """Raise for a Delayed, which has attributes of all names and would be taken for any table."""
+    if type(data).__module__ == "dask.delayed":
+        raise ContainerError(
+            f"{role} is an array or a data frame of Dask, whose columns are known",
+            f"{role} is a Delayed, which may become anything",
+            f"Say what it is: dask.array.from_delayed({role}, shape, dtype), "
+            f"dask.dataframe.from_delayed({role})",
+        )
 
 
 def is_blocks(X: Any) -> bool:

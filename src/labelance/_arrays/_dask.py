@@ -26,6 +26,7 @@ from labelance._arrays._containers import (
     Kind,
     Nominal,
     SparseContainer,
+    check_no_delayed,
     find_columns,
     is_blocks,
     is_dask,
@@ -299,17 +300,6 @@ def open_dask(
         f"{role} is a {type(data).__name__} of Dask",
         f"Make one of it: {role}.to_frame() of a Series, {role}.to_dataframe() of a bag",
     )
-
-
-def check_no_delayed(data: Any, role: str) -> None:
-    """Raise for a Delayed, which has attributes of all names and would be taken for any table."""
-    if type(data).__module__ == "dask.delayed":
-        raise ContainerError(
-            f"{role} is an array or a data frame of Dask, whose columns are known",
-            f"{role} is a Delayed, which may become anything",
-            f"Say what it is: dask.array.from_delayed({role}, shape, dtype), "
-            f"dask.dataframe.from_delayed({role})",
-        )
 
 
 def count_rows_and_columns(data: Any) -> tuple[int, ...]:

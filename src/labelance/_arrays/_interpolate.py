@@ -24,9 +24,8 @@ from labelance._arrays._containers import (
     sparse_rows,
 )
 from labelance._arrays._dask import DaskRows, even_edges
-from labelance._arrays._gather import gather_rows
+from labelance._arrays._storage import gather_rows, new_zeros, storage_of
 from labelance._arrays._torch import interpolate_tensor
-from labelance._storage import new_zeros, storage_of
 from labelance._utils._kernel import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The

@@ -25,8 +25,8 @@ from labelance._arrays._containers import (
     open_frame,
 )
 from labelance._arrays._dask import open_dask
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._sparse import check_structure
+from labelance._arrays._storage import gather_rows
 from labelance._arrays._torch import (
     append_tensor,
     open_tensor,

@@ -10,8 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 
-from labelance._arrays._containers import column_counts, is_dask, stored_values
-from labelance._arrays._dask import check_no_delayed
+from labelance._arrays._cells import label_dtype
+from labelance._arrays._containers import (
+    check_no_delayed,
+    column_counts,
+    is_dask,
+    stored_values,
+)
 from labelance._arrays._labels import (
     LabelSets,
     cure_lists,
@@ -23,7 +28,6 @@ from labelance._arrays._labels import (
     to_indicator,
 )
 from labelance._arrays._open import Container, take_rows
-from labelance._utils._dtypes import label_dtype
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import check_not_empty
 from labelance.exceptions import InputError, LabelFormatError, UnknownLabelsError

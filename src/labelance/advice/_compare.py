@@ -20,10 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from labelance._arrays._cells import label_dtype
 from labelance._arrays._containers import stored_values
 from labelance._arrays._open import take_rows
 from labelance._classifier import relevance
-from labelance._utils._dtypes import label_dtype
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
 from labelance.decisions import LabelThresholds

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from labelance._arrays._cells import have_same_bits
+from labelance._arrays._cells import have_same_bits, label_dtype
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import check_structure, narrow_indices
-from labelance._utils._dtypes import label_dtype
 from labelance._utils._messages import optional_import
 from labelance.exceptions import InputError, LabelFormatError
 

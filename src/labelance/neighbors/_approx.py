@@ -27,8 +27,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, sparse_rows
-from labelance._arrays._gather import gather_rows
-from labelance._storage import new_zeros, return_freed_memory, row_blocks, storage_of
+from labelance._arrays._storage import (
+    gather_rows,
+    new_zeros,
+    return_freed_memory,
+    row_blocks,
+    storage_of,
+)
 from labelance._utils._kernel import inlined_kernel, kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Scan, error_of

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._arrays._gather import gather_rows
-from labelance._storage import new_zeros, storage_of
+from labelance._arrays._storage import gather_rows, new_zeros, storage_of
 from labelance.neighbors._distance import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)

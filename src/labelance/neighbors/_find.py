@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from labelance._arrays._columns import has_missing
 from labelance._arrays._open import has_sparse_rows, kind_of, place_of, take_rows
+from labelance._arrays._storage import return_freed_memory, row_blocks
 from labelance._progress import show_progress
-from labelance._storage import return_freed_memory, row_blocks
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
 from labelance._validation._categorical import CategoricalFeatures, name_columns

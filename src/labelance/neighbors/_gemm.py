@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from labelance._arrays._gather import gather_rows
+from labelance._arrays._storage import gather_rows
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, scan_block
 from labelance.neighbors._embedding import Embedding, Points, embed_all

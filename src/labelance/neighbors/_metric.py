@@ -22,9 +22,8 @@ from labelance._arrays._columns import (
     shift_exponents,
 )
 from labelance._arrays._containers import to_dense
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
-from labelance._storage import split_rows, storage_of
+from labelance._arrays._storage import gather_rows, split_rows, storage_of
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (

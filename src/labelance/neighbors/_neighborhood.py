@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._columns import fingerprint
-from labelance._storage import Storage
+from labelance._arrays._storage import Storage
 from labelance._utils._checksums import is_intact, keep_file
 from labelance.exceptions import InputError
 

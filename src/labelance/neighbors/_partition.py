@@ -30,8 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._arrays._gather import gather_rows
-from labelance._storage import storage_of
+from labelance._arrays._storage import gather_rows, storage_of
 from labelance._utils._kernel import kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row

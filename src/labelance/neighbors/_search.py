@@ -17,10 +17,9 @@ from joblib import Parallel, delayed
 from sklearn import get_config
 
 from labelance._arrays._containers import Kind
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._open import kind_of, take_rows
+from labelance._arrays._storage import Storage, gather_rows, storage_of
 from labelance._progress import loop, note
-from labelance._storage import Storage, storage_of
 from labelance._utils._kernel import kernel
 from labelance.neighbors._distance import all_distances
 from labelance.neighbors._embedding import Embedding, choose_embedding

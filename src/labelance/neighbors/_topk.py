@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelance._storage import Storage, new_zeros
+from labelance._arrays._storage import Storage, new_zeros
 from labelance._utils._kernel import inlined_kernel
 
 

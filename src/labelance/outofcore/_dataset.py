@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 
+from labelance._arrays._storage import Storage, open_storage
 from labelance._progress import loop, show_progress
-from labelance._storage import Storage, open_storage
 from labelance._utils._checksums import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
 from labelance.datasets.formats._read_write import DatasetBlocks

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from joblib import hash as joblib_hash
 from sklearn.base import clone
 
+from labelance._arrays._storage import Storage, open_storage, split_rows, storage_of
 from labelance._progress import show_progress
-from labelance._storage import Storage, open_storage, split_rows, storage_of
 from labelance._utils._messages import did_you_mean, show_names
 from labelance._validation._categorical import mask_of_columns
 from labelance._validation._labels import validate_labels

@@ -24,8 +24,8 @@ from labelance._arrays._columns import peek_columns
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
 from labelance._arrays._open import RowsContainer, stack_rows
+from labelance._arrays._storage import return_freed_memory, storage_of
 from labelance._progress import show_progress
-from labelance._storage import return_freed_memory, storage_of
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._utils._messages import warn_user
 from labelance._utils._parameters import ListsParameters

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import stack_rows, take_rows
+from labelance._arrays._storage import storage_of
 from labelance._progress import track
-from labelance._storage import storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 
 from labelance._arrays._columns import places_in
 from labelance._arrays._containers import compact_rows
-from labelance._arrays._gather import gather_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._storage import split_rows, storage_of
+from labelance._arrays._storage import gather_rows, split_rows, storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data

@@ -17,9 +17,8 @@ import scipy.sparse as sp
 
 from labelance._arrays._columns import bytes_per_row
 from labelance._arrays._containers import column_counts
-from labelance._storage import storage_of
+from labelance._arrays._storage import check_fits_memory, storage_of
 from labelance._utils._compat import Interval, StrOptions
-from labelance._utils._memory import check_fits_memory
 from labelance._utils._messages import did_you_mean
 from labelance._validation._data import Data
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError

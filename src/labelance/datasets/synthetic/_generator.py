@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils._dtypes import label_dtype
-from labelance._utils._memory import check_fits_memory
+from labelance._arrays._cells import label_dtype
+from labelance._arrays._storage import check_fits_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance.datasets.synthetic._groups import (
     Concepts,

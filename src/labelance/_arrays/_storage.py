@@ -1,4 +1,4 @@
-"""Large arrays in files, for data larger than memory.
+"""Where large arrays are: in memory, as far as it goes, or in files.
 
 Storage follows the data, as a GPU does: an array that lies in a file of a :class:`Storage` is an
 ndarray like any other, :func:`storage_of` tells which storage it is in, and whoever makes something
@@ -34,16 +34,26 @@ from threading import Event, Lock, Thread
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
+from numba import config, types
 from numpy.typing import DTypeLike
 
-from labelance.exceptions import FileWriteError
+from labelance._utils._kernel import kernel
+from labelance.exceptions import FileWriteError, TooManyRowsError
 
 _BLOCKS = 64  # blocks of rows that the limit holds; an array of more than one block is mapped
 _NEAR = 0.6  # of the limit, from which on mapped pages are let go
 _PERIOD = 0.01  # seconds between two looks at how much the process holds
 _MANY_ROWS = 30_000  # work on fewer frees less than is worth the time
 _MMAP_THRESHOLD, _LARGE = -3, 1 << 20  # an option of the C library, and bytes of an array
+_MOST_READ = 1 << 30  # bytes at once; Linux takes less than twice as many
+_MAPPED_AROUND = 1 << 21  # bytes that Linux may map around one that is read
 _LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
+
+
+# The function of the C library, which compiled code calls without Python.
+_pread = types.ExternalFunction(
+    "pread", types.intp(types.intc, types.voidptr, types.uintp, types.int64)
+)
 
 
 class StoredRows(NamedTuple):
@@ -198,7 +208,7 @@ def open_storage(
     Examples
     --------
     >>> import tempfile
-    >>> from labelance._storage import new_zeros, open_storage
+    >>> from labelance._arrays._storage import new_zeros, open_storage
     >>> with tempfile.TemporaryDirectory() as folder, open_storage(folder, 1 << 20) as here:
     ...     large, small = new_zeros((1000, 500), float, here), new_zeros((10, 5), float, here)
     ...     large.base is None, small.base is None
@@ -249,6 +259,52 @@ def find_stored_rows(X: np.ndarray) -> StoredRows | None:
     return StoredRows(mapped.file, mapped.start + X.ctypes.data - mapped.address, X.strides[0])
 
 
+def gather_rows(X: np.ndarray, rows: Any) -> np.ndarray:
+    """Return ``X[rows]`` of row numbers from 0 on, which may be large.
+
+    Rows of a file are read from it: each of them, mapped where it lies, would make the system map
+    up to two megabytes around it.
+    """
+    storage = storage_of(X)
+    if storage is None:
+        return X[rows]
+    rows, size = np.asarray(rows, dtype=np.int64), X.itemsize * prod(X.shape[1:])
+    out = new_zeros((len(rows), *X.shape[1:]), X.dtype, storage)
+    stored = None if config.DISABLE_JIT else find_stored_rows(X)
+    if stored is None:
+        size = max(size, _MAPPED_AROUND)
+    for block in split_rows(len(rows), size, storage):
+        if stored is None:
+            out[block] = X[rows[block]]
+        else:
+            _read(stored, rows[block], out[block])
+    return out
+
+
+def _read(stored: StoredRows, rows: np.ndarray, out: np.ndarray) -> None:
+    """Read rows from where they are stored, as bytes."""
+    table = out.reshape(-1).view(np.uint8).reshape(len(rows), -1)
+    if not _read_rows(*stored, np.ascontiguousarray(rows), table):
+        raise OSError("rows of a file that is mapped cannot be read")
+
+
+@kernel
+def _read_rows(file: int, first: int, stride: int, rows: np.ndarray, out: np.ndarray) -> bool:
+    """Read rows of a file, those that follow each other at once; tell whether all were there."""
+    n, size = out.shape
+    most = max(1, _MOST_READ // size) if stride == size else 1
+    start = 0
+    while start < n:
+        stop = start + 1
+        while stop < min(n, start + most) and rows[stop] == rows[stop - 1] + 1:
+            stop += 1
+        wanted = (stop - start) * size
+        if _pread(file, out[start].ctypes, wanted, first + rows[start] * stride) != wanted:
+            return False
+        start = stop
+    return True
+
+
 def copy_rows(X: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """Return a C-contiguous copy of X in another type, in the same storage."""
     storage = storage_of(X)
@@ -271,6 +327,91 @@ def split_rows(n: int, bytes_per_row: int, storage: Storage | None) -> Iterator[
         yield slice(start, min(start + step, n))
         if storage is not None:
             storage.relieve()
+
+
+def check_fits_memory(
+    n_rows: float,
+    bytes_per_row: float,
+    *,
+    caller: str,
+    fix: str,
+    noun: str = "rows",
+    storage: Storage | None = None,
+) -> None:
+    """Raise if so many rows would take more memory than there is, or space on disk.
+
+    Parameters
+    ----------
+    n_rows : int or float
+        How many rows would be made.
+    bytes_per_row : float
+        The least that one of them takes.
+    caller, fix : str
+        Who would make them, and what to do about it.
+    noun : str
+        What is made, if not rows.
+    storage : Storage, optional
+        Where they are kept, if not in memory.
+
+    Examples
+    --------
+    >>> from labelance._arrays._storage import check_fits_memory
+    >>> check_fits_memory(1000, 80, caller="MLSOL", fix="Lower sampling_ratio")
+    """
+    size, place = n_rows * bytes_per_row, "into memory" if storage is None else "on disk"
+    free = available_memory() if storage is None else storage.free
+    if size > free:
+        raise TooManyRowsError(
+            f"{caller} makes as many {noun} as fit {place}, now {_in_units(free)}",
+            f"{n_rows:,.4g} {noun} would take at least {_in_units(size)}",
+            fix,
+        )
+
+
+def available_memory() -> int:
+    """Return how many bytes can still be had, as far as the system tells.
+
+    Linux tells what is available, to the machine and to a container on it, others how much
+    memory there is; where nothing is known, the largest size that Python has limits it.
+    """
+    return min(_left_on_machine(), left_in_control_group())
+
+
+def left_in_control_group(groups: str | os.PathLike[str] = "/sys/fs/cgroup") -> int:
+    """Return what the control group of the process leaves, by either version of control groups."""
+    second = _left(Path(groups), "memory.max", "memory.current", "")
+    first = _left(
+        Path(groups, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"
+    )
+    return min(first, second)
+
+
+def _left(group: Path, limit: str, used: str, prefix: str) -> int:
+    """Return the limit of a group less what it uses; files kept in memory give way."""
+    try:
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        files = sum(int(stat[f"{prefix}{kind}_file"]) for kind in ("active", "inactive"))
+        left = int((group / limit).read_text()) - int((group / used).read_text()) + files
+    except (OSError, ValueError, KeyError):  # no such group, or "max": no limit
+        return sys.maxsize
+    return max(left, 0)
+
+
+def _left_on_machine() -> int:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            fields = dict(line.split(":") for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return sys.maxsize
+
+
+def _in_units(size: float) -> str:
+    return f"{size / 2**30:,.3g} GiB" if size >= 2**30 else f"{size / 2**20:,.3g} MiB"
 
 
 def return_freed_memory(n_rows: int) -> None:
