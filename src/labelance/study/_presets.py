@@ -285,7 +285,8 @@ def _gradient_boosting() -> tuple[Learner, ...]:
     """Return boosting, mostly of other libraries: 100 trees for a label, or for all together.
 
     One thread each, since a study runs several at a time. CatBoost's own number of trees is
-    1,000, with a learning rate of 0.03: ten times the cost of the others.
+    1,000, with a learning rate of 0.03: ten times the cost of the others. BOOMER takes the threads
+    it finds: without threads its release 0.12.3 writes to memory that is not its own.
     """
     boosting = "sklearn.ensemble.HistGradientBoostingClassifier"
     alone = {
@@ -300,12 +301,6 @@ def _gradient_boosting() -> tuple[Learner, ...]:
         "loss_function": "MultiLogloss", "iterations": 100, "learning_rate": 0.1, "thread_count": 1,
         "random_state": 0, "allow_writing_files": False, "logging_level": "Silent",
     }  # fmt: skip
-    rules: dict[str, Any] = {
-        "random_state": 1,
-        "parallel_rule_refinement": "false",
-        "parallel_statistic_update": "false",
-        "parallel_prediction": "false",
-    }
     return (
         *(
             Learner(name, Component("BinaryRelevance", {"estimator": one}))
@@ -313,12 +308,12 @@ def _gradient_boosting() -> tuple[Learner, ...]:
         ),
         Learner("XGBoostMulti", Component("xgboost.XGBClassifier", together)),
         Learner("CatBoost", Component("catboost.CatBoostClassifier", cat)),
-        Learner("BOOMER", Component("mlrl.boosting.BoomerClassifier", rules)),
+        Learner("BOOMER", Component("mlrl.boosting.BoomerClassifier", {"random_state": 1})),
     )
 
 
 def _ensembles_of_ours() -> tuple[Learner, ...]:
-    """Return the paper's best ensemble and learner, and ours."""
+    """Return the paper's best ensemble and learner, ours, and the default for rare labels."""
     trees = {"estimator": {"class": "BinaryRelevance"}}
     bags = {"class": "MLSOL", "sampling_ratio": 1.0, "scale": "range"}
     mlsol = {"class": "MLSOL", "sampling_ratio": 0.3, "k_neighbors": 5, "scale": "range"}
@@ -327,6 +322,7 @@ def _ensembles_of_ours() -> tuple[Learner, ...]:
         paper_learner("ECCRU3"),
         Learner("EMLSOL", Component("EMLSOL", {**trees, **emlsol})),
         Learner("MLSOLBagging", Component("MLSOLBagging", {**trees, "sampler": bags})),
+        Learner("RareLabelClassifier", Component("RareLabelClassifier")),
     )
 
 
