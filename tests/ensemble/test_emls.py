@@ -26,7 +26,12 @@ from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import GRID, best_thresholds
 from labelance.ensemble import EMLS, EMLSOL, StackedBagging, draw_training_sets
-from labelance.exceptions import InputError, TooFewRowsError, UndefinedLabelWarning
+from labelance.exceptions import (
+    FeatureScaleWarning,
+    InputError,
+    TooFewRowsError,
+    UndefinedLabelWarning,
+)
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import label_scores, macro_f1
 from labelance.neighbors import find_neighbors
@@ -597,3 +602,12 @@ def test_training_sets_of_what_cannot_be_drawn_are_refused(data, options, words)
     X, y = data
     with pytest.raises(ValueError, match=words):
         draw_training_sets(**{"X": X, "y": y, **options})
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_a_warning_of_all_members_comes_once(bootstrap):
+    X, y = make_multilabel_imbalanced(120, 4, 3, random_state=0)
+    ensemble = EMLS(BinaryRelevance(), MLSMOTE(), bootstrap=bootstrap, random_state=0)
+    with pytest.warns(FeatureScaleWarning) as caught:
+        ensemble.fit(X * [1e4, 1, 1, 1], y)
+    assert [w.category for w in caught].count(FeatureScaleWarning) == 1

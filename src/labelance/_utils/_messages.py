@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from types import FrameType, ModuleType
 
@@ -129,3 +130,26 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@contextmanager
+def warning_once() -> Iterator[None]:
+    """Give every warning of the block once, at its end, however often it comes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from labelance._utils._messages import warning_once
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     with warning_once():
+    ...         for _ in range(5):
+    ...             warnings.warn("the same")
+    >>> len(caught)
+    1
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")  # the caller's filters have their say below
+        yield
+    for one in {(w.category, str(w.message)): w for w in caught}.values():
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

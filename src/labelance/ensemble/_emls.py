@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier, why_all_known
 from labelance._utils._compat import Interval, fit_context
+from labelance._utils._messages import warning_once
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
@@ -222,6 +223,7 @@ class EMLS(WeightedClassifier):
         """Return the members of the fit before, where they are kept."""
         return getattr(self, "_members", None) if self.warm_start else None
 
+    @warning_once()  # not once for every fold
     def _fit(
         self,
         data: Data,

@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from labelance._arrays._open import take_columns, take_rows
 from labelance._classifier import fit_inner, inner_scores
 from labelance._progress import run_parallel, track
+from labelance._utils._messages import warning_once
 from labelance._utils._random import is_repeatable
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
@@ -129,6 +130,7 @@ def check_rows_left_out(known: HeldOutScores, data: Data) -> None:
 Draw = Callable[[], TrainingSet]
 
 
+@warning_once()  # not once for every member
 def fit_members(
     ensemble: Any,
     data: Data,
