@@ -415,6 +415,16 @@ def begun(tmp_path, monkeypatch, sampler, *, steps):
     return file, out, tmp_path / "more.parquet.partial"
 
 
+def test_files_of_others_in_a_folder_of_that_name_stay(tmp_path, monkeypatch):
+    file, out, folder = begun(tmp_path, monkeypatch, MLSMOTE(random_state=0), steps=3)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds other files, such as 'thesis.txt'"):
+        resample_file(file, out, MLSMOTE(random_state=0), memory=LIMIT)
+    assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
+
+
 def test_blocks_that_were_written_are_not_made_again(tmp_path, monkeypatch):
     sampler = MLSMOTE(random_state=0)
     file, out, folder = begun(tmp_path, monkeypatch, sampler, steps=3)

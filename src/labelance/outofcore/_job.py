@@ -77,6 +77,7 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
     """
     folder, asked = job_folder(output), {"version": __version__, **asked}
     _make(folder)
+    _check_ours(folder)
     try:
         with _alone(folder):
             job = _begin(folder, asked, overwrite=overwrite)
@@ -98,6 +99,17 @@ def _make(folder: Path) -> None:
             f"this folder cannot be made ({problem.strerror or problem})",
             "Name an output in a folder that you may write to",
         ) from problem
+
+
+def _check_ours(folder: Path) -> None:
+    """Raise for a folder with files in which no run has worked: they would be removed."""
+    files = {path.name for path in folder.iterdir()}
+    if files and not files & {_RECORD, _LOCK}:
+        raise InputError(
+            f"Data larger than memory are kept in {folder} while they are worked on",
+            f"this folder holds other files, such as {min(files)!r}",
+            "Move them, or name another output",
+        )
 
 
 def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
