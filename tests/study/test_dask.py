@@ -1,12 +1,15 @@
 """The same rows from a Dask cluster."""
 
 import os
+import threading
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from pandas.testing import assert_frame_equal
 
-from labelance.study import Component, Learner, read_results, run_study
+from labelance.study import Component, Learner, _runner, read_results, run_study
 
 distributed = pytest.importorskip("distributed")
 # What a cluster says while it is shut down is not about us.
@@ -65,3 +68,16 @@ def test_cells_that_a_worker_cannot_begin_have_failed(tiny, tmp_path, cluster, m
     )
     assert (outcome.done, outcome.failed) == (0, 2)
     assert "ended at once" in read_results(small, tmp_path / "s.db")["error"][0]
+
+
+def test_a_cluster_that_hangs_does_not_hold_a_run_that_is_done(monkeypatch):
+    hanging = threading.Event()
+    client = SimpleNamespace(run=lambda function: hanging.wait())
+    queue = SimpleNamespace(close=lambda: None)
+    module = SimpleNamespace(Queue=lambda name, client: queue)
+    monkeypatch.setattr(_runner, "_CLOSING_SECONDS", 0.2)
+    start = time.monotonic()
+    with _runner._Cluster(module, client, SimpleNamespace(runner="r"), None):
+        pass
+    hanging.set()
+    assert time.monotonic() - start < 5

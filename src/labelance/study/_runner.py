@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +38,7 @@ _HEARTBEAT_SECONDS = 20
 _ESTIMATE_SECONDS = 5
 # How long a Dask cluster may be without any worker.
 _NO_WORKER_SECONDS = 120.0
+_CLOSING_SECONDS = 10.0  # for a cluster to close what is left of a run
 
 
 @dataclass(frozen=True)
@@ -455,6 +457,12 @@ class _Cluster:
         return self
 
     def __exit__(self, *error: object) -> None:
+        # No call of a Dask client has a time limit; a cluster that hangs would hold the run.
+        closing = threading.Thread(target=self._close, daemon=True)
+        closing.start()
+        closing.join(_CLOSING_SECONDS)
+
+    def _close(self) -> None:
         with suppress(Exception):  # a cluster that does not answer has nothing to be closed
             self.queue.close()
             self.client.run(_close_spare_workers)
