@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from dataclasses import replace
 from inspect import signature
 from io import StringIO
@@ -274,7 +275,20 @@ def test_datasets_are_listed_and_described(call):
     assert "yeast" in call("datasets", "info", "yeast")[1]
     code, _, err = call("datasets", "info", "yaest")
     assert code == 1
-    assert "yeast" in err
+    assert ("'yeast'" in err, "read_multilabel" in err) == (True, False)
+    assert "labelance profile FILE" in err
+
+
+def test_ids_are_no_worry_of_samplers_that_only_copy(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = [f"{i},{60 * rng.random():.3f},{i % 2},{int(i % 9 == 0)}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["number,x,often,rare", *lines]))
+    words = ("resample", "a.csv", "--labels", "often,rare", "--force", "-o", "b.csv", "--method")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        told = [call(*words, method)[2] for method in ("mlros", "mlsol")]
+    assert ["counts the rows" in err for err in told] == [False, True]
 
 
 @pytest.mark.data

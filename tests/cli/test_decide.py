@@ -171,7 +171,7 @@ def test_labels_without_a_guarantee_are_refused(call, files, data):
     words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.9, "--confidence", 0.9)
     code, out, _ = call(*words, "-o", "out.csv", "--thresholds", "found.json")
     n_rare = int(data[0][:, 2].sum())
-    assert code == 1
+    assert code == 3
     assert f"rare: {n_rare} positives, and at least 22 are needed" in out
     decided = pd.read_csv("out.csv")
     assert list(decided) == ["cat", "dog"]
@@ -182,7 +182,7 @@ def test_labels_without_a_guarantee_are_refused(call, files, data):
     assert [line["rule"] for line in saved["labels"]] == ["at least", "at least", "refused"]
     assert saved["labels"][2]["threshold"] is None
     code, out, _ = call(*words, "--json")
-    assert (code, json.loads(out)) == (1, saved)
+    assert (code, json.loads(out)) == (3, saved)
 
 
 @pytest.mark.parametrize("too_few", ["always", "never", "pool"])
@@ -202,7 +202,7 @@ def test_precision_is_guaranteed_on_half_of_the_rows(call, files, data):
     code, out, _ = call(*words)
     found = guarantee_precision(*data, precision=0.6, random_state=1)
     lines = json.loads(out)["labels"]
-    assert code == 1
+    assert code == 3
     assert lines[0]["threshold"] == found.thresholds[0]
     assert "half of the rows" in lines[2]["reason"]
     code, out, _ = call(*words, "--too-few", "never")
@@ -211,7 +211,7 @@ def test_precision_is_guaranteed_on_half_of_the_rows(call, files, data):
 
 def test_nothing_is_written_where_all_labels_are_refused(call, files):
     code, out, _ = call("scores.csv", "--truth", "truth.csv", "--recall", 0.999, "-o", "out.csv")
-    assert (code, (files / "out.csv").exists()) == (1, False)
+    assert (code, (files / "out.csv").exists()) == (3, False)
     assert "3 of 3 labels" in out
     assert "out.csv: not written" in out
 
@@ -332,7 +332,7 @@ def test_many_labels_have_a_short_table(call, files):
     _, out, _ = call("many.npy", "--truth", "labels.npy")
     assert "and 30 more labels" in out
     code, out, _ = call("many.npy", "--truth", "labels.npy", "--recall", 0.99)
-    assert (code, len(out.splitlines()) < 120) == (1, True)
+    assert (code, len(out.splitlines()) < 120) == (3, True)
     assert "130 of 130 labels" in out
 
 
@@ -374,3 +374,24 @@ def test_apply_takes_the_same_labels(call, files, data):
     pd.DataFrame(data[1][:, :2], columns=NAMES[:2]).to_csv("two.csv", index=False)
     code, _, err = call("scores.csv", "--truth", "truth.csv", "--apply", "two.csv", "-o", "o.csv")
     assert (code, "two.csv has 300 rows and 2 labels" in err) == (1, True)
+
+
+def test_a_dataset_is_no_file_of_scores(call, files, data):
+    y, scores = data
+    np.savez("plain.npz", X=scores, y=y)
+    write_multilabel(MultiLabelDataset(scores, y, label_names=NAMES), "ours.npz")
+    for name in ("plain.npz", "ours.npz"):
+        code, _, err = call(name, "--truth", name)
+        assert (code, "is a dataset, with features and labels" in err) == (1, True)
+        assert call("scores.npy", "--truth", name)[0] == 0  # its labels are the truth
+
+
+@pytest.mark.parametrize("truth_has_it", [True, False])
+def test_a_column_of_numbers_that_names_rows_is_no_label(call, files, data, truth_has_it):
+    y, scores = data
+    ids = {"customer": 1000 + np.arange(len(y))}
+    pd.DataFrame(ids | dict(zip(NAMES, scores.T))).to_csv("s.csv", index=False)
+    pd.DataFrame((ids if truth_has_it else {}) | dict(zip(NAMES, y.T))).to_csv("t.csv", index=False)
+    code, _, err = call("s.csv", "--truth", "t.csv")
+    assert (code, "'customer'" in err, "--id customer" in err) == (1, True, True)
+    assert call("s.csv", "--truth", "t.csv", "--id", "customer")[0] == 0

@@ -174,6 +174,12 @@ def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
     assert "4 cells are in the hands of other runners" in out
 
 
+def test_a_report_is_not_written_to_a_folder_called_dash(call, done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = call("report", done, "-o", "-")
+    assert (code, "-o study.html" in err, (tmp_path / "-").exists()) == (1, True, False)
+
+
 def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
     code, out, _ = call("export", done, "-o", "results")
     assert (code, "8 of 8 cells of mine" in out) == (0, True)

@@ -23,7 +23,7 @@ from labelance.exceptions import LabelanceError
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 the data or the request cannot be worked with, 2 wrong usage, "
-    "130 interrupted, 143 terminated."
+    "3 labels refused (decide), 130 interrupted, 143 terminated."
 )
 
 app = App(

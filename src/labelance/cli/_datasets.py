@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ import labelance
 from labelance._progress import loop, show_progress
 from labelance.cli._console import App, console, print_json, print_table, say
 from labelance.cli._data import JsonOption
+from labelance.cli._flags import rewording
 
 app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
 
@@ -18,6 +19,12 @@ NamesArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME]...", help="Datasets; all if none is named.", show_default=False),
 ]
+
+
+def _find_entry(name: str) -> Any:
+    """Return an entry of the catalogue; the hint for an unknown one is a command."""
+    with rewording(lambda text: text.replace("read_multilabel", "labelance profile FILE")):
+        return labelance.datasets.dataset_info(name)
 
 
 @app.command("list", epilog="Example: labelance datasets list --json")
@@ -39,7 +46,7 @@ def info(
     json: JsonOption = False,
 ) -> None:
     """Show what is known of one dataset: size, source, citation, licence."""
-    known = asdict(labelance.datasets.dataset_info(name))
+    known = asdict(_find_entry(name))
     if json:
         print_json(known)
         return
@@ -57,7 +64,7 @@ def fetch(
     """Download datasets into the cache folder and check them."""
     wanted = names or [info.name for info in labelance.datasets.list_datasets()]
     for name in wanted:
-        labelance.datasets.dataset_info(name)  # an unknown name is an error before any download
+        _find_entry(name)  # an unknown name is an error before any download
     rows = []
     with show_progress(not json), loop("Downloading", len(wanted), "datasets") as bar:
         for name in wanted:

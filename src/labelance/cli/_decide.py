@@ -37,6 +37,7 @@ _FLAGS = {
                  "total", "objective", "missing_labels")
 } | {"y_true": "--truth", "y_score": "SCORES", "y_proba": "SCORES"}  # fmt: skip
 _BUDGETS = ("per_row", "per_label", "total")
+_REFUSED = 3  # an exit code of its own: decisions of the other labels are written
 _MOST_LINES = 100  # of a table for people; --json has them all
 _RULES = {np.inf: "never", -np.inf: "always"}
 
@@ -66,7 +67,7 @@ ConfidenceOption = Annotated[
 ]
 TooFewOption = Annotated[
     TooFew | None,
-    option("What to do with labels without a guarantee: leave them out with exit code 1 (refuse, "
+    option("What to do with labels without a guarantee: leave them out with exit code 3 (refuse, "
            "the default), predict them always or never, or pool them."),
 ]  # fmt: skip
 PerRowOption = Annotated[int | None, option("The most labels of a row.", metavar="K")]
@@ -151,7 +152,7 @@ def decide(
     Finds a threshold for each label on rows whose labels are known, and that the model did not
     learn from; --apply decides other rows by them. With --recall or --precision, thresholds have a
     guarantee, and labels with too few positives are refused: they are listed, left out of the
-    decisions, and the exit code is 1. Budgets need calibrated probabilities.
+    decisions, and the exit code is 3. Budgets need calibrated probabilities.
     """
     request = _Request(
         objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
@@ -187,7 +188,7 @@ def decide(
             amount = f"{rows.cells.shape[0]} rows, {len(kept)} labels"
             say(f"{output}: {amount if len(kept) else 'not written, as no label is left'}")
     if found.refused.any():
-        raise typer.Exit(1)
+        raise typer.Exit(_REFUSED)
 
 
 def _check_request(

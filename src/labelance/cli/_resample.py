@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import re
+import warnings
 from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
@@ -42,7 +43,7 @@ from labelance.cli._data import (
     write,
 )
 from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, LabelanceWarning
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
@@ -95,7 +96,7 @@ def resample(
         return
     with report_kept_files(output):
         with long_work("Reading", quiet=json) as tell:
-            dataset = source.load()
+            dataset = _load(source, sampler)
             whole = _whole_columns(dataset, source.find_format())
             tell(f"{type(sampler).__name__} on {dataset.n_samples} rows")
             result = _resample(sampler, dataset, whole, device)
@@ -105,6 +106,16 @@ def resample(
         if not json:
             _tell_targets(sampler, dataset, result)
         _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
+
+
+def _load(source: Source, sampler: Any) -> MultiLabelDataset:
+    """Read the data; ids are no worry of a sampler that copies them and compares nothing."""
+    from labelance.outofcore._resample import only_copies_rows
+
+    with warnings.catch_warnings():
+        if only_copies_rows(sampler):
+            warnings.filterwarnings("ignore", ".*nothing can be learned of that", LabelanceWarning)
+        return source.load()
 
 
 def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> bool:

@@ -36,6 +36,7 @@ class LabelColumns:
     names: tuple[str, ...] | None = None
     ids: list[str] | None = None
     id_name: str = "id"
+    is_dataset: bool = False  # labels that were kept with their features
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -54,6 +55,12 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
                 "Leave it out; an NPZ file may have the ids as 'id'",
             )
         found = _read_arrays(path, kind)
+        if found.is_dataset:
+            raise InputError(
+                "SCORES has the scores of a model",
+                f"{path} is a dataset, with features and labels",
+                f"Score its rows first; its labels are --truth {path}",
+            )
     else:
         table = _read_table(path, kind)
         column = _find_id(table, path, id_name)
@@ -318,13 +325,14 @@ def _choose_array(path: Path, archive: Any) -> LabelColumns:
 
     if "about" in archive.files:  # what labelance itself writes
         data = labelance.datasets.read_multilabel(path)
-        return LabelColumns(path, data.Y, data.label_names)
+        return LabelColumns(path, data.Y, data.label_names, is_dataset=True)
     if {"format", "shape", "data"} <= set(archive.files):
         matrix = sp.csr_array(sp.load_npz(path))
         matrix.check_format(full_check=True)
         return LabelColumns(path, matrix)
     tables = [name for name in archive.files if name not in ("labels", "id")]
-    if {"X", "y"} <= set(tables):
+    is_dataset = {"X", "y"} <= set(tables)
+    if is_dataset:
         tables = ["y"]
     if len(tables) != 1:
         raise InputError(
@@ -332,7 +340,7 @@ def _choose_array(path: Path, archive: Any) -> LabelColumns:
             f"{path} has {show_names(archive.files)}",
             "Save it with numpy.savez('scores.npz', scores=scores, labels=names)",
         )
-    return LabelColumns(path, archive[tables[0]])
+    return LabelColumns(path, archive[tables[0]], is_dataset=is_dataset)
 
 
 def _check_table(found: LabelColumns) -> LabelColumns:
@@ -358,7 +366,8 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
         raise InputError(
             f"{path} has a column for every label of {scores.path}",
             f"it has none for {show_names(map(repr, missing), 5)}",
-            f"{did_you_mean(missing[0], names)}Its columns: {show_names(names)}",
+            f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if that column names the "
+            f"rows. Its columns: {show_names(names)}",
         )
     places = [place[name] for name in scores.header]
     if places != sorted(places):
@@ -378,6 +387,13 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
     """Return a column of 0 and 1; NaN where a label is unknown."""
     cells, values = table.cells[:, column], table.categories[column]
     if values is None:
+        other = cells[~np.isin(cells, (0, 1)) & ~np.isnan(cells)]
+        if len(other):
+            raise InputError(
+                f"{path} has 0 and 1 in every label",
+                f"{table.names[column]!r} has {other[0]:g}",
+                f"Correct the cell, or add --id {table.names[column]} if the column names the rows",
+            )
         return cells
     words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
     if None in words:

@@ -13,6 +13,7 @@ from labelance._utils._messages import optional_import
 from labelance.cli._console import App, long_work, print_json, print_table, say
 from labelance.cli._data import ForceOption, JsonOption, keep_files, option, split_names
 from labelance.cli._study_run import PlanArgument, find_classes_here, names_option, run
+from labelance.exceptions import InputError
 
 _FEW = 10
 StudyOption = Annotated[
@@ -335,6 +336,10 @@ def report(
     force: ForceOption = False,
 ) -> None:
     """Write tables, statistics and figures of the results."""
+    if str(output) == "-":
+        raise InputError(
+            "A report is a file or a folder", "-o is '-'", "Write for example -o study.html"
+        )
     keep_files(output, force)
     where = _write_report(results, output, title=title, study=study, compare=compare)
     say(f"{where}: written")
