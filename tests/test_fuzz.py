@@ -35,7 +35,7 @@ def test_files_of_the_corpus_are_read_or_refused(tmp_path, name):
         try:
             target.read(path, fuzz.random.Random(0))
         except fuzz.LabelanceError as error:
-            assert error.fix  # noqa: PT017 - most are read
+            assert error.cure  # noqa: PT017 - most are read
 
 
 def test_a_case_depends_on_its_seed_and_number_alone():

@@ -126,7 +126,9 @@ def test_a_disk_without_space_is_an_error_before_any_work(tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.posix_fallocate", full, raising=False)
-    with pytest.raises(FileWriteError, match=r"are kept in .*No space left.*Free some space"):
+    with pytest.raises(
+        FileWriteError, match=r"not enough disk space in .*No space left.*Free disk space"
+    ):
         Storage(tmp_path, LIMIT).zeros((1000,), float)
 
 
@@ -136,7 +138,7 @@ def test_new_rows_have_to_fit_on_the_disk_and_not_into_memory(tmp_path, monkeypa
     with open_storage(tmp_path, 1 << 24) as here:
         X = store(X, here)
         MLSOL(sampling_ratio=2.0).fit_resample(X, Y)
-        with pytest.raises(TooManyRowsError, match="as fit on disk"):
+        with pytest.raises(TooManyRowsError, match="than fit on disk"):
             MLSOL(sampling_ratio=1e12).fit_resample(X, Y)
 
 

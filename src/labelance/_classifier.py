@@ -317,9 +317,9 @@ class WeightedClassifier(BaseMultiLabelClassifier):
             self.estimator._check_takes_weights()
         elif self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise InputError(
-                f"{type(self).__name__} hands sample_weight to its estimator",
+                f"The estimator of {type(self).__name__} must accept sample_weight",
                 f"{type(self.estimator).__name__} takes no weights",
-                "Use an estimator whose fit has sample_weight, or leave the weights out",
+                "Use an estimator whose fit has sample_weight, or omit the weights",
             )
 
 

@@ -1,15 +1,14 @@
 """The errors and warnings a user may want to catch by name.
 
-Every error says what was asked, what came, and what to do, so its constructor takes
-these three parts and nothing else.
+Every error has three parts: the problem, what was found, and the cure.
 
 Examples
 --------
 >>> from labelance.exceptions import InputError
->>> raise InputError("X is a table of numbers", "X has a column of words", "encode it")
+>>> raise InputError("beta must be in [0, 1)", "Got 2", "Try 0.999")
 Traceback (most recent call last):
 ...
-labelance.exceptions.InputError: X is a table of numbers, but X has a column of words. encode it.
+labelance.exceptions.InputError: beta must be in [0, 1). Got 2. Try 0.999.
 """
 
 import re
@@ -53,25 +52,26 @@ def _shorten(text: str) -> str:
 
 
 class LabelanceError(Exception):
-    """Base of all errors of this library: what was asked, what came, what to do.
+    """Base of all errors of this library. Its message is "problem. found. cure.".
 
     Parameters
     ----------
-    asked : str
-        What the function needs, as the beginning of a sentence.
-    came : str
-        What it was given instead.
-    fix : str
-        What the user can do about it.
+    problem : str
+        What is wrong, with the name of the parameter or column: ``"beta must be in [0, 1)"``.
+    found : str
+        What was found: ``"Got 2"``.
+    cure : str
+        What to do about it, as an imperative: ``"Try 0.999"``.
     """
 
-    def __init__(self, asked: str, came: str, fix: str) -> None:
-        asked, came, fix = map(_shorten, (asked, came, fix))
-        super().__init__(asked, came, fix)
-        self.asked, self.came, self.fix = asked, came, fix
+    def __init__(self, problem: str, found: str, cure: str) -> None:
+        problem, found, cure = map(_shorten, (problem, found, cure))
+        super().__init__(problem, found, cure)
+        self.problem, self.found, self.cure = problem, found, cure
 
     def __str__(self) -> str:
-        return f"{self.asked}, but {self.came}. {self.fix}."
+        parts = (self.problem, self.found, self.cure)  # OSError cuts its args
+        return " ".join(f"{part.rstrip('.')}." for part in parts)
 
 
 class InputError(LabelanceError, ValueError):

@@ -70,7 +70,7 @@ def test_cupy_arrays_come_through_dlpack():
     there = cupy.asarray(X), cupy.asarray(y.astype(np.uint8))
     with pytest.raises(ContainerError) as error:
         MLSOL().fit_resample(*there)
-    assert "torch.from_dlpack(X)" in error.value.fix
+    assert "torch.from_dlpack(X)" in error.value.cure
     made, _ = MLSOL(random_state=0).fit_resample(*map(torch.from_dlpack, there))
     expected, _ = MLSOL(random_state=0).fit_resample(X, y)
     np.testing.assert_array_equal(cupy.from_dlpack(made).get(), expected)

@@ -177,7 +177,7 @@ def test_compare_shows_before_and_after(call, songs, tmp_path):
     assert "Rows went from 90 to" in page.read_text(encoding="utf-8")
     code, _, err = call("compare", songs, tmp_path / "none.csv", "--labels", "-3", "-o", page)
     assert code == 1
-    assert "exists already" in err
+    assert "already exists" in err
 
 
 def test_an_unknown_file_is_one_line_and_exit_code_one(call):
@@ -401,7 +401,7 @@ def test_the_memory_of_a_file_is_limited(call, songs):
 def test_labels_that_only_look_like_numbers_are_names(call, songs, labels):
     code, _, err = call("describe", songs, f"--labels={labels}")
     assert code == 1
-    assert "is a column" in err.replace("\n", " ")
+    assert "must be a column" in err.replace("\n", " ")
 
 
 @pytest.mark.parametrize("command", ["describe", "study run"])
@@ -645,19 +645,28 @@ def test_what_a_limit_does_not_go_with_is_refused_in_flags(call, large, songs, t
     out, empty = tmp_path / "out.parquet", tmp_path / "empty"
     empty.mkdir()
     refused = {
-        ("resample", large, "-o", out, "--memory", "2GBB"): "--memory 2GBB was given",
-        ("resample", large, "-o", out, "--memory", "1kB"): "--memory … holds the labels",
-        ("resample", large, "-o", tmp_path / "o.csv", "--memory", "1MB"): "results are Parquet",
+        ("resample", large, "-o", out, "--memory", "2GBB"): "Got --memory 2GBB",
+        ("resample", large, "-o", out, "--memory", "1kB"): "--memory … must hold the labels",
+        ("resample", large, "-o", tmp_path / "o.csv", "--memory", "1MB"): "must be a Parquet file",
         ("resample", large, "-o", "-", "--memory", "1MB"): "Name a file, such as -o more.parquet",
-        ("resample", songs, "-o", out, "--memory", "1MB"): "are in a Parquet file",
-        ("resample", "flags", "-o", out, "--memory", "1MB"): "flags is of the catalogue",
-        ("resample", "no.parquet", "-o", out, "--memory", "1MB"): "there is no 'no.parquet' here",
-        ("resample", "X.npy", "-o", "o.npy", "--memory", "1MB"): "features without labels. Give",
-        ("resample", "-", "-o", out, "--memory", "1MB"): "it is standard input. Write it",
-        ("resample", empty, "-o", out, "--memory", "1MB"): "there is none in",
-        ("resample", tmp_path, "-o", out, "--memory", "1MB"): "outside of the folder that is read",
-        ("resample", large, "-o", out, "--memory", "1MB", "--encoding", "utf-8"): "--encoding says",
-        ("split", large, "-o", f"{out},{large}", "--memory", "1MB"): "exists already",
+        ("resample", songs, "-o", out, "--memory", "1MB"): "must be a Parquet file",
+        ("resample", "flags", "-o", out, "--memory", "1MB"): "flags is in the catalogue",
+        ("resample", "no.parquet", "-o", out, "--memory", "1MB"): "There is no 'no.parquet'",
+        ("resample", "X.npy", "-o", "o.npy", "--memory", "1MB"): "features without labels. Pass",
+        ("resample", "-", "-o", out, "--memory", "1MB"): "Got standard input. Write it",
+        ("resample", empty, "-o", out, "--memory", "1MB"): "There is none in",
+        ("resample", tmp_path, "-o", out, "--memory", "1MB"): "outside the folder that is read",
+        (
+            "resample",
+            large,
+            "-o",
+            out,
+            "--memory",
+            "1MB",
+            "--encoding",
+            "utf-8",
+        ): "--encoding describes",
+        ("split", large, "-o", f"{out},{large}", "--memory", "1MB"): "already exists",
     }
     for words, message in refused.items():
         code, _, err = call(*words)

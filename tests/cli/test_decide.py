@@ -251,22 +251,22 @@ def test_a_budget_with_truth_finds_a_rule_for_other_rows(call, files, data):
     ("words", "said"),
     [
         ("", "Add --truth"),
-        ("--truth none.csv", "there is no file 'none.csv'"),
-        ("--truth truth.csv --recall 0.9 --precision 0.9", "--recall and --precision are given"),
-        ("--truth truth.csv --recall 0.9 --objective f1", "--recall and --objective are given"),
+        ("--truth none.csv", "File 'none.csv' does not exist"),
+        ("--truth truth.csv --recall 0.9 --precision 0.9", "Got --recall and --precision"),
+        ("--truth truth.csv --recall 0.9 --objective f1", "Got --recall and --objective"),
         ("--truth truth.csv --recall 0.9 --per-row 1", "Choose one of them"),
         ("--truth truth.csv --recall 1.5", "Try --recall 0.9"),
         ("--truth truth.csv --recall 0.9 --confidence 0.9 --too-few pool", "--too-few pool holds"),
         ("--truth truth.csv --precision 0.9 --too-few pool", "refuse or never"),
-        ("--truth truth.csv --confidence 0.9", "goes with --recall or --precision"),
-        ("--truth truth.csv --exactly", "goes with --per-row"),
-        ("--truth truth.csv --apply other.csv", "there is no -o"),
-        ("--per-row 1 --apply other.csv -o out.csv", "there is no --truth"),
+        ("--truth truth.csv --confidence 0.9", "needs --recall or --precision"),
+        ("--truth truth.csv --exactly", "needs --per-row"),
+        ("--truth truth.csv --apply other.csv", "-o is missing"),
+        ("--per-row 1 --apply other.csv -o out.csv", "--truth is missing"),
         ("--per-row 9", "--per-row must be an integer from 1 to 3"),
         ("--per-row 1 --total 9", "--objective balanced_accuracy"),
         ("--per-row 1 --objective gmean", "f1 or balanced_accuracy"),
-        ("--total 9 --truth truth.csv", "Leave --truth out"),
-        ("--total 9 --thresholds a.json", "a budget has none"),
+        ("--total 9 --truth truth.csv", "Remove --truth"),
+        ("--total 9 --thresholds a.json", "A budget has no thresholds"),
         ("--truth truth.csv -o out.npy", "-o decisions.csv"),
         ("--truth truth.csv -o truth.csv", "--force"),
         ("--truth truth.csv --id song", "no column 'song'"),
@@ -287,23 +287,23 @@ def write_bytes(name, text):
 
 
 BROKEN = {
-    "nan": (lambda s: write("bad.csv", np.where(s == s[4, 1], np.nan, s)), "row 5 of label 'dog'"),
+    "nan": (lambda s: write("bad.csv", np.where(s == s[4, 1], np.nan, s)), "row 5, label 'dog'"),
     "nan in sparse": (
         lambda s: sp.save_npz("bad.npz", sp.csr_array(np.where(s == s[4, 1], np.nan, s))),
-        "row 5 of label '1'",
+        "row 5, label '1'",
     ),
     "rows": (lambda s: write("bad.csv", s[:9]), "bad.csv has 9 rows and 3 labels"),
     "order": (
         lambda s: pd.DataFrame(s, columns=["dog", "cat", "rare"]).to_csv("bad.csv", index=False),
-        "its order is cat, dog, rare",
+        "Its order is cat, dog, rare",
     ),
     "names": (
         lambda s: pd.DataFrame(s, columns=["cats", "dog", "rare"]).to_csv("bad.csv", index=False),
-        "it has none for 'cats'. Did you mean 'cat'?",
+        "Missing: 'cats'. Did you mean 'cat'?",
     ),
     "a word": (lambda s: write("bad.csv", s.round(3).astype(str), cat=["n/a", *s[1:, 0]]), "'n/a'"),
     "two words": (lambda s: write("bad.csv", s, a="x", b="y"), "'a', 'b'"),
-    "no header": (lambda s: np.savetxt("bad.csv", s, delimiter=","), "Add a line with a name"),
+    "no header": (lambda s: np.savetxt("bad.csv", s, delimiter=","), "Add a header line"),
     "bytes": (lambda s: write_bytes("bad.npy", b"nothing"), "numpy.save"),
     "zip": (lambda s: write_bytes("bad.npz", b"PK\x03\x04nothing"), "numpy.savez"),
     "parquet": (lambda s: write_bytes("bad.parquet", b"nothing"), "bad.parquet"),
@@ -351,7 +351,7 @@ def test_broken_scores_are_told_and_nothing_is_written(call, files, data, case):
 def test_probabilities_are_needed_for_budgets(call, files, data):
     np.save("margins.npy", data[1] * 3)
     code, _, err = call("margins.npy", "--per-row", 1)
-    assert (code, "labelance decide takes probabilities" in err) == (1, True)
+    assert (code, "labelance decide needs probabilities" in err) == (1, True)
 
 
 def test_missing_labels_are_left_out_on_request(call, files, data):

@@ -210,7 +210,7 @@ def test_what_exists_is_kept_without_force(call, done, tmp_path, command, output
     there.write_text("mine")
     code, _, err = call(command, done, "-o", output)
     assert (code, there.read_text()) == (1, "mine")
-    assert "exists already" in err
+    assert "already exists" in err
     assert "--force" in err
     assert call(command, done, "-o", output, "--force")[0] == 0
 
@@ -288,8 +288,8 @@ def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
 
 def test_wrong_requests_are_one_line_that_helps(call, plan):
     for words, said in {
-        ("run", "nonsense"): "'nonsense' is neither",
-        ("run", plan, "--datasets", "other"): "There are songs",
+        ("run", "nonsense"): "Got 'nonsense'",
+        ("run", plan, "--datasets", "other"): "Choose from songs",
         ("run", plan, "--address", "tcp://a:1"): "Add --executor dask",
         ("status", "nothing.db"): "nothing.db does not exist",
         ("export", "nothing.db", "-o", "x"): "nothing.db does not exist",

@@ -94,7 +94,7 @@ def test_an_mldr_object_goes_through_the_catalogue(publisher, r_writer, tmp_path
     "content", [b"", b"junk", b"RDX2\nX\n", gzip.compress(b"RDX2\nA\n", mtime=0), b"\x1f\x8bcut"]
 )
 def test_what_is_no_file_of_R_is_refused(content: bytes) -> None:
-    with pytest.raises(DataFileError, match=r"x\.rda is a file of R objects"):
+    with pytest.raises(DataFileError, match=r"x\.rda is not a readable file of R objects"):
         read_rda(content, "x.rda")
 
 

@@ -196,5 +196,5 @@ def test_what_is_no_probability_or_share_is_refused():
     with pytest.raises(InputError, match="between 0 and 1"):
         correct_prior([[1.2]], 0.5, 0.1)
     for wrong in ([0.1, 0.2], -0.1, np.nan):
-        with pytest.raises(InputError, match="a prior in"):
+        with pytest.raises(InputError, match="prior must be a number in"):
             correct_prior([[0.5]], 0.5, wrong)

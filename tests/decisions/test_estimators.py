@@ -160,7 +160,7 @@ def test_labels_with_too_few_positives_share_a_threshold_by_the_rows_learned_fro
         ({"too_few": "pool", "confidence": 0.9}, InputError, "in expectation only"),
         ({"recall": 0.999}, InputError, "needs 999 positives"),
         ({"n_splits": 1000}, TooFewRowsError, "a row for each of 1000"),
-        ({"tune_on": "oob"}, InputError, "whose members learn from bags"),
+        ({"tune_on": "oob"}, InputError, "whose members are trained on bootstrap samples"),
     ],
     ids=["pool", "few", "rows", "oob"],
 )

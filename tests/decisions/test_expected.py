@@ -105,7 +105,7 @@ def test_nothing_is_predicted_where_nothing_is_probable():
         ({"average": "weighted"}, "average must be"),
         ({"beta": 0}, "beta must be"),
         ({"beta": True}, "beta must be"),
-        ({"joint": np.zeros((2, 2, 2))}, 'joint is for average="samples"'),
+        ({"joint": np.zeros((2, 2, 2))}, 'joint needs average="samples"'),
         ({"joint": np.zeros((2, 2, 2)), "average": "samples"}, "joint must have shape"),
         ({"y_proba": [[2.0, 0.0]]}, "between 0 and 1"),
     ],

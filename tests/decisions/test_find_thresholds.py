@@ -276,12 +276,12 @@ def test_what_has_no_thresholds_is_refused(scored):
         find_thresholds(y, known, objective=CostMatrix(np.ones((3, 2, 2))))
     with pytest.raises(InputError, match="same rows and labels"):
         find_thresholds(y, known[:, :2])
-    with pytest.raises(InputError, match="nan or infinite"):
+    with pytest.raises(InputError, match="NaN or infinite"):
         find_thresholds(y, sp.csr_array(np.full(known.shape, np.inf)))
     found = find_thresholds(y, known)
     with pytest.raises(InputError, match="each of 4 labels"):
         found.predict(known[:, :2])
-    with pytest.raises(InputError, match="nan or infinite"):
+    with pytest.raises(InputError, match="NaN or infinite"):
         found.predict(known * np.nan)
     for wrong in [{"beta": 0}, {"smoothing": np.inf}, {"beta": "one"}]:
         with pytest.raises(InputError, match=next(iter(wrong))):

@@ -41,7 +41,7 @@ def test_all_labels_at_once_need_more():
     y, scores = positives(59, 50)
     found = guarantee_recall(y, scores, confidence=0.9, simultaneous=True)
     assert_array_equal(found.thresholds, scores.min(axis=0))
-    with pytest.raises(InputError, match="confidence is None"):
+    with pytest.raises(InputError, match="Got confidence=None"):
         guarantee_recall(y, scores, simultaneous=True)
 
 
@@ -172,7 +172,7 @@ def test_pooling_needs_rows_and_no_confidence(rare):
         guarantee_recall(y, scores, too_few="pool", confidence=0.9)
     with pytest.raises(InputError, match="needs 9 rows with a label of the group"):
         guarantee_recall(y, scores, too_few="pool", label_groups=[0, 0, 1, 2])
-    with pytest.raises(InputError, match=r"label_groups has shape \(2,\)"):
+    with pytest.raises(InputError, match=r"label_groups .* It has shape \(2,\)"):
         guarantee_recall(y, scores, too_few="pool", label_groups=[0, 0])
 
 
@@ -209,7 +209,7 @@ def test_precision_refuses_unknown_labels_unless_told():
     y = np.array([[1.0], [np.nan], [0.0]] * 20)
     scores = y.copy()
     scores[1::3] = 0.5
-    with pytest.raises(InputError, match="nan"):
+    with pytest.raises(InputError, match="NaN"):
         guarantee_precision(y, scores, precision=0.5)
     found = guarantee_precision(y, scores, precision=0.5, missing_labels="ignore", candidates=[0.4])
     assert found.n_predicted[0] == 20
@@ -276,8 +276,8 @@ def test_results_show_labels_by_name(rare):
         ({"recall": 1.0}, "recall must be a number between 0 and 1"),
         ({"recall": True}, "recall must be"),
         ({"confidence": 0}, "confidence must be"),
-        ({"too_few": "guess"}, "too_few from"),
-        ({"y_score": np.full((300, 4), np.nan)}, "nan"),
+        ({"too_few": "guess"}, "too_few of guarantee_recall must be one of"),
+        ({"y_score": np.full((300, 4), np.nan)}, "NaN"),
         ({"y_score": np.zeros((300, 3))}, "shape"),
     ],
 )
@@ -295,7 +295,7 @@ def test_bad_candidates_are_refused(candidates, rare):
 
 def test_bad_numbers_of_alarms_are_refused():
     for wrong in ({"n_alarms": -1, "n_rows": 5}, {"n_alarms": 1, "n_rows": 0}):
-        with pytest.raises(InputError, match="at least"):
+        with pytest.raises(InputError, match=r"integer >= [01]"):
             limit_alarms([[0.5]], **wrong)
 
 

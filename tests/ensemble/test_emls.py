@@ -337,7 +337,7 @@ def test_training_sets_with_rows_made_from_those_left_out_judge_nobody(data, kin
 
 def test_every_member_needs_a_training_set(data):
     sets = draw_training_sets(MLSOL(), *data, 2, random_state=0)
-    with pytest.raises(InputError, match=r"5 members.*there are 2"):
+    with pytest.raises(InputError, match=r"5 members.*Got 2"):
         EMLS(TREE).fit(*data, training_sets=sets)
 
 
@@ -540,7 +540,7 @@ def test_a_training_set_may_bring_its_neighbors(data):
     X, Y = data
     (drawn,) = draw_training_sets(None, X, Y, 1)
     wrong = find_neighbors(X, 3)
-    with pytest.raises(InputError, match="3 neighbors a row and 10 are asked for"):
+    with pytest.raises(InputError, match="3 neighbors per row, and 10 are needed"):
         EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=[replace(drawn, neighborhood=wrong)])
     ready = [replace(drawn, neighborhood=find_neighbors(X, 10))]
     model = EMLS(MLkNN(), n_estimators=1).fit(X, Y, training_sets=ready)
@@ -595,7 +595,7 @@ def test_training_sets_can_be_drawn_from_lists(data, bootstrap):
         ({"sampler": None, "n_sets": -1}, "'n_sets'"),
         ({"sampler": "MLSOL"}, "'sampler'"),
         ({"sampler": None, "y": None}, "y is None"),
-        ({"sampler": None, "y": [[1, 0]]}, "draw_training_sets needs one row of labels"),
+        ({"sampler": None, "y": [[1, 0]]}, "draw_training_sets needs X and y with the same"),
     ],
 )
 def test_training_sets_of_what_cannot_be_drawn_are_refused(data, options, words):

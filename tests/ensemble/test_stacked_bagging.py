@@ -132,7 +132,7 @@ def test_a_share_of_one_changes_nothing(data):
 
 
 def test_more_features_than_there_are_are_refused(data):
-    with pytest.raises(InputError, match="X has 6 columns, and max_features is 7"):
+    with pytest.raises(InputError, match="Got 7, and X has 6 columns"):
         EMLS(TREE, max_features=7).fit(*data)
 
 

@@ -133,6 +133,6 @@ def test_samplers_keep_their_own_rules_about_rows():
     """Missing values are refused by the sampler that cannot measure them, also in an ensemble."""
     holes = X.copy()
     holes[0, 0] = np.nan
-    with pytest.raises(InputError, match="MLSOL needs known values"):
+    with pytest.raises(InputError, match="MLSOL does not accept missing values"):
         EMLS(BinaryRelevance(), MLSOL()).fit(holes, Y)
     EMLS(BinaryRelevance(), MLROS(), n_estimators=1, objective=None).fit(holes, Y)

@@ -165,7 +165,7 @@ def test_the_value_is_frozen_prints_and_pickles():
         (np.array(FOUR) + 2, "outside 0 … 5"),
         ([[1], [2], [3], [4], [5], [6]], "outside 0 … 5"),
         (np.array(FOUR) - 1, "outside 0 … 5"),
-        ([[1], [2], [2], [4], [5], [0]], "row 2 is among its own neighbors"),
+        ([[1], [2], [2], [4], [5], [0]], "Row 2 is among its own neighbors"),
     ],
 )
 def test_a_neighborhood_that_does_not_fit_is_refused(indices, came):
@@ -175,7 +175,7 @@ def test_a_neighborhood_that_does_not_fit_is_refused(indices, came):
 
 @pytest.mark.parametrize("option", [{"variant": "java"}, {"weighting": "mean"}], ids=str)
 def test_an_unknown_option_is_refused(option):
-    with pytest.raises(InputError, match=f"{next(iter(option))} is 'paper' or"):
+    with pytest.raises(InputError, match=f"{next(iter(option))} must be 'paper' or"):
         local_distribution(EXAMPLE_L, around(FOUR), **option)
 
 

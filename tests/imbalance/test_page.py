@@ -282,5 +282,5 @@ def test_features_have_the_names_that_were_given(kind):
 
 
 def test_every_feature_has_a_name_or_none_has():
-    with pytest.raises(InputError, match="4 feature names, but 1 came"):
+    with pytest.raises(InputError, match=r"4 feature names\. Got 1"):
         profile(X, Y, feature_names=["a"])

@@ -184,9 +184,13 @@ def test_labels_can_be_named():
 def test_errors_name_what_was_called():
     X = np.arange(40.0).reshape(20, 2)
     y = np.eye(20, 3, dtype=int)
-    with pytest.raises(MissingValuesError, match=r'^profile needs known .* missing="distance"'):
+    with pytest.raises(
+        MissingValuesError, match=r'^profile does not accept missing .* missing="distance"'
+    ):
         profile(np.where(X == 3, np.nan, X), y)
     with pytest.raises(InputError, match=r"^profile needs finite"):
         profile(np.where(X == 3, np.inf, X), y)
-    with pytest.raises(TooFewRowsError, match=r"^profile looks for n_neighbors=20"):
+    with pytest.raises(
+        TooFewRowsError, match=r"^n_neighbors of profile must be < n_samples\. Got 20"
+    ):
         profile(X, y, n_neighbors=20)

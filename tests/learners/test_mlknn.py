@@ -147,9 +147,9 @@ def test_a_neighborhood_found_before_saves_the_search(small, monkeypatch):
         patch.setattr("labelance.learners._mlknn.search_neighbors", None)
         learner = MLkNN(n_neighbors=4).fit(X, Y, neighborhood=around)
     np.testing.assert_array_equal(learner.predict_proba(new), expected)
-    with pytest.raises(InputError, match="7 neighbors a row and 8 are asked for"):
+    with pytest.raises(InputError, match="7 neighbors per row, and 8 are needed"):
         MLkNN(n_neighbors=8).fit(X, Y, neighborhood=around)
-    with pytest.raises(InputError, match="90 rows and X has 30"):
+    with pytest.raises(InputError, match="90 rows, and X has 30"):
         MLkNN(n_neighbors=4).fit(X[:30], Y[:30], neighborhood=around)
 
 

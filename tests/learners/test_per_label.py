@@ -86,9 +86,9 @@ def test_labels_that_the_sampler_refuses_learn_from_the_rows_as_they_are():
 
 def test_a_sampler_that_refuses_every_label_is_an_error():
     X, y = sampler_data()
-    with pytest.raises(NothingToSampleError, match="refused all labels") as error:
+    with pytest.raises(NothingToSampleError, match="cannot resample any label") as error:
         PerLabel(SMOTE(k_neighbors=59)).fit(X, y)
-    assert "Expected n_neighbors" in error.value.came
+    assert "Expected n_neighbors" in error.value.found
 
 
 def test_wrong_parameters_of_the_sampler_are_its_own_errors():

@@ -248,7 +248,7 @@ def test_nothing_to_split_is_a_leaf():
 def test_words_and_missing_values_are_refused(small):
     X, Y, _ = small
     frame = pd.DataFrame(X, columns=list("abcde")).assign(f=pd.Categorical(["u", "v"] * 45))
-    with pytest.raises(InputError, match="1 of its columns are categorical"):
+    with pytest.raises(InputError, match="1 columns of X are categorical"):
         SOSHF(2).fit(frame, Y)
     holes = X.copy()
     holes[3, 1] = np.nan

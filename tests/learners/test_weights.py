@@ -107,7 +107,7 @@ def test_an_estimator_without_weights_is_refused_before_work(learner):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (np.ones(119), r"shape \(119,\) and X 120 rows"),
+        (np.ones(119), r"shape \(119,\), and X has 120 rows"),
         (np.ones((120, 1)), r"shape \(120, 1\)"),
         (-np.ones(120), "negative"),
         (np.full(120, np.nan), "missing"),
@@ -170,7 +170,7 @@ def test_rows_of_members_have_the_weights_of_the_rows_they_come_from(sampler, bo
 
 def test_new_rows_of_a_sampler_that_does_not_tell_are_refused():
     sampler = SamplerSequence([MLSOL(), MLUL()])
-    with pytest.raises(InputError, match="SamplerSequence does not say"):
+    with pytest.raises(InputError, match="SamplerSequence does not report"):
         EMLS(BinaryRelevance(), sampler).fit(*DATA, sample_weight=COUNTS)
 
 
@@ -198,7 +198,7 @@ def test_data_are_validated_before_rows_without_weight_are_dropped():
     learner = BinaryRelevance(LogisticRegression())
     cases = {
         "indptr": (damaged, y),
-        "one row of labels": (X, y[:-1]),
+        "same number of rows": (X, y[:-1]),
         "y is None": (X, None),
         "X is None": (None, y),
     }

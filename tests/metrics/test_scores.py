@@ -321,8 +321,8 @@ class TestUndefinedLabels:
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [
-        (np.zeros((2, 2)), InputError, r"y_true has shape \(2, 3\) and the scores \(2, 2\)"),
-        (np.full((2, 3), np.nan), InputError, "6 scores are nan or infinite"),
+        (np.zeros((2, 2)), InputError, r"same shape. Got shapes \(2, 3\) and \(2, 2\)"),
+        (np.full((2, 3), np.nan), InputError, "6 scores are NaN or infinite"),
         (sparse.csr_array((2, 3)), ContainerError, "sparse matrix"),
         ([np.zeros((2, 2))] * 3, InputError, "label_scores"),
         (pd.DataFrame(np.zeros((2, 3)), columns=list("bac")), InputError, "order their columns"),
@@ -339,7 +339,7 @@ def test_bad_scores(scores, error, message):
 @pytest.mark.parametrize("k", [0, 4, 1.5])
 def test_bad_k(k):
     for measure in [metrics.precision_at_k, metrics.macro_f1_at_k, metrics.coverage_at_k]:
-        with pytest.raises(InputError, match="whole number from 1 to 3"):
+        with pytest.raises(InputError, match="integer from 1 to 3"):
             measure([[1, 0, 1]], [[0.3, 0.2, 0.1]], k=k)
 
 

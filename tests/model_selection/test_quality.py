@@ -78,9 +78,9 @@ def test_sizes_are_what_was_asked_for():
 
 
 BAD = [
-    (lambda Y: label_distribution(Y, [[0, 1], []]), "the folds have 0 to 2 rows"),
+    (lambda Y: label_distribution(Y, [[0, 1], []]), "The folds have 0 to 2 rows"),
     (lambda Y: label_distribution(Y, [[0, 1], [4]]), "numbered 0 to 4"),
-    (lambda Y: label_distribution(Y, []), "there is none"),
+    (lambda Y: label_distribution(Y, []), "No folds given"),
     (lambda Y: examples_distribution([0, 0, 1], sizes=(0.5, 0.3, 0.2)), "2 folds and 3 sizes"),
 ]
 

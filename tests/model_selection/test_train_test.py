@@ -118,19 +118,19 @@ def test_sizes_in_rows_are_exact_fractions():
 
 Y = np.eye(6, dtype=int)
 BAD = [
-    ((), {}, InputError, "none was given"),
+    ((), {}, InputError, "Got none"),
     ((Y,), {"sizes": (0.5, 0.4)}, InputError, "with sum 0.9"),
-    ((Y,), {"sizes": (0.5, 0.5, 0.0)}, InputError, "sizes is (0.5, 0.5, 0.0)."),
-    ((Y,), {"sizes": (3, 2)}, InputError, "the 6 rows there are, but sizes is (3, 2), with sum 5"),
+    ((Y,), {"sizes": (0.5, 0.5, 0.0)}, InputError, "Got (0.5, 0.5, 0.0)."),
+    ((Y,), {"sizes": (3, 2)}, InputError, "sum to 6. Got (3, 2), with sum 5"),
     ((Y,), {"sizes": (1.0,)}, InputError, "at least two parts"),
-    ((Y,), {"sizes": ("a", "b")}, InputError, "sizes is ('a', 'b')."),
-    ((Y,), {"sizes": (0.5, 0.5), "test_size": 0.5}, InputError, "given both"),
-    ((Y,), {"test_size": 0.0}, InputError, "test_size is 0.0"),
-    ((Y,), {"train_size": 7}, InputError, "train_size is 7"),
-    ((Y,), {"order": 0}, InputError, "order is 0"),
+    ((Y,), {"sizes": ("a", "b")}, InputError, "Got ('a', 'b')."),
+    ((Y,), {"sizes": (0.5, 0.5), "test_size": 0.5}, InputError, "Got both"),
+    ((Y,), {"test_size": 0.0}, InputError, "Got 0.0. Try test_size"),
+    ((Y,), {"train_size": 7}, InputError, "Got 7. Try train_size"),
+    ((Y,), {"order": 0}, InputError, "Got 0. Choose 1 or 2"),
     ((Y[:, 0],), {}, LabelFormatError, "one dimension"),
-    ((np.zeros(5), Y), {}, InputError, "they have 5, 6 rows"),
-    ((Y,), {"test_size": 0.1}, TooFewRowsError, "part 2 got none"),
+    ((np.zeros(5), Y), {}, InputError, "They have 5, 6 rows"),
+    ((Y,), {"test_size": 0.1}, TooFewRowsError, "Part 2 got none"),
 ]
 
 

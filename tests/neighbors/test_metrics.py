@@ -162,9 +162,9 @@ def test_paired_distances_of_a_callable():
     [
         ({"metric": "straight"}, "straight"),
         ({"metric": "precomputed"}, "precomputed"),
-        ({"scale": "max"}, "scale is 'max'"),
+        ({"scale": "max"}, "scale must be None.* Got 'max'"),
         ({"metric": "manhattan", "missing": "distance"}, "euclidean"),
-        ({"metric": "cosine", "categorical_features": [0]}, "nominal features"),
+        ({"metric": "cosine", "categorical_features": [0]}, "categorical features"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(options, words):

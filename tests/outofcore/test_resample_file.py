@@ -219,19 +219,19 @@ def test_files_of_a_folder_that_do_not_fit_together_are_named(tmp_path):
     table = pa.table({"x": [0.5, 1.5], "calm": [1, 0]})
     folder = parts(tmp_path / "parts", table, [0, 1, 2])
     other = {
-        "whole numbers": table.set_column(0, "x", pa.array([1, 2])),
-        "it has 'y' where that has 'x'": table.rename_columns(["y", "calm"]),
-        "it has no more where that has 'calm'": table.drop_columns(["calm"]),
-        "it has 'more' where that has no more": table.append_column("more", table["x"]),
-        r"it has 'x' \(string\) where that has 'x'": table.set_column(0, "x", pa.array(["a", "b"])),
+        "integers": table.set_column(0, "x", pa.array([1, 2])),
+        "has 'y' where .* has 'x'": table.rename_columns(["y", "calm"]),
+        "has no more where .* has 'calm'": table.drop_columns(["calm"]),
+        "has 'more' where .* has no more": table.append_column("more", table["x"]),
+        r"has 'x' \(string\) where .* has 'x'": table.set_column(0, "x", pa.array(["a", "b"])),
     }
-    for came, odd in other.items():
+    for found, odd in other.items():
         parquet.write_table(odd, folder / "part.1.parquet")
-        if came == "whole numbers":  # are numbers
+        if found == "integers":  # are numbers
             with open_dataset(folder, memory=LIMIT, labels=["calm"]) as data:
                 np.testing.assert_array_equal(data.values, [[0.5], [1], [2]])
             continue
-        match = rf"part\.1\.parquet: .* same columns, in the order of part\.0\.parquet, but {came}"
+        match = rf"part\.1\.parquet: .* same columns, as in part\.0\.parquet\. .*{found}"
         with pytest.raises(InputError, match=match), open_dataset(folder, memory=LIMIT, labels=1):
             pass
 
@@ -463,7 +463,7 @@ def test_a_run_does_not_go_on_with_something_else(tmp_path, monkeypatch, change)
         sampler = MLROS(random_state=1)
     else:
         options = {"missing_labels": "negative"}
-    match = rf"goes on with the same data and options, but in .*partial is .* differs: {change} "
+    match = rf"interrupted run in .*partial has other data or options\. Different: {change} "
     with pytest.raises(InputError, match=match):
         resample_file(file, out, sampler, memory=LIMIT, **options)
     assert folder.exists()
@@ -594,7 +594,7 @@ def test_one_process_at_a_time_works_on_a_result(tmp_path, monkeypatch):
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for seed in (0, 1):  # the same run, and another that is to begin anew
-            with pytest.raises(InputError, match="another one does now"):
+            with pytest.raises(InputError, match="is in use"):
                 resample_file(file, out, MLROS(random_state=seed), memory=LIMIT, overwrite=True)
     assert sorted(folder.iterdir()) == before
 
@@ -609,7 +609,7 @@ def test_a_run_that_a_full_disk_ended_goes_on_when_there_is_room(tmp_path, monke
     with monkeypatch.context() as patch:
         patch.setattr(BlockwiseDraw, "block", fail)
         with pytest.raises(
-            FileWriteError, match=r"1500 requested .* free\. Free some space .* goes on"
+            FileWriteError, match=r"1500 requested .* free\. Free disk space .* resumes"
         ):
             resample_file(file, out, sampler, memory=LIMIT)
     monkeypatch.setattr(
@@ -632,7 +632,7 @@ def test_a_disk_without_room_for_the_features_is_refused_before_they_are_read(
     monkeypatch.setattr(
         "labelance.datasets.formats._read_write.DatasetBlocks.read_group", refuse_to_read
     )
-    with pytest.raises(FileWriteError, match=r"take 19\.2 KB more, and 19\.2 KB are free"):
+    with pytest.raises(FileWriteError, match=r"need 19\.2 KB more, and 19\.2 KB are free"):
         resample_file(file, tmp_path / "more.parquet", MLROS(), memory=LIMIT)
 
 
@@ -642,7 +642,7 @@ def test_a_disk_without_room_for_the_features_is_refused_before_they_are_read(
 def refused(call, *parts):
     with pytest.raises(LabelanceError) as caught:
         call()
-    for told, part in zip((caught.value.asked, caught.value.came, caught.value.fix), parts):
+    for told, part in zip((caught.value.problem, caught.value.found, caught.value.cure), parts):
         assert part in told
 
 
@@ -654,24 +654,26 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path):
     def call(source=file, output=out, kind=sampler, **options):
         return lambda: resample_file(source, output, kind, **{"memory": LIMIT, **options})
 
-    refused(call(memory="2GBB"), "memory is a number of bytes", "'2GBB'", "Give it like this")
-    refused(call(memory="1kB"), "memory=… holds the labels", "400 rows of", "Raise it")
-    refused(call(output=file), "Files that exist", "exists already", "overwrite=True")
-    refused(call(output=tmp_path / "o.csv"), "ends in .parquet", "does not", "convert")
-    refused(call(source=tmp_path / "no.parquet"), "come from a file", "there is no", "Check the")
-    refused(call(source=[[1.0]]), "features alone", "y is None", "Pass y")
-    refused(call(y=[[1]]), "are in the file", "y was given", "Leave it out")
+    refused(call(memory="2GBB"), "memory must be a number of bytes", "'2GBB'", "Try memory=")
+    refused(call(memory="1kB"), "memory=… must hold the labels", "400 rows of", "Raise memory")
+    refused(call(output=file), "already exists", "Existing files are kept", "overwrite=True")
+    refused(call(output=tmp_path / "o.csv"), "ends in .parquet", "Got 'o.csv'", "convert")
+    refused(call(source=tmp_path / "no.parquet"), "There is no file", "must be a file", "Check the")
+    refused(call(source=[[1.0]]), "needs its labels as y", "y is None", "Pass y")
+    refused(call(y=[[1]]), "holds its own labels", "Got y", "Omit y")
     array = {"y": np.ones((1, 1)), "output": tmp_path / "X.npy"}
-    refused(call(source=[[1.0]], **array), "rows to slice", "a list came", "Parquet or NumPy")
-    refused(call(source=np.ones((1, 1)), labels=2, **array), "features alone", "labels=…", "Leave")
+    refused(call(source=[[1.0]], **array), "rows to slice", "Got a list", "Parquet or NumPy")
+    refused(call(source=np.ones((1, 1)), labels=2, **array), "no options", "Got labels", "Remove")
     whole = SamplerSequence([sampler])
-    refused(call(kind=whole), "A blockwise draw needs", "gives whole tables", "one after the other")
+    refused(
+        call(kind=whole), "A blockwise draw needs", "returns whole tables", "one after the other"
+    )
     refused(call(labels=["glad"]), "labels", "'glad'", "Correct")
     refused(call(missing_labels="drop"), "keep all their rows", "'drop'", "negative")
     generator = MLROS(random_state=np.random.default_rng(0))
-    refused(call(kind=generator), "draws the same numbers", "is a Generator", "Pass an int")
+    refused(call(kind=generator), "can resume", "is a Generator", "Pass an int")
     unknown = MLROS(sampling_strategy=["glad"])
-    refused(call(kind=unknown), "names labels", "no label 'glad'", "Correct the name")
+    refused(call(kind=unknown), "name labels", "no label 'glad'", "Correct the name")
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -694,8 +696,8 @@ def test_a_limit_too_small_for_a_neighbor_search_is_refused_before_rows_are_read
         refused(
             partial(call, sampler, "100MB"),
             "a neighbor search keeps",
-            "1,000,000 rows of 32 B need 160 MB",
-            "Raise it",
+            "1,000,000 rows of 32 B need at least 160 MB",
+            "Raise memory",
         )
         assert not list(tmp_path.iterdir())
         with pytest.raises(AssertionError, match="rows were read"):
@@ -710,13 +712,13 @@ def test_files_of_other_formats_and_sparse_ones_are_refused(tmp_path):
     write_multilabel(data, tmp_path / "songs.csv")
     sparse = MultiLabelDataset(sp.csr_array(data.values), data.Y)
     write_multilabel(sparse, tmp_path / "sparse.parquet")
-    for name, came in (("songs.csv", "another format"), ("sparse.parquet", "own are sparse")):
+    for name, found in (("songs.csv", "another format"), ("sparse.parquet", "sparse features")):
 
         def call(path=tmp_path / name):
             with open_dataset(path, memory=LIMIT):
                 pass
 
-        refused(call, "Data larger than memory", came, "")
+        refused(call, "Data larger than memory", found, "")
 
 
 def test_the_way_from_csv_to_parquet_that_an_error_names_is_a_way(tmp_path, monkeypatch):
@@ -724,9 +726,9 @@ def test_the_way_from_csv_to_parquet_that_an_error_names_is_a_way(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     write_multilabel(songs(90), tmp_path / "songs.csv")
     out, sampler = tmp_path / "more.parquet", MLSMOTE(random_state=0)
-    with pytest.raises(InputError, match="is of another format") as caught:
+    with pytest.raises(InputError, match="has another format") as caught:
         resample_file("songs.csv", out, sampler, labels=-3)
-    code = caught.value.fix.partition("as ds: ")[2]
+    code = caught.value.cure.partition("as ds: ")[2]
     exec(code, {"ds": pytest.importorskip("pyarrow.dataset")})
     done = resample_file("songs", out, sampler, labels=-3, memory=LIMIT)
     expected = in_memory(read_multilabel("songs.csv", labels=-3), sampler)
@@ -735,7 +737,7 @@ def test_the_way_from_csv_to_parquet_that_an_error_names_is_a_way(tmp_path, monk
 
 def test_labels_have_to_fit_into_memory(tmp_path):
     X, y = np.zeros((10_000, 2)), np.ones((10_000, 1), dtype=int)
-    with pytest.raises(TooManyRowsError, match="10,000 rows of 16 B need 641 KB at least"):
+    with pytest.raises(TooManyRowsError, match="10,000 rows of 16 B need at least 641 KB"):
         resample_file(X, tmp_path / "X.npy", MLROS(), y=y, memory="600kB")
 
 
@@ -744,7 +746,7 @@ def test_one_process_at_a_time_works_on_an_output(tmp_path, monkeypatch):
     file, out, folder = begun(tmp_path, monkeypatch, MLROS(random_state=0), steps=2)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match=r"One process at a time works in .* another one does"):
+        with pytest.raises(InputError, match=r"is in use\. Another process"):
             resample_file(file, out, MLROS(random_state=0), memory=LIMIT)
     assert folder.exists()
     assert Path(resample_file(file, out, MLROS(random_state=0), memory=LIMIT).path).exists()
@@ -755,7 +757,7 @@ def test_a_numpy_file_that_was_cut_is_refused(tmp_path, share):
     X, y = np.zeros((500, 4)), np.ones((500, 1), dtype=int)
     np.save(tmp_path / "X.npy", X)
     os.truncate(tmp_path / "X.npy", int(share * (tmp_path / "X.npy").stat().st_size))
-    with pytest.raises(InputError, match=r"whole NumPy file, but .*X\.npy cannot be mapped"):
+    with pytest.raises(InputError, match=r"X\.npy is not a complete NumPy file"):
         resample_file(tmp_path / "X.npy", tmp_path / "more.npy", MLROS(random_state=0), y=y)
     assert [path.name for path in tmp_path.iterdir()] == ["X.npy"]
 
@@ -763,11 +765,13 @@ def test_a_numpy_file_that_was_cut_is_refused(tmp_path, share):
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     file = write(songs(), tmp_path / "songs.parquet")
     (tmp_path / "taken").touch()
-    with pytest.raises(FileWriteError, match=r"cannot be made .* Name an output in a folder"):
+    with pytest.raises(
+        FileWriteError, match=r"cannot be created\. .* Choose an output in a writable folder"
+    ):
         resample_file(file, tmp_path / "taken" / "more.parquet", MLROS(random_state=0))
 
 
 def test_a_list_of_files_is_to_be_a_folder(tmp_path):
     files = [write(songs(), tmp_path / f"{name}.parquet") for name in "ab"]
-    with pytest.raises(InputError, match=r"a list of 2 came\. Pass the folder"):
+    with pytest.raises(InputError, match=r"Got a list of 2\. Pass the folder"):
         resample_file(files, tmp_path / "more.parquet", MLROS(random_state=0))

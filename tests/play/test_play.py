@@ -147,7 +147,7 @@ def test_malformed_requests_are_told_what_to_do(send, body):
     status, told, _ = send("POST", "/explore", body)
     assert status == 400
     assert told["asked"]
-    assert told["came"]
+    assert told["found"]
     assert told["fix"]
     assert told["message"] == f"{told['asked']}, but {told['came']}. {told['fix']}."
 
@@ -210,7 +210,7 @@ def test_a_mistake_of_ours_is_told_to_the_page_and_to_the_terminal(send, monkeyp
     monkeypatch.setattr("labelance.play._server.explore", explore)
     status, told, _ = send("POST", "/explore", GOOD)
     assert status == 500
-    assert "ZeroDivisionError" in told["came"]
+    assert "ZeroDivisionError" in told["found"]
     for _ in range(100):  # the terminal hears of it after the page
         if "somewhere inside" in (said := capsys.readouterr().err):
             break

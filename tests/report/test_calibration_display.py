@@ -56,5 +56,5 @@ def test_an_estimator_is_asked_for_its_scores(predictions):
 
 
 def test_rows_without_labels_are_refused():
-    with pytest.raises(InputError, match="no row has any label"):
+    with pytest.raises(InputError, match="No row has any label"):
         CalibrationDisplay.from_predictions([[0], [0]], [[0.1], [0.2]])

@@ -117,7 +117,7 @@ def test_bars_of_types_add_up_to_one():
     order = np.argsort(found.label_counts, kind="stable")
     shares = found.type_counts / found.type_counts.sum(axis=1, keepdims=True)
     assert_allclose(widths, shares[order].T)
-    with pytest.raises(InputError, match="this profile has none"):
+    with pytest.raises(InputError, match="This profile has none"):
         MinorityTypesDisplay.from_profile(profile(None, FRAME))
 
 
@@ -136,7 +136,7 @@ def test_resampling_shows_the_rows_of_the_label():
     assert sorted(after) == sorted(y_more.sum())
     with pytest.raises(InputError, match=r"no label 'rian'.*rain"):
         ResamplingDisplay.from_data(X, FRAME, X_more, y_more, label="rian")
-    with pytest.raises(InputError, match="kind is one of"):
+    with pytest.raises(InputError, match="kind must be one of"):
         ResamplingDisplay.from_data(X, FRAME, X_more, y_more, kind="maps")
 
 
@@ -148,7 +148,7 @@ def test_threshold_curve_is_scikit_learns_f():
         assert value == pytest.approx(f1_score(y[:, j], scores[:, j] >= t))
     assert display.f1[display.thresholds == display.threshold] == display.f1.max()
     assert ThresholdDisplay.from_predictions(FRAME, scores).label_name == FRAME.sum().idxmin()
-    with pytest.raises(InputError, match="no row has 1"):
+    with pytest.raises(InputError, match="No row has 1"):
         ThresholdDisplay.from_predictions([[1, 0], [0, 0]], [[0.5, 0.5], [0.1, 0.2]], label=1)
 
 
@@ -202,9 +202,9 @@ def test_utility_is_that_of_decisions_and_of_the_top_k():
     for utility in ("macro_recall", "coverage"):
         all_labels = BudgetDisplay.from_predictions(y, proba, [5], utility=utility)
         assert all_labels.top == 1
-    with pytest.raises(InputError, match="utility is one of"):
+    with pytest.raises(InputError, match="utility must be one of"):
         BudgetDisplay.from_predictions(y, proba, utility="f1")
-    with pytest.raises(InputError, match="whole number from 1 to 5"):
+    with pytest.raises(InputError, match="integer from 1 to 5"):
         BudgetDisplay.from_predictions(y, proba, [6])
 
 
@@ -221,7 +221,7 @@ def test_measures_stand_over_the_rows_of_their_label():
     assert_array_equal(area.counts, FRAME[:90].sum())
     absent = FRAME.assign(sun=0)
     assert np.isnan(MetricByRarityDisplay.from_predictions(absent, absent).values[0])
-    with pytest.raises(InputError, match=r"metric is one of"):
+    with pytest.raises(InputError, match="metric must be one of"):
         MetricByRarityDisplay.from_predictions(FRAME, predicted, metric="f2")
 
 

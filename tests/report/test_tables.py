@@ -150,21 +150,21 @@ def test_a_measure_nobody_has_is_not_shown(results):
 
 def test_two_configurations_never_meet(results):
     both = pd.concat([results, results.assign(config="ba9876543210")])
-    with pytest.raises(InputError, match=r"one configuration, but these come from 2.*config="):
+    with pytest.raises(InputError, match=r"one configuration only\. The results have 2.*config="):
         study_tables(both)
     chosen = study_tables(both, config="ba98")["table2"]
     pd.testing.assert_frame_equal(chosen, study_tables(results)["table2"])
-    with pytest.raises(InputError, match="0 of those"):
+    with pytest.raises(InputError, match="0 configurations"):
         study_tables(both, config="fff")
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda results: results.drop(columns="fold"), "fold cannot be found"),
+        (lambda results: results.drop(columns="fold"), "Missing: fold"),
         (lambda results: pd.concat([results, results.head(2)]), "2 of 194 rows repeat a cell"),
-        (lambda results: results.assign(status="failed"), "none of 192 rows is done"),
-        (lambda results: results.to_dict("list"), "a dict came"),
+        (lambda results: results.assign(status="failed"), "None of 192 rows is done"),
+        (lambda results: results.to_dict("list"), "Got a dict"),
     ],
 )
 def test_what_is_no_table_of_cells_is_refused(results, spoil, message):

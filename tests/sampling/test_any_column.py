@@ -99,7 +99,7 @@ def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
         expected = learner.fit(declared, y).predict_proba(declared)
         assert_array_equal(learner.fit(frame, y).predict_proba(frame[:7]), expected[:7])
     numbers = MLkNN(5).fit(frame[["size"]], Y)
-    with pytest.raises(InputError, match="fitted on numbers in columns 'size'"):
+    with pytest.raises(InputError, match="fitted with numbers in columns 'size'"):
         numbers.predict(frame[["city"]].rename(columns={"city": "size"}))
 
 

@@ -32,5 +32,5 @@ def test_blocks_one_below_the_other_are_the_draw(name, container, size):
 
 def test_a_sampler_that_gives_whole_tables_has_no_recipe():
     plan = SamplerSequence([MLSOL()]).plan(*sampler_data())
-    with pytest.raises(InputError, match=r"gives whole tables only\. Take the"):
+    with pytest.raises(InputError, match=r"returns whole tables only\. Apply the"):
         plan.draw_blockwise(0)

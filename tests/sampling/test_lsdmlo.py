@@ -123,7 +123,7 @@ def test_memory_is_asked_for_before_models_are_fitted(monkeypatch):
 
 def test_refusals():
     X, Y = sampler_data()
-    with pytest.raises(TooFewRowsError, match="k_neighbors=60"):
+    with pytest.raises(TooFewRowsError, match="Got 60, and there are only 60"):
         LSDMLO(k_neighbors=60).fit_resample(X, Y)
-    with pytest.raises(NothingToSampleError, match="minority label"):
+    with pytest.raises(NothingToSampleError, match="minority row"):
         LSDMLO().fit_resample(X, Y[:, :1])

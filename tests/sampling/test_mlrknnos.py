@@ -212,7 +212,7 @@ def test_one_label_needs_no_labeller():
 def test_too_many_rows_are_refused_by_their_number():
     X, Y = sampler_data()
     n_new = len(MLRkNNOS().fit_resample(X, Y)[0]) - len(X)
-    with pytest.raises(TooManyRowsError, match=f"would make {n_new}"):
+    with pytest.raises(TooManyRowsError, match=f"one by one needs {n_new}"):
         MLRkNNOS(max_synthetic=n_new - 1).fit_resample(X, Y)
     for enough in (n_new, None):
         assert len(MLRkNNOS(max_synthetic=enough).fit_resample(X, Y)[0]) == len(X) + n_new
@@ -222,11 +222,11 @@ def test_nothing_to_balance_is_an_error_that_says_so():
     X = np.arange(8.0)[:, None]
     Y = np.array([[1, 1], [0, 0]] * 4)
     Y[:, 1] = np.arange(8) == 3
-    with pytest.raises(NothingToSampleError, match="no label"):
+    with pytest.raises(NothingToSampleError, match="No label"):
         MLRkNNOS().fit_resample(X, Y)
 
 
 def test_a_neighborhood_of_all_rows_is_refused():
     X, Y = sampler_data()
-    with pytest.raises(InputError, match="does not search among all rows"):
+    with pytest.raises(InputError, match="does not search neighbors among all rows"):
         MLRkNNOS().fit_resample(X, Y, neighborhood=find_neighbors(X, 5))

@@ -159,7 +159,7 @@ def test_nothing_to_sample_is_an_error_that_says_so():
     Y[5, 0] = 1  # one minority cell, an outlier by necessity
     with (
         pytest.warns(ConstantLabelWarning),
-        pytest.raises(NothingToSampleError, match="no label has one"),
+        pytest.raises(NothingToSampleError, match="No label has one"),
     ):
         MLSOL().fit_resample(X, Y)
 

@@ -179,6 +179,6 @@ def test_nothing_to_judge_by_is_an_error_that_says_so():
     Y[5, 0] = 1
     with (
         pytest.warns(ConstantLabelWarning),
-        pytest.raises(NothingToSampleError, match="no label has one"),
+        pytest.raises(NothingToSampleError, match="No label has one"),
     ):
         MLUL().fit_resample(X, Y)

@@ -165,7 +165,7 @@ def test_chains_and_functions_are_refused(chain):
 
 def test_a_neighborhood_is_refused():
     X, Y = sampler_data()
-    with pytest.raises(InputError, match="does not search among all rows"):
+    with pytest.raises(InputError, match="does not search neighbors among all rows"):
         RHwHUS().fit_resample(X, Y, neighborhood=find_neighbors(X, 3))
 
 

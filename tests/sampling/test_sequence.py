@@ -184,7 +184,7 @@ def test_a_neighborhood_goes_to_the_first_step():
     assert_array_equal(sampler.fit_resample(X, Y, neighborhood=around)[0], expected)
     with pytest.raises(InputError, match="neighborhood"):
         sampler.fit_resample(X, Y, neighborhood=find_neighbors(X[::-1], 5))
-    with pytest.raises(InputError, match="MLROS does not search"):
+    with pytest.raises(InputError, match="MLROS does not accept neighborhood"):
         SamplerSequence([MLROS(), MLSOL()]).fit_resample(X, Y, neighborhood=around)
 
 
@@ -192,7 +192,7 @@ def test_steps_refuse_what_they_refuse():
     X, Y = sampler_data()
     X[0, 0] = np.nan
     assert len(SamplerSequence([MLROS()]).fit_resample(X, Y)[0]) >= len(X)
-    with pytest.raises(InputError, match="MLSOL needs known values"):
+    with pytest.raises(InputError, match="MLSOL does not accept missing values"):
         SamplerSequence([MLROS(), MLSOL()]).fit_resample(X, Y)
     with pytest.raises(ValueError, match="sampling_ratio"):
         SamplerSequence([MLROS(), MLRUS(sampling_ratio=3)]).fit(X, Y)
@@ -206,7 +206,7 @@ def test_steps_refuse_what_they_refuse():
         ([MLROS], "MLROS"),
         ([("a", MLROS()), ("a", MLROS())], "same name"),
         ([("a__b", MLROS())], "two underscores"),
-        ([("steps", MLROS())], "named so"),
+        ([("steps", MLROS())], "reserved"),
     ],
 )
 def test_wrong_steps_are_refused(steps, message):

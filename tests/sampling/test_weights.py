@@ -150,8 +150,8 @@ def test_draws_as_mlsol_draws_its_seeds():
         (([[1, 2]],), "shape"),
         (([1, -1],), "negative"),
         (([1, np.nan],), "finite"),
-        (([0, 0],), "all are 0"),
-        (([1, 2], 0), "at least 1"),
+        (([0, 0],), "All are 0"),
+        (([1, 2], 0), "integer >= 1"),
     ],
 )
 def test_wrong_weights_are_refused(arguments, message):
@@ -160,7 +160,7 @@ def test_wrong_weights_are_refused(arguments, message):
 
 
 def test_more_rows_than_there_are_cannot_be_drawn_once():
-    with pytest.raises(InputError, match="only 2 have a weight"):
+    with pytest.raises(InputError, match="Only 2 rows have a weight"):
         WeightedIndexSampler([1, 0, 2], replacement=False)
     assert len(list(WeightedIndexSampler([1, 0, 2], 2, replacement=False))) == 2
     assert list(WeightedIndexSampler([0, 1], 1)) == [1]

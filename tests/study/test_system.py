@@ -153,7 +153,7 @@ def test_a_store_that_another_program_holds(tiny_store, tmp_path, monkeypatch):
     monkeypatch.setattr("labelance.study._store._WAIT", 0.1)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StudyError, match="another program has held"):
+    with pytest.raises(StudyError, match="Another program has locked it"):
         store.beat("me")
     holder.close()
     store.beat("me")
@@ -185,7 +185,7 @@ def folder(tiny_store, tmp_path):
 
 def test_a_folder_of_another_study(folder):
     assert import_results(folder, study="tiny").study.name == "tiny"
-    with pytest.raises(StudyError, match="the folder holds tiny"):
+    with pytest.raises(StudyError, match="It holds tiny"):
         import_results(folder, study="other")
 
 
@@ -226,7 +226,7 @@ def test_nothing_finished_is_nothing_to_verify(small, tmp_path):
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE cells SET status = 'failed'")
     db.close()
-    with pytest.raises(StudyError, match="there are none"):
+    with pytest.raises(StudyError, match="no finished cells"):
         verify_results(store.path)
 
 

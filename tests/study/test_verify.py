@@ -117,7 +117,7 @@ def test_a_cell_that_cannot_be_computed_any_more_differs(folder):
 
 
 def test_wrong_questions(folder):
-    with pytest.raises(StudyError, match="'nonsense' is not in it"):
+    with pytest.raises(StudyError, match="'nonsense' is not one"):
         verify_results(folder, datasets=["nonsense"])
     with pytest.raises(StudyError, match="sample=0"):
         verify_results(folder, sample=0)

@@ -237,9 +237,9 @@ def test_unknown_cells_are_left_out_or_refused_by_name(name, data):
         return
     with pytest.raises(UnknownLabelsError) as caught:
         call(name, X, holes, scores)
-    assert NAMED_AS.get(name, name.rpartition(".")[2]) in caught.value.asked
-    assert " since " in caught.value.asked
-    assert f"{hidden.sum()} unknown cells" in caught.value.came
+    assert NAMED_AS.get(name, name.rpartition(".")[2]) in caught.value.problem
+    assert " since " in caught.value.problem
+    assert f"{hidden.sum()} unknown cells" in caught.value.found
 
 
 @pytest.mark.parametrize("name", sorted(USES))

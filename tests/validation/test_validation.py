@@ -157,13 +157,13 @@ def test_lists_come_back_as_lists():
         (Y[:, 0], "reshape"),
         ([[1], [2, 3], []], "MultiLabelBinarizer"),
         (["a,b", "b", "c"], r'\[text\.split\(","\) for text in y\]'),
-        (["a", "b", "c"], "Split words"),
+        (["a", "b", "c"], "Split strings"),
         (Y * 2 - 1, "y > 0"),
         (np.where(Y, np.nan, 0), "missing label"),
-        (Y * 3, "0 or 1"),
+        (Y * 3, r"0 \(absent\) or 1"),
         (Y - 0.5, "threshold"),
         (pd.DataFrame({"l": ["cat", "dog", "dog"]}), r"\(y\['l'\] == '(cat|dog)'\)"),
-        (pd.DataFrame({"l": ["yes", "1", "no"]}), "which value means"),
+        (pd.DataFrame({"l": ["yes", "1", "no"]}), "the value that means"),
         (pd.DataFrame({"l": ["yes", None, "no"]}), "missing label"),
         (np.array([["cat"], ["dog"], ["dog"]]), r"\(y\[:, 0\] == 'cat'\)"),
         (pd.Series([[1, 0], [0, 1], [1, 1]]), "one dimension"),
@@ -175,9 +175,9 @@ def test_lists_come_back_as_lists():
 def test_bad_labels_are_refused_with_the_cure(bad, words):
     with pytest.raises(exceptions.InputError, match=words) as caught:
         validate_labels(bad, caller="The test")
-    assert caught.value.asked
-    assert caught.value.came
-    assert caught.value.fix
+    assert caught.value.problem
+    assert caught.value.found
+    assert caught.value.cure
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_bad_labels_are_refused_with_the_cure(bad, words):
         (sp.csr_matrix(np.array([[0, np.inf]])), "inf"),
         (X + 1j, "omplex"),
         (pd.DataFrame({"a": [f"id{t}" for t in range(20)]}), r"'a' has 20 .* Drop it, .* categor"),
-        (pd.DataFrame(X, columns=["a", "a"]), "more than once"),
+        (pd.DataFrame(X, columns=["a", "a"]), "Repeated names"),
         (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"] * 3)}), "dates"),
         (None, "None"),
     ],
@@ -227,7 +227,7 @@ def test_a_cupy_array_becomes_a_tensor_where_it_lies():
     array = type("ndarray", (), {"__module__": "cupy"})()
     with pytest.raises(exceptions.ContainerError) as error:
         validate_features(array, caller="The test")
-    assert "torch.from_dlpack(X)" in error.value.fix
+    assert "torch.from_dlpack(X)" in error.value.cure
 
 
 def test_lazy_frames_say_collect():
@@ -284,7 +284,7 @@ def test_an_array_cannot_stand_in_for_a_frame_with_categories():
     old = pd.DataFrame({"c": pd.Categorical(["b", "a"]), "n": [7.0, 9.0]})
     schema = validate_features(old, caller="x").schema()
     rows = np.array([[0.0, 7.0], [1.0, 9.0]])
-    with pytest.raises(exceptions.InputError, match="'c' are categorical"):
+    with pytest.raises(exceptions.InputError, match="categorical columns 'c'"):
         validate_like(rows, schema, caller="x")
     assert_array_equal(rows, [[0, 7], [1, 9]])
 
@@ -342,5 +342,5 @@ def test_scores_come_with_the_names_of_labels_and_sparse_where_taken():
     with pytest.raises(exceptions.ContainerError, match="sparse"):
         validate_scores(y, scores, caller="f")
     scores.data[0] = np.nan
-    with pytest.raises(exceptions.InputError, match="1 scores are nan"):
+    with pytest.raises(exceptions.InputError, match="1 scores are NaN"):
         validate_scores(y, scores, caller="f", sparse=True)

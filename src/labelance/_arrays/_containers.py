@@ -57,9 +57,9 @@ def check_no_delayed(data: Any, role: str) -> None:
     """Raise for a Delayed, which has attributes of all names and would be taken for any table."""
     if type(data).__module__ == "dask.delayed":
         raise ContainerError(
-            f"{role} is an array or a data frame of Dask, whose columns are known",
-            f"{role} is a Delayed, which may become anything",
-            f"Say what it is: dask.array.from_delayed({role}, shape, dtype), "
+            f"{role} must be a Dask array or data frame with known columns",
+            f"{role} is a Delayed, which can hold anything",
+            f"Declare its type: dask.array.from_delayed({role}, shape, dtype), "
             f"dask.dataframe.from_delayed({role})",
         )
 
@@ -277,8 +277,8 @@ def open_frame(native: Any, role: str) -> Any:
     repeated = [name for name, times in Counter(map(str, names)).items() if times > 1]
     if repeated:
         raise InputError(
-            f"The columns of {role} have different names",
-            f"these names occur more than once: {', '.join(repeated[:5])}",
+            f"The columns of {role} must have different names",
+            f"Repeated names: {', '.join(repeated[:5])}",
             f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
         )
     if role == "X":
@@ -291,9 +291,9 @@ def _check_no_mixed_names(names: list[Any]) -> None:
     other = [name for name in names if not isinstance(name, str)]
     if 0 < len(other) < len(names):
         raise ContainerError(
-            "The columns of X have strings as names, or none of them has",
-            f"{other[0]!r} is of type {type(other[0]).__name__} among strings",
-            "Make all of them strings: X.columns = X.columns.astype(str)",
+            "The column names of X must all be strings, or none of them",
+            f"{other[0]!r} is of type {type(other[0]).__name__}, and others are strings",
+            "Convert all of them to strings: X.columns = X.columns.astype(str)",
         )
 
 
@@ -328,9 +328,9 @@ class FrameContainer:
             n_strings = strings.n_unique()
             if is_free_text(n_strings, len(self.frame)):
                 raise InputError(
-                    "Columns of strings in X are categories, of which many rows share one",
+                    "A string column of X must hold categories that rows share",
                     f"{self.names[j]!r} has {n_strings:,} different strings in "
-                    f"{len(self.frame):,} rows, as ids and free text have",
+                    f"{len(self.frame):,} rows, like an ID or free text",
                     _cure_strings(
                         self.names[j], strings.head(1000).to_list(), self._library.__name__
                     ),
@@ -529,18 +529,19 @@ def _check_no_words(
         day = f"{role}[{dates[0]!r}]"
         cure = f", such as {day} = {day}.astype('int64')" if library == "pandas" else ""
         raise InputError(
-            f"Every column of {role} holds numbers, booleans or categories",
-            f"these hold dates or times: {', '.join(odd[:5])}",
-            f"Leave them out, {_show_drop(role, dates, library)}, or make them numbers{cure}; "
+            f"Every column of {role} must hold numbers, booleans or categories",
+            f"These hold dates or times: {', '.join(odd[:5])}",
+            f"Drop them, {_show_drop(role, dates, library)}, or convert them to numbers{cure}; "
             "samplers that only copy rows (MLROS) keep them",
         )
     if odd:
         shown = ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
         raise InputError(
-            f"Every column of {role} holds numbers, booleans or categories",
-            f"these do not: {shown}",
-            "Make words categorical (pandas: .astype('category'), polars: .cast(pl.Categorical)), "
-            "turn dates into numbers, and make pandas sparse columns a matrix with "
+            f"Every column of {role} must hold numbers, booleans or categories",
+            f"These do not: {shown}",
+            "Make strings categorical (pandas: .astype('category'), polars: "
+            ".cast(pl.Categorical)), "
+            "convert dates to numbers, and make pandas sparse columns a matrix with "
             ".sparse.to_coo().tocsr()",
         )
 

@@ -296,9 +296,9 @@ def open_dask(
     if hasattr(data, "to_delayed") and getattr(data, "ndim", 0) == 2:
         return DaskFrame(data, role, nominal, only_rows=only_rows)
     raise ContainerError(
-        f"{role} is an array or a data frame of Dask",
-        f"{role} is a {type(data).__name__} of Dask",
-        f"Make one of it: {role}.to_frame() of a Series, {role}.to_dataframe() of a bag",
+        f"{role} must be a Dask array or data frame",
+        f"Got a Dask {type(data).__name__}",
+        f"Convert it: {role}.to_frame() for a Series, {role}.to_dataframe() for a bag",
     )
 
 
@@ -451,15 +451,15 @@ def _is_persisted(native: Any) -> bool:
 def _check_table(native: Any, role: str) -> None:
     if native.ndim != 2 or np.isnan(native.shape[1]):
         raise InputError(
-            f"{role} is a table of numbers with two dimensions, rows and columns",
-            f"{role} is an array of Dask with shape {native.shape}",
+            f"{role} must be a table with two dimensions, rows and columns",
+            f"{role} is a Dask array with shape {native.shape}",
             f"Reshape it, or let Dask count its columns: {role}.compute_chunk_sizes()",
         )
     known = isinstance(native._meta, np.ndarray) or sp.issparse(native._meta)
     if not known or native.dtype.kind not in "biuf":
         raise ContainerError(
-            f"{role} has blocks of real numbers, numpy arrays or scipy's sparse matrices",
-            f"its blocks are {type(native._meta).__name__} of {native.dtype}",
+            f"The blocks of {role} must be numpy arrays or scipy sparse matrices of real numbers",
+            f"The blocks are {type(native._meta).__name__} of {native.dtype}",
             f"Convert them, for example {role}.map_blocks(numpy.asarray, dtype=float)",
         )
 
@@ -475,8 +475,8 @@ class DaskFrame(DaskContainer):
         meta = native._meta
         if not type(meta).__module__.startswith("pandas"):
             raise ContainerError(
-                f"{role} has partitions of pandas",
-                f"they are {type(meta).__module__} frames",
+                f"{role} must have pandas partitions",
+                f"The partitions are {type(meta).__module__} frames",
                 f'Convert them: {role}.to_backend("pandas")',
             )
         prototype, opened = meta, None
@@ -520,9 +520,9 @@ def _check_known_categories(meta: Any, nominal: np.ndarray, role: str) -> None:
     ]
     if unknown:
         raise InputError(
-            f"The categories of nominal columns of {role} are known before any block is read",
-            f"those of {', '.join(unknown[:5])} are not",
-            f"Let Dask look for them: {role} = {role}.categorize(columns={unknown[:5]})",
+            f"The categories of categorical columns of {role} must be known in advance",
+            f"Categories are unknown in {', '.join(unknown[:5])}",
+            f"Let Dask find them: {role} = {role}.categorize(columns={unknown[:5]})",
         )
 
 

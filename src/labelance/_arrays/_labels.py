@@ -241,12 +241,12 @@ def _is_table(rows: list[Any], values: Set[str]) -> bool:
 
 def _no_list(row: int, rows: list[Any]) -> LabelFormatError:
     return LabelFormatError(
-        "y has a list of labels for every row",
-        f"row {row} has {rows[row]!r:.50}",
+        "Every row of y must be a list of labels",
+        f"Row {row} has {rows[row]!r:.50}",
         "Give rows without labels an empty list: "
         "[row if isinstance(row, list) else [] for row in y]"
         if _is_missing(rows[row])
-        else "Put a single label in a list of its own, and give a row without labels an empty one",
+        else "Put a single label into a list, and give a row without labels an empty list",
     )
 
 
@@ -336,29 +336,29 @@ def _find_names(rows: list[Any]) -> set[Any]:
         names = set(chain.from_iterable(rows))
     except TypeError:
         raise LabelFormatError(
-            "Every row of y has one list of labels",
-            "a list is among the labels of a row",
-            "Make one list of it",
+            "Every row of y must be one list of labels",
+            "A label in a row is itself a list",
+            "Flatten the lists",
         ) from None
     if any(map(_is_missing, names)):
         raise LabelFormatError(
-            "Every label in the lists of y has a name",
-            "some are missing (None or NaN)",
-            "Leave them out of the lists; a list may be empty",
+            "Every label in the lists of y must have a name",
+            "Some labels are missing (None or NaN)",
+            "Remove them; a list may be empty",
         )
     blank = next((name for name in names if isinstance(name, str) and _is_blank(name, names)), None)
     if blank is not None:
         raise LabelFormatError(
-            "Every label in the lists of y has a name",
-            f"one is {blank!r}, empty or with blanks around another label",
-            "Leave blanks out: [[name.strip() for name in row if name.strip()] for row in y]",
+            "A label in the lists of y is empty or has spaces around it",
+            f"Got {blank!r}",
+            "Strip them: [[name.strip() for name in row if name.strip()] for row in y]",
         )
     texts = {str(name): name for name in names}
     twin = next((name for name in names if texts[str(name)] is not name), None)
     if twin is not None:
         raise LabelFormatError(
-            "Labels of different names read differently",
-            f"the lists of y have both {twin!r} and {texts[str(twin)]!r}",
+            "Two different labels of y look the same as text",
+            f"The lists of y have both {twin!r} and {texts[str(twin)]!r}",
             "Write each label in one way: [[str(label) for label in row] for row in y]",
         )
     return names
@@ -504,15 +504,15 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
         separator = find_list_separator(words)
         if separator is not None:
             raise LabelFormatError(
-                "y has a column for every label, or a list of labels for every row",
-                f"{column} holds texts of several labels: {shown}",
+                "y must have one column per label, or one list of labels per row",
+                f"{column} holds several labels per cell: {shown}",
                 cure_lists(column, words, separator, is_series=isinstance(name, str)),
             )
         raise LabelFormatError(
-            "A label is 0 or 1, or a pair of words such as no and yes",
+            "A label must be 0 or 1, or a pair of strings such as no and yes",
             f"{column} holds {shown}",
-            "Say which value means that a row has the label: "
-            f"({column} == {words[0]!r}).astype(int), or make a label of every value with "
+            "Choose the value that means the label is present: "
+            f"({column} == {words[0]!r}).astype(int), or make one label per value with "
             "labelance.datasets.MultiClassReduction",
         )
     if not words:  # all cells are unknown

@@ -293,13 +293,13 @@ def _check_no_foreign(data: Any, role: str) -> None:
     library = type(data).__module__.partition(".")[0]
     if library in _NOT_YET:
         raise ContainerError(
-            f"{role} is a numpy array, a torch tensor, a scipy sparse matrix or a data frame",
+            f"{role} must be a numpy array, a torch tensor, a scipy sparse matrix or a data frame",
             f"{role} is {_NOT_YET[library]}",
             f"Convert it first: {_CONVERT[library].format(role)}",
         )
     if type(data).__name__ == "LazyFrame":
         raise ContainerError(
-            f"{role} is a data frame in memory",
+            f"{role} must be a data frame in memory",
             f"{role} is a lazy frame",
             f"Run its query first: {role}.collect()",
         )
@@ -308,13 +308,13 @@ def _check_no_foreign(data: Any, role: str) -> None:
 def _open_sparse(data: Any, role: str) -> SparseContainer:
     if data.ndim != 2:
         raise InputError(
-            f"{role} has two dimensions, rows and columns",
+            f"{role} must have two dimensions, rows and columns",
             f"{role} is a sparse array of {data.ndim} dimension(s)",
             f"Reshape it to one row: {role}.reshape(1, -1)",
         )
     if data.dtype.kind not in "biuf":
         raise InputError(
-            f"{role} holds real numbers",
+            f"{role} must hold real numbers",
             f"{role} is a sparse matrix of {data.dtype}",
             f"Convert it: {role}.astype(float)",
         )
@@ -325,8 +325,8 @@ def _open_sparse(data: Any, role: str) -> SparseContainer:
 def _open_dense(data: Any, role: str) -> DenseContainer:
     if isinstance(data, np.matrix):
         raise ContainerError(
-            f"{role} is a numpy array",
-            f"{role} is a numpy matrix, which numpy itself advises against",
+            f"{role} must be a numpy array",
+            f"{role} is a numpy matrix, which numpy discourages",
             f"Convert it: numpy.asarray({role})",
         )
     try:
@@ -337,7 +337,7 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
         native = _numbers_from_objects(native, role)
     if native.dtype.kind not in "biuf" or native.ndim != 2:
         raise InputError(
-            f"{role} is a table of numbers with two dimensions, rows and columns",
+            f"{role} must be a table of numbers with two dimensions, rows and columns",
             _describe(data, native, role),
             _advice(data, native, role),
         )
@@ -372,4 +372,4 @@ def _advice(data: Any, native: np.ndarray, role: str) -> str:
         return f"Make a data frame of it: pandas.DataFrame({role})"
     if native.ndim > 2 or (native.dtype.kind in "biuf" and native.ndim == 1):
         return advise_shape(native.ndim, role)
-    return "Encode words and objects as numbers, or use a data frame with categorical columns"
+    return "Encode strings and objects as numbers, or use a data frame with categorical columns"

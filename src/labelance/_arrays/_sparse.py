@@ -35,7 +35,7 @@ def check_structure(matrix: Any, role: str) -> None:
     elif matrix.format == "dia":
         tables = _is_whole(matrix.offsets) and np.ndim(matrix.data) == 2
         fit = tables and len(matrix.offsets) == len(matrix.data)
-        _require(fit, role, "its diagonals have no offsets")
+        _require(fit, role, "Its diagonals have no offsets")
     else:
         _check_coordinates(_to_coordinates(matrix, role), role)
 
@@ -56,13 +56,13 @@ def check_compressed(
     role : str
         What messages call the matrix.
     """
-    _require(_is_whole(indptr) and _is_whole(indices), role, "its indices are no whole numbers")
+    _require(_is_whole(indptr) and _is_whole(indices), role, "Its indices are not integers")
     _require(
         len(indptr) == shape[0] + 1,
         role,
         f"indptr has {len(indptr)} entries for {shape[0]} rows and one more",
     )
-    _require(len(indices) == n_stored, role, f"it has {len(indices)} indices and {n_stored} values")
+    _require(len(indices) == n_stored, role, f"It has {len(indices)} indices and {n_stored} values")
     _require(
         indptr[0] == 0 and indptr[-1] == n_stored and bool((indptr[1:] >= indptr[:-1]).all()),
         role,
@@ -73,9 +73,9 @@ def check_compressed(
 
 def _check_blocks(matrix: Any, role: str) -> None:
     data = matrix.data
-    _require(np.ndim(data) == 3 and 0 not in data.shape[1:], role, "its blocks have no size")
+    _require(np.ndim(data) == 3 and 0 not in data.shape[1:], role, "Its blocks have no size")
     whole = matrix.shape[0] % data.shape[1] == 0 and matrix.shape[1] % data.shape[2] == 0
-    _require(whole, role, f"blocks of {data.shape[1:]} do not fill its shape, {matrix.shape}")
+    _require(whole, role, f"Blocks of {data.shape[1:]} do not fill its shape, {matrix.shape}")
     blocks = matrix.shape[0] // data.shape[1], matrix.shape[1] // data.shape[2]
     check_compressed(matrix.indptr, matrix.indices, len(data), blocks, role)
 
@@ -85,7 +85,7 @@ def _to_coordinates(matrix: Any, role: str) -> Any:
     if matrix.format == "lil":
         lengths = [list(map(len, part)) for part in (matrix.rows, matrix.data)]
         fit = lengths[0] == lengths[1] and len(lengths[0]) == matrix.shape[0]
-        _require(fit, role, "its rows have other lengths than their values")
+        _require(fit, role, "Its rows and their values have different lengths")
     try:
         return matrix.tocoo(copy=False)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -94,31 +94,31 @@ def _to_coordinates(matrix: Any, role: str) -> Any:
 
 def _check_coordinates(matrix: Any, role: str) -> None:
     for places, width in zip((matrix.row, matrix.col), matrix.shape):
-        _require(_is_whole(places), role, "its coordinates are no whole numbers")
+        _require(_is_whole(places), role, "Its coordinates are not integers")
         same = len(places) == len(matrix.data)
-        _require(same, role, "it has more or fewer coordinates than values")
+        _require(same, role, "It has more or fewer coordinates than values")
         _check_range(places, width, role)
 
 
 def _check_range(places: Any, width: int, role: str) -> None:
     inside = not len(places) or (places.min() >= 0 and places.max() < width)
-    _require(inside, role, f"an index lies outside 0 to {width - 1}")
+    _require(inside, role, f"An index is outside 0 to {width - 1}")
 
 
 def _is_whole(places: Any) -> bool:
     return isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind in "iu"
 
 
-def _require(holds: bool, role: str, came: str) -> None:
+def _require(holds: bool, role: str, found: str) -> None:
     if not holds:
-        raise _misfit(role, came)
+        raise _misfit(role, found)
 
 
-def _misfit(role: str, came: str) -> InputError:
+def _misfit(role: str, found: str) -> InputError:
     return InputError(
-        f"The index arrays of the sparse {role} fit its shape and each other",
-        came,
-        f"Build {role} again from its cells, and leave its index arrays alone",
+        f"The index arrays of the sparse {role} are inconsistent",
+        found,
+        f"Build {role} again from its cells, and do not edit its index arrays",
     )
 
 

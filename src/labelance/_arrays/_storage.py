@@ -193,9 +193,9 @@ class Storage:
                 os.truncate(file, size)
         except OSError as problem:
             raise FileWriteError(
-                f"Data larger than memory are kept in {self.folder} while they are worked on",
-                f"{size:,} bytes more cannot be had there ({problem.strerror or problem})",
-                "Free some space on the disk, or name an output on another one",
+                f"There is not enough disk space in {self.folder} for data larger than memory",
+                f"Allocating {size:,} more bytes failed ({problem.strerror or problem})",
+                "Free disk space, or choose an output on another disk",
             ) from problem
 
 
@@ -334,7 +334,7 @@ def check_fits_memory(
     bytes_per_row: float,
     *,
     caller: str,
-    fix: str,
+    cure: str,
     noun: str = "rows",
     storage: Storage | None = None,
 ) -> None:
@@ -346,7 +346,7 @@ def check_fits_memory(
         How many rows would be made.
     bytes_per_row : float
         The least that one of them takes.
-    caller, fix : str
+    caller, cure : str
         Who would make them, and what to do about it.
     noun : str
         What is made, if not rows.
@@ -356,15 +356,15 @@ def check_fits_memory(
     Examples
     --------
     >>> from labelance._arrays._storage import check_fits_memory
-    >>> check_fits_memory(1000, 80, caller="MLSOL", fix="Lower sampling_ratio")
+    >>> check_fits_memory(1000, 80, caller="MLSOL", cure="Lower sampling_ratio")
     """
     size, place = n_rows * bytes_per_row, "into memory" if storage is None else "on disk"
     free = available_memory() if storage is None else storage.free
     if size > free:
         raise TooManyRowsError(
-            f"{caller} makes as many {noun} as fit {place}, now {_in_units(free)}",
-            f"{n_rows:,.4g} {noun} would take at least {_in_units(size)}",
-            fix,
+            f"{caller} would make more {noun} than fit {place}",
+            f"{n_rows:,.4g} {noun} need at least {_in_units(size)}, and {_in_units(free)} are free",
+            cure,
         )
 
 

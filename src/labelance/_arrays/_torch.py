@@ -51,25 +51,25 @@ def open_tensor(data: Any, role: str) -> TensorContainer:
     """Wrap a tensor, or say why it cannot be a table of numbers."""
     if data.layout is not torch_module().strided:
         raise ContainerError(
-            f"{role} is a dense tensor, or a sparse matrix of scipy",
-            f"{role} is a tensor with the layout {data.layout}",
+            f"{role} must be a dense tensor or a scipy sparse matrix",
+            f"{role} is a tensor with layout {data.layout}",
             f"Pass {role}.to_dense(), or build a scipy.sparse.csr_array from its cells",
         )
     if data.device.type not in ("cpu", "cuda"):
         raise ContainerError(
-            f"{role} is a tensor on the CPU or on a CUDA device, where float64 exists",
+            f"{role} must be a tensor on the CPU or on a CUDA device, where float64 exists",
             f"{role} is on {data.device}",
             f"Move it: {role}.cpu()",
         )
     if data.ndim != 2:
         raise InputError(
-            f"{role} is a table of numbers with two dimensions, rows and columns",
+            f"{role} must be a table of numbers with two dimensions, rows and columns",
             f"{role} is a Tensor of {data.ndim} dimension(s)",
             advise_shape(data.ndim, role),
         )
     if data.is_complex() or data.is_quantized:
         raise InputError(
-            f"{role} holds real numbers",
+            f"{role} must hold real numbers",
             f"{role} is a tensor of {data.dtype}. Complex data not supported",
             f"Convert it, for example {role}.real or {role}.dequantize()",
         )

@@ -72,7 +72,7 @@ def _make_temporary(target: Path) -> Path:
 def _cannot_write(target: Path, problem: OSError) -> FileWriteError:
     before = "the file that was there is as it was" if target.exists() else "nothing was left there"
     return FileWriteError(
-        f"{target} is written",
+        f"Writing {target} failed",
         f"{problem.strerror or problem} ({before})",
-        "Free some space on the disk, or name a folder that can be written to",
+        "Free disk space, or choose a writable folder",
     )

@@ -93,7 +93,7 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
     except ImportError as error:
         raise MissingDependencyError(
             f"{purpose} needs the package {name.partition('.')[0]}",
-            "it is not installed",
+            "It is not installed",
             f"Install it with: pip install 'labelance[{extra}]'",
         ) from error
 

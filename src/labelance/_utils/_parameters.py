@@ -19,8 +19,8 @@ class ListsParameters:
     >>> try:
     ...     MLROS(random_sate=0)
     ... except TypeError as error:
-    ...     print(error.came, error.fix[:28], sep=". ")
-    it has none called 'random_sate'. Did you mean 'random_state'?
+    ...     print(error.problem, error.cure[:28], sep=". ")
+    MLROS has no parameter 'random_sate'. Did you mean 'random_state'?
     """
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
@@ -29,15 +29,15 @@ class ListsParameters:
         unknown = next((name for name in named if known and name not in known), None)
         if unknown is not None:
             raise ParameterError(
-                f"{cls.__name__} takes the parameters that it lists",
-                f"it has none called {unknown!r}",
-                f"{did_you_mean(unknown, known)}Choose from: {', '.join(sorted(known))}",
+                f"{cls.__name__} has no parameter {unknown!r}",
+                f"Its parameters are: {', '.join(sorted(known))}",
+                f"{did_you_mean(unknown, known)}Correct the name",
             )
         if n_unnamed < min(len(values), len(known)):
             raise ParameterError(
-                f"{cls.__name__} takes {n_unnamed or 'no'} values without their names",
-                f"{len(values)} came",
-                f"Name them, such as {known[n_unnamed]}={values[n_unnamed]!r:.50}. "
+                f"{cls.__name__} takes {n_unnamed or 'no'} positional arguments",
+                f"Got {len(values)}",
+                f"Name them, for example {known[n_unnamed]}={values[n_unnamed]!r:.50}. "
                 f"Choose from: {', '.join(sorted(known))}",
             )
         return super().__new__(cls)

@@ -19,13 +19,15 @@ def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
 
 def validate_groups(groups: Any, n: int, *, caller: str) -> NDArray[np.int64]:
     """Return the number of every row's group, from 0 without gaps, in sorted order."""
-    asked = f"{caller} needs the group of every row"
+    problem = f"{caller} needs one group per row"
     if groups is None:
-        raise InputError(asked, "groups is None", "Pass them: split(X, y, groups)")
+        raise InputError(problem, "groups is None", "Pass groups: split(X, y, groups)")
     values = np.asarray(groups)
     if values.shape != (n,):
         raise InputError(
-            asked, f"groups has shape {values.shape} and y {n} rows", "Pass one group per row"
+            problem,
+            f"groups has shape {values.shape}, and y has {n} rows",
+            "Pass one group per row",
         )
     missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     try:
@@ -34,9 +36,9 @@ def validate_groups(groups: Any, n: int, *, caller: str) -> NDArray[np.int64]:
         missing = True
     if missing:
         raise InputError(
-            asked,
-            "some groups are missing, or numbers are mixed with words",
-            "Give rows without a group one of their own, and all groups the same type",
+            problem,
+            "Some groups are missing, or numbers are mixed with strings",
+            "Give rows without a group a group of their own, and use one type for all groups",
         )
     return group_of
 
@@ -51,19 +53,23 @@ def validate_weights(
     """
     if sample_weight is None:
         return None, None
-    asked = f"{caller} needs one weight for every row, 0 or larger"
+    problem = f"sample_weight of {caller} must hold one number >= 0 per row"
     weight = read_weights(sample_weight, caller=caller)
     if weight.shape != (n,):
         raise InputError(
-            asked, f"sample_weight has shape {weight.shape} and X {n} rows", "Pass one per row"
+            problem,
+            f"sample_weight has shape {weight.shape}, and X has {n} rows",
+            "Pass one weight per row",
         )
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise InputError(
-            asked, "some are negative, missing or infinite", "Clip them: np.clip(weights, 0, None)"
+            problem,
+            "Some weights are negative, missing or infinite",
+            "Clip them: np.clip(weights, 0, None)",
         )
     rows = np.flatnonzero(weight)
     if len(rows) == 0:
-        raise InputError(asked, "all weights are zero", "Give some row a positive weight")
+        raise InputError(problem, "All weights are zero", "Give at least one row a positive weight")
     kept = weight[rows]
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
 
@@ -74,8 +80,8 @@ def read_weights(sample_weight: Any, *, caller: str) -> NDArray[np.float64]:
         return np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise InputError(
-            f"{caller} needs one weight for every row, 0 or larger",
-            f"sample_weight holds no numbers ({problem})",
+            f"sample_weight of {caller} must hold one number >= 0 per row",
+            f"It does not hold numbers ({problem})",
             "Pass one number per row",
         ) from problem
 
@@ -87,8 +93,8 @@ def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, .
     if len(names) != n_labels or n_different != n_labels:
         raise InputError(
             f"{caller} needs {n_labels} different label names",
-            f"{len(names)} came, {n_different} of them different",
-            "Pass one name for each column of y, in its order",
+            f"Got {len(names)} names, {n_different} of them different",
+            "Pass one name per column of y, in the same order",
         )
     return names
 
@@ -97,8 +103,8 @@ def check_positive(name: str, value: Any, *, caller: str) -> int:
     """Return the parameter ``name`` if it is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(
-            f"{caller} needs {name} as a whole number of at least 1",
-            f"{name} is {value!r}",
-            f"Choose for example {name}=5",
+            f"{name} of {caller} must be an integer >= 1",
+            f"Got {value!r}",
+            f"Try {name}=5",
         )
     return int(value)

@@ -47,9 +47,9 @@ def mask_of_columns(
 def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
     if mask.shape != (d,):
         raise InputError(
-            "categorical_features as a mask has one entry for every column of X",
-            f"the mask has shape {mask.shape} and X has {d} columns",
-            "Pass column numbers or names instead, or a mask of the right length",
+            "categorical_features as a mask must have one entry per column of X",
+            f"The mask has shape {mask.shape}, and X has {d} columns",
+            "Pass a mask of the right length, or column numbers or names",
         )
     return mask
 
@@ -58,8 +58,8 @@ def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
     outside = numbers[(numbers < -d) | (numbers >= d)]
     if len(outside):
         raise InputError(
-            f"categorical_features numbers columns of X from 0 to {d - 1}",
-            f"it has {', '.join(map(str, outside[:5]))}",
+            f"categorical_features must hold column numbers from 0 to {d - 1}",
+            f"Got {', '.join(map(str, outside[:5]))}",
             "Correct the numbers, or pass column names",
         )
     mask = np.zeros(d, dtype=bool)
@@ -70,16 +70,17 @@ def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
 def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
     if names is None:
         raise InputError(
-            "categorical_features may name columns when X is a data frame",
+            "categorical_features can hold column names only if X is a data frame",
             "X has no column names",
             "Pass column numbers or a boolean mask",
         )
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise InputError(
-            "categorical_features names columns of X",
+            "categorical_features must name columns of X",
             f"X has no column {name_columns(range(len(unknown)), tuple(unknown))}",
-            f"{did_you_mean(unknown[0], names)}Correct the names, or leave out what is not in X",
+            f"{did_you_mean(unknown[0], names)}Correct the names, or remove those that X does "
+            "not have",
         )
     return np.isin(np.asarray(names, dtype=object), wanted)
 

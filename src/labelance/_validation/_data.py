@@ -158,7 +158,7 @@ def validate_data(
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:
         raise InputError(
-            f"{caller} needs one row of labels for every row of X",
+            f"{caller} needs X and y with the same number of rows",
             f"X has {n} rows and y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )

@@ -139,9 +139,9 @@ def validate_features(
     _check_finite(values, container.names, caller)
     if container.kind == "device" and categorical.any():
         raise ContainerError(
-            f"{caller} takes nominal features (categorical_features) in the computer's own memory",
+            f"{caller} needs X in main memory if it has categorical features",
             f"X is on {values.device}",
-            "Copy it there, X.cpu(), or encode the categories as numbers",
+            "Copy it: X.cpu(), or encode the categories as numbers",
         )
     check_no_missing(values, container, caller, missing)
     decoders: dict[int, np.ndarray] = {}
@@ -168,8 +168,9 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     check_not_empty(container.shape, caller, "X")
     if container.shape[1] != schema.n_features:
         raise InputError(
-            f"X has {container.shape[1]} features",
-            f"{caller} is expecting {schema.n_features} features as input",
+            f"X has {container.shape[1]} features, but {caller} is expecting "
+            f"{schema.n_features} features as input",
+            f"Got X of shape {tuple(container.shape)}",
             "Pass the same columns as in fit",
         )
     values = container.clean()
@@ -193,8 +194,7 @@ def _check_no_lost_categories(
     lost = [j for j in schema.categories if j not in here]
     if lost:
         raise InputError(
-            f"{caller} was fitted on a data frame in which columns "
-            f"{name_columns(lost, schema.names)} are categorical",
+            f"{caller} was fitted with categorical columns {name_columns(lost, schema.names)}",
             "X has no categories there",
             "Pass a data frame with the same categorical columns",
         )
@@ -205,7 +205,7 @@ def _check_no_new_categories(schema: Schema, container: Container, caller: str) 
     new = [j for j in np.flatnonzero(container.nominal).tolist() if j not in schema.categories]
     if new:
         raise InputError(
-            f"{caller} was fitted on numbers in columns {name_columns(new, schema.names)}",
+            f"{caller} was fitted with numbers in columns {name_columns(new, schema.names)}",
             "X has strings or categories there",
             "Pass numbers, as in fit",
         )
@@ -217,7 +217,7 @@ def _check_finite(values: Any, names: tuple[Any, ...] | None, caller: str) -> No
         raise InputError(
             f"{caller} needs finite numbers in X",
             f"X has infinity (inf) in columns {name_columns(columns, names)}",
-            "Replace it by the largest sensible value, or drop these rows",
+            "Replace infinity with a large finite number, or drop these rows",
         )
 
 
@@ -233,8 +233,8 @@ def check_no_missing(
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(
-            f"{caller} needs known values in X",
-            f"X has missing values (NaN) in columns {name_columns(columns, container.names)}",
+            f"{caller} does not accept missing values in X",
+            f"X has NaN in columns {name_columns(columns, container.names)}",
             f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
         )
 
@@ -248,7 +248,7 @@ def check_not_empty(shape: tuple[int, int], caller: str, role: str) -> None:
         thing = "sample(s)" if n == 0 else "feature(s)"
         raise InputError(
             f"{caller} needs at least one row and one column in {role}",
-            f"found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
+            f"Found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
             f"Check how {role} was selected",
         )
 
@@ -263,15 +263,15 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
         return
     if there == "Dask":
         raise ContainerError(
-            f"{caller} needs X as a Dask collection where {role} is one",
+            f"{caller} needs X as a Dask collection if {role} is one",
             f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
-            f"Bring {role} to the memory of this process: {role}.compute()",
+            f"Bring {role} into the memory of this process: {role}.compute()",
         )
     raise ContainerError(
         f"{caller} needs X and {role} as tensors on the same device, or neither as a tensor",
         f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
-        f"Bring them together: torch.as_tensor({role}, device=X.device) makes {role} like a "
-        "tensor X, and .cpu().numpy() makes an array of a tensor",
+        f"Convert one of them: torch.as_tensor({role}, device=X.device) makes {role} a tensor "
+        "next to X, and .cpu().numpy() makes a tensor an array",
     )
 
 
@@ -285,9 +285,9 @@ def check_no_device(X: Any, *, caller: str) -> None:
     """Raise for rows elsewhere, where ``caller`` works in the computer's own memory alone."""
     kind = kind_of(X)
     if kind == "blocks":
-        came, fix = "X is a Dask collection", "Bring it there: X.compute()"
+        found, cure = "X is a Dask collection", "Bring it into memory: X.compute()"
     elif kind == "device":
-        came, fix = f"X is on {X.device}", "Copy it there: X.cpu()"
+        found, cure = f"X is on {X.device}", "Copy it: X.cpu()"
     else:
         return
-    raise ContainerError(f"{caller} works on rows in the computer's own memory", came, fix)
+    raise ContainerError(f"{caller} needs rows in main memory", found, cure)

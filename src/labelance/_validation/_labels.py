@@ -116,13 +116,13 @@ def validate_labels(
     try:
         container = open_labels(y, vocabulary)
     except InputError as error:
-        raise LabelFormatError(error.asked, error.came, error.fix) from None
+        raise LabelFormatError(error.problem, error.found, error.cure) from None
     check_not_empty(container.shape, caller, "y")
     cells, unknown = part_unknown(container.raw())
     stored = stored_values(cells)
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
         raise LabelFormatError(
-            f"{caller} needs labels that are 0 or 1 (absent or present)",
+            f"{caller} needs labels that are 0 (absent) or 1 (present)",
             f"{role} also holds {_strange_values(stored)}",
             _label_advice(stored, role),
         )
@@ -141,8 +141,8 @@ def check_all_known(labels: Labels, caller: str, reason: str, *, role: str = "y"
         f"{caller} needs to know every label of every row, since {reason}",
         f"{role} has {labels.unknown.nnz} unknown cells (nan), in labels "
         f"{name_columns(columns, labels.names)}",
-        "Say what a missing label means: drop these rows, or count it as absent (0); the guide on "
-        "unknown labels lists the classes and functions that work on known cells only",
+        "Decide what a missing label means: drop these rows, or count it as absent (0); the guide "
+        "on unknown labels lists the classes and functions that work on known cells only",
     )
 
 
@@ -153,9 +153,9 @@ def check_some_known(labels: Labels, caller: str) -> None:
     nothing = np.flatnonzero(labels.n_known == 0)
     if len(nothing):
         raise LabelFormatError(
-            f"{caller} learns every label from the rows of which it is known",
-            f"no row of {name_columns(nothing, labels.names)} is known",
-            "Leave these columns out of y",
+            f"{caller} needs known values for every label",
+            f"No row of {name_columns(nothing, labels.names)} is known",
+            "Drop these columns of y",
         )
 
 
@@ -178,8 +178,8 @@ def _label_advice(stored: np.ndarray, role: str) -> str:
         )
     if ((stored >= 0) & (stored <= 1)).all():
         return (
-            f"Make decisions of probabilities, ({role} >= 0.5).astype(int), or pass them as "
-            "y_score where scores are asked for"
+            f"Turn probabilities into decisions, ({role} >= 0.5).astype(int), or pass them as "
+            "y_score to functions that take scores"
         )
     swapped = "If these are features, X and y may be swapped; if" if role == "y" else "If"
     return (
@@ -196,28 +196,32 @@ def _strange_values(stored: np.ndarray) -> str:
 
 def _check_no_flat_labels(Y: Any, caller: str) -> None:
     """Raise for a list of words, a one-dimensional y, or no y at all, with the cure."""
-    asked = (
-        f"{caller} needs y as an (n, q) table of zeros and ones, or a list of labels for every row"
+    problem = (
+        f"y of {caller} must be an (n, q) table of zeros and ones, or one list of labels per row"
     )
     if Y is None:
         raise LabelFormatError(
-            f"{caller} requires y to be passed", "the target y is None", "Pass the labels as well"
+            f"{caller} requires y to be passed, but the target y is None",
+            "Got y=None",
+            "Pass the labels",
         )
     if find_label_sets(Y) is not None:
         return
-    _check_no_texts_of_lists(Y, asked)
+    _check_no_texts_of_lists(Y, problem)
     first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
     ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
     if isinstance(first, str) or ragged:
         raise LabelFormatError(
-            asked,
-            "y is a list of words" if isinstance(first, str) else "y has lists of different length",
-            'Split words such as "a,b" into lists of labels; make a table of label numbers with '
+            problem,
+            "y is a list of strings"
+            if isinstance(first, str)
+            else "y has lists of different lengths",
+            'Split strings such as "a,b" into lists of labels; make a table of label numbers with '
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)",
         )
     if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
         raise LabelFormatError(
-            asked,
+            problem,
             f"y has one dimension{_kind_of(Y)}",
             "Only binary classification is supported, label by label: for a single 0/1 label use "
             "y.reshape(-1, 1), or y.to_frame() for a Series; for classes use "
@@ -225,7 +229,7 @@ def _check_no_flat_labels(Y: Any, caller: str) -> None:
         )
 
 
-def _check_no_texts_of_lists(Y: Any, asked: str) -> None:
+def _check_no_texts_of_lists(Y: Any, problem: str) -> None:
     """Raise for a column of texts such as ``rock;pop``, and show how to split them."""
     is_series = type(Y).__name__ == "Series" and not is_dask(Y)
     is_flat = isinstance(Y, (list, tuple)) or (isinstance(Y, np.ndarray) and Y.ndim == 1)
@@ -233,8 +237,8 @@ def _check_no_texts_of_lists(Y: Any, asked: str) -> None:
     if separator is not None:
         example = next(text for text in Y if isinstance(text, str) and separator in text)
         raise LabelFormatError(
-            asked,
-            f"y has texts of several labels, such as {example!r}",
+            problem,
+            f"y has several labels per cell, such as {example!r}",
             cure_lists("y", Y, separator, is_series=is_series),
         )
 

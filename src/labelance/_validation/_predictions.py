@@ -38,7 +38,7 @@ def validate_predictions(
 ) -> Predicted:
     """Check true and predicted labels once; nothing behind this checks again."""
     true, predicted = _open_both(y_true, y_pred, caller=caller, needs_all=needs_all)
-    _check_match(true, predicted.container, came="y_pred", caller=caller)
+    _check_match(true, predicted.container, what="y_pred", caller=caller)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
@@ -83,7 +83,7 @@ def validate_scores(
     """
     true = validate_labels(y_true, caller=caller, role="y_true", needs_all=needs_all)
     container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
-    _check_match(true, container, came="the scores", caller=caller)
+    _check_match(true, container, what="the scores", caller=caller)
     values = container.clean()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)
@@ -109,14 +109,14 @@ def validate_score_table(
     container = _open_scores(scores, caller=caller, sparse=sparse)
     if n_labels is not None and container.shape[1] != n_labels:
         raise InputError(
-            f"{caller} takes a score for each of {n_labels} labels",
-            f"the scores have shape {container.shape}",
-            "Pass rows x labels, labels as columns",
+            f"{caller} needs one score for each of {n_labels} labels",
+            f"The scores have shape {container.shape}",
+            "Pass an array of shape (n_rows, n_labels)",
         )
     if names is not None and container.names is not None and container.names != names:
         raise InputError(
-            f"{caller} takes the labels by name: {show_names(names, 5)}",
-            "the columns of the scores have other names, or another order",
+            f"The columns of the scores must be the labels, in this order: {show_names(names, 5)}",
+            "They have other names, or another order",
             "Reorder or rename the columns, or pass a plain array",
         )
     values = container.clean()
@@ -143,18 +143,18 @@ def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:
     outside = np.count_nonzero(~((values >= 0) & (values <= 1)))
     if outside:
         raise InputError(
-            f"{caller} takes probabilities, between 0 and 1",
-            f"{outside} scores are outside, or nan",
-            "Pass what predict_proba gives, or scipy.special.expit of margins",
+            f"{caller} needs probabilities between 0 and 1",
+            f"{outside} scores are outside this range, or NaN",
+            "Pass the output of predict_proba, or scipy.special.expit of margins",
         )
 
 
 def _check_no_strange_scores(values: NDArray[np.floating], caller: str) -> None:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{caller} ranks by score",
-            f"{np.count_nonzero(~np.isfinite(values))} scores are nan or infinite",
-            "Replace them by finite numbers that say where those cells should stand",
+            f"{caller} needs finite scores",
+            f"{np.count_nonzero(~np.isfinite(values))} scores are NaN or infinite",
+            "Replace them with finite numbers that rank these cells as you want",
         )
 
 
@@ -162,9 +162,9 @@ def _check_no_strange_blocks(values: Any, caller: str) -> None:
     columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
     if len(columns):
         raise InputError(
-            f"{caller} ranks by score",
-            f"scores of {len(columns)} labels are nan or infinite",
-            "Replace them by finite numbers that say where those cells should stand",
+            f"{caller} needs finite scores",
+            f"Scores of {len(columns)} labels are NaN or infinite",
+            "Replace them with finite numbers that rank these cells as you want",
         )
 
 
@@ -173,9 +173,9 @@ def check_k(k: Any, *, n_labels: int, caller: str) -> int:
     if isinstance(k, (int, np.integer)) and 1 <= k <= n_labels:
         return int(k)
     raise InputError(
-        f"{caller} looks at the top k of {n_labels} labels",
-        f"k={k!r}",
-        f"Pass a whole number from 1 to {n_labels}",
+        f"k of {caller} must be an integer from 1 to {n_labels}, the number of labels",
+        f"Got k={k!r}",
+        f"Try k={min(5, n_labels)}",
     )
 
 
@@ -189,8 +189,8 @@ def _open_scores(
     if container.kind == "sparse" and not sparse:
         raise ContainerError(
             f"{caller} needs a score for every cell",
-            "the scores are a sparse matrix",
-            "Pass a dense array, e.g. scores.toarray()",
+            "The scores are a sparse matrix",
+            "Pass a dense array: scores.toarray()",
         )
     return container
 
@@ -199,27 +199,27 @@ def _check_no_list_of_tables(given: Any, role: str, what: str, *, caller: str) -
     """Raise for what predict_proba of scikit-learn's forests gives: a table for every label."""
     if isinstance(given, (list, tuple)) and given and getattr(given[0], "ndim", 0) == 2:
         raise InputError(
-            f"{caller} takes one (n, q) table of {what}",
-            f"{role} came as a list of two-dimensional arrays, one per label",
+            f"{caller} needs {what} as one table of shape (n_rows, n_labels)",
+            f"{role} is a list of two-dimensional arrays, one per label",
             "Use labelance.metrics.label_scores(estimator, X), or np.column_stack([p[:, 1] for p "
             f"in …]){', and compare with a threshold' if what == 'labels' else ''}",
         )
 
 
-def _check_match(true: Labels, container: Container, *, came: str, caller: str) -> None:
+def _check_match(true: Labels, container: Container, *, what: str, caller: str) -> None:
     """Refuse tables whose cells do not correspond: another shape, or other column names."""
     if container.shape != true.Y.shape:
         raise InputError(
-            f"{caller} compares y_true with {came} cell by cell",
-            f"y_true has shape {true.Y.shape} and {came} {container.shape}",
-            "Pass the same rows and labels in both, labels as columns",
+            f"y_true and {what} must have the same shape",
+            f"Got shapes {true.Y.shape} and {container.shape}",
+            "Pass the same rows and labels in both, with labels as columns",
         )
     both_named = true.names is not None and container.names is not None
     if both_named and true.names != container.names:
         raise InputError(
-            f"{caller} compares y_true with {came} column by column",
-            "the two frames name or order their columns differently",
-            f"Reorder or rename the columns of {came} as in y_true, or pass plain arrays",
+            f"y_true and {what} must have the same columns in the same order",
+            "The two frames name or order their columns differently",
+            f"Reorder or rename the columns of {what} as in y_true, or pass plain arrays",
         )
 
 
@@ -227,7 +227,7 @@ def check_average(average: Any) -> None:
     """Refuse averages that a macro measure does not have, naming who has them."""
     if average not in ("macro", None):
         raise InputError(
-            'average is "macro", or None for the value of every label',
-            f"it is {average!r}",
-            "Use micro_f1 or example_f1 for those averages, or imbalance_report for a table",
+            'average must be "macro", or None for one value per label',
+            f"Got {average!r}",
+            "For other averages use micro_f1, example_f1 or imbalance_report",
         )

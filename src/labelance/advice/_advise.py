@@ -295,8 +295,8 @@ def advise(
     judged = _judgeable(seen)
     if not len(judged):
         raise TooFewRowsError(
-            f"advise judges labels that at least {FOLDS} rows have, and as many lack",
-            f"there is none among {seen.n_samples} rows",
+            f"advise needs a label that at least {FOLDS} rows have and at least {FOLDS} rows lack",
+            f"No label has both among {seen.n_samples} rows",
             "Pass more rows, or only the labels that matter",
         )
     warn_of_dominant_columns("advise", data.features, cure="")
@@ -335,25 +335,25 @@ def advise(
 def _check_known(measure: Any, budget: Any) -> None:
     if measure not in MEASURES:
         raise InputError(
-            "advise decides by a measure", f"measure={measure!r}", f"Choose from {MEASURES}"
+            f"measure must be one of {MEASURES}", f"Got {measure!r}", f"Try measure={MEASURES[0]!r}"
         )
     if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
-            "advise has a budget of seconds", f"budget={budget!r}", "Pass e.g. budget=120"
+            "budget must be a number of seconds > 0", f"Got budget={budget!r}", "Try budget=120"
         )
 
 
 def _check_classifier(estimator: Any) -> None:
     if isinstance(estimator, type) or not all(map(partial(hasattr, estimator), ("fit", "predict"))):
         raise InputError(
-            "advise compares under a classifier",
-            f"estimator={estimator!r}",
-            "Pass an unfitted one, such as RandomForestClassifier(), or None",
+            "estimator must be a classifier, or None",
+            f"Got {estimator!r}",
+            "Pass an unfitted classifier, such as RandomForestClassifier()",
         )
     if not any(map(partial(hasattr, estimator), ("predict_proba", "decision_function"))):
         raise InputError(
-            "advise compares by scores of labels too, whatever the measure",
-            f"{type(estimator).__name__} has neither predict_proba nor decision_function",
+            "estimator must have predict_proba or decision_function",
+            f"{type(estimator).__name__} has neither",
             "Pass a classifier, such as RandomForestClassifier() or "
             "labelance.learners.BinaryRelevance(LogisticRegression())",
         )

@@ -147,9 +147,9 @@ def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     largest = max(np.nanmax(data.X, initial=0.0), -np.nanmin(data.X, initial=0.0))
     if largest > np.finfo(np.float32).max:
         raise InputError(
-            "advise grows forests, whose numbers end at 3.4e38",
-            "X has larger ones",
-            "Scale X down, or pass an estimator that takes them",
+            "The forests of advise need numbers up to 3.4e38",
+            "X has larger numbers",
+            "Scale X down, or pass an estimator that accepts them",
         )
     forest = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
     nominal = np.flatnonzero(data.categorical).tolist()

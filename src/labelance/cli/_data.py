@@ -158,22 +158,22 @@ class Source:
 
     def large_file(self) -> tuple[Path, dict[str, Any]]:
         """Return the path and options of Parquet that is read in blocks."""
-        asked = "With --memory, DATA is a Parquet file or a folder of them"
+        problem = "With --memory, DATA must be a Parquet file or a folder of them"
         if self.data == STREAM:
-            raise InputError(asked, "it is standard input", "Write it to a file first")
+            raise InputError(problem, "Got standard input", "Write it to a file first")
         if self.data.lower().endswith((".npy", ".zarr", ".h5", ".hdf5")):
             raise InputError(
-                asked,
+                problem,
                 f"{self.data} has features without labels",
-                "Give both in Python: labelance.outofcore.resample_file(X, output, sampler, y=y)",
+                "Pass both in Python: labelance.outofcore.resample_file(X, output, sampler, y=y)",
             )
         if not os.path.exists(self.data):
             known = [info.name.lower() for info in labelance.datasets.list_datasets()]
             if self.data.lower() in known:
-                came, fix = f"{self.data} is of the catalogue", "Leave --memory out: it fits"
+                found, cure = f"{self.data} is in the catalogue", "Remove --memory: it fits"
             else:
-                came, fix = f"there is no {self.data!r} here", "Check the path"
-            raise InputError(asked, came, fix)
+                found, cure = f"There is no {self.data!r}", "Check the path"
+            raise InputError(problem, found, cure)
         self._refuse("format", "encoding", "categorical", "protocol", "max_size", of="Parquet")
         return Path(self.data), self._options()
 
@@ -203,9 +203,9 @@ class Source:
 
         if self.data == STREAM and self.format is None:
             raise InputError(
-                "The name of a file tells its format",
-                "standard input has no name",
-                "Add --format, such as --format csv",
+                "Standard input needs --format",
+                "It has no file extension that names the format",
+                "Add --format, for example --format csv",
             )
         if self.data != STREAM and not os.path.isfile(self.data):
             return "arff"
@@ -214,9 +214,9 @@ class Source:
     def _read(self) -> MultiLabelDataset:
         if self.protocol:
             raise InputError(
-                "--protocol prepares datasets of the catalogue",
+                "--protocol works with datasets of the catalogue only",
                 f"{self.data} is a file",
-                "Leave it out, or use labelance.datasets.apply_protocol in Python",
+                "Remove it, or use labelance.datasets.apply_protocol in Python",
             )
         if self.data != STREAM:
             return labelance.datasets.read_multilabel(self.data, **self._options())
@@ -236,32 +236,35 @@ class Source:
         for name in names:
             if getattr(self, name) is not None:
                 raise InputError(
-                    f"--{name.replace('_', '-')} says how a file is read",
+                    f"--{name.replace('_', '-')} describes how a file is read",
                     f"{self.data} is "
                     + (f"{of}, read with --memory" if of else "a dataset of the catalogue"),
-                    "Leave it out",
+                    f"Remove --{name.replace('_', '-')}",
                 )
 
     def _unknown(self, catalogue: dict[str, str]) -> InputError:
-        asked = "DATA is a file or a dataset of the catalogue"
         if os.path.isdir(self.data):
             inside = sorted(filter(_is_data_file, os.listdir(self.data)))
             path = os.path.join(self.data, inside[0] if inside else "FILE")
-            fix = f"Name a file in it, as in {path}"
+            cure = f"Name a file in it, for example {path}"
             if any(name.endswith(".parquet") for name in inside):
-                fix += "; resample, split and profile read all its Parquet files with --memory 2GB"
-            return InputError(asked, f"{self.data} is a folder", fix)
+                cure += "; resample, split and profile read all its Parquet files with --memory 2GB"
+            return InputError(
+                "DATA must be a file or a dataset of the catalogue",
+                f"{self.data} is a folder",
+                cure,
+            )
         if os.path.exists(self.data):
             return InputError(
-                asked,
+                "DATA must be a file or a dataset of the catalogue",
                 f"{self.data} is a pipe or a device",
                 "Read it from standard input: labelance describe - --format csv < PIPE",
             )
         return InputError(
-            asked,
-            f"there is no file {self.data!r} here and no dataset of that name",
+            "DATA must be a file or a dataset of the catalogue",
+            f"There is no file {self.data!r}, and no dataset of this name",
             did_you_mean(self.data, catalogue.values())
-            + "Check the path, or see the names with: labelance datasets list",
+            + "Check the path, or list the datasets: labelance datasets list",
         )
 
 
@@ -368,9 +371,9 @@ def check_free(path: Path, force: bool) -> None:
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(
-            "Results go to a file in a folder that can be written to",
-            f"{path} is a folder" if path.is_dir() else f"{folder} is none",
-            "Make the folder first, or name another file",
+            "The output must be a file in a writable folder",
+            f"{path} is a folder" if path.is_dir() else f"{folder} is not a folder",
+            "Create the folder first, or choose another file",
         )
     keep_files(path, force)
 
@@ -380,9 +383,9 @@ def check_page(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         page = "page.html" if str(path) == STREAM else path.with_suffix(".html")
         raise InputError(
-            "The page is an HTML file",
-            f"-o is {path}",
-            f"Write -o {page}, which a browser opens, and prints to PDF",
+            "The page must be an HTML file",
+            f"Got -o {path}",
+            f"Use -o {page}; a browser opens it and can print it to PDF",
         )
     check_free(path, force)
 
@@ -392,9 +395,9 @@ def keep_files(path: Path, force: bool) -> None:
     taken = any(path.iterdir()) if path.is_dir() else path.exists()
     if taken and not force:
         raise InputError(
-            "Files that exist are kept",
-            f"{path} exists already",
-            "Choose another name, or add --force to overwrite it",
+            f"{path} already exists",
+            "Existing files are kept",
+            "Use --force to overwrite it, or choose another name",
         )
 
 
@@ -403,9 +406,9 @@ def check_parquet(*formats: Format) -> None:
     for format in formats:
         if format != "parquet":
             raise InputError(
-                "With --memory results are Parquet files",
-                f"the format to write is {format}",
-                "Name files such as out.parquet, and convert them afterwards",
+                "With --memory, the output must be a Parquet file",
+                f"The output format is {format}",
+                "Use a name such as out.parquet, and convert the file afterwards",
             )
 
 

@@ -206,30 +206,30 @@ def _check_request(
     if len(kinds) > 1 or (guarantees and request.objective):
         both = kinds if len(kinds) > 1 else [*kinds, "--objective"]
         raise InputError(
-            "Decisions keep a recall, a precision or a budget, or maximize an objective",
-            f"{' and '.join(both)} are given",
+            "--recall, --precision, a budget and --objective exclude each other",
+            f"Got {' and '.join(both)}",
             "Choose one of them",
         )
     if truth is None and not budgets:
         raise InputError(
-            "Thresholds are found on rows whose labels are known",
-            "there is no --truth",
+            "Thresholds need rows with known labels",
+            "--truth is missing",
             "Add --truth with the labels of these rows, or a budget such as --per-row 5",
         )
     for flag in others:
         partner = "--per-row" if flag == "--exactly" else "--recall or --precision"
         if not (request.given("per_row") if flag == "--exactly" else guarantees):
-            raise InputError(f"{flag} goes with {partner}", "it is alone", f"Add {partner}")
+            raise InputError(f"{flag} needs {partner}", f"Got {flag} alone", f"Add {partner}")
     if request.precision is not None and request.too_few in ("always", "pool"):
         raise InputError(
-            "--precision takes --too-few refuse or never",
-            f"--too-few is {request.too_few}",
-            "Choose one of these",
+            "With --precision, --too-few must be refuse or never",
+            f"Got --too-few {request.too_few}",
+            "Choose one of the two",
         )
     if apply is not None and (truth is None or output is None):
         raise InputError(
-            "--apply decides the rows of a file by what was found on others",
-            f"there is no {'--truth' if truth is None else '-o'}",
+            "--apply needs --truth, to find thresholds, and -o, to write decisions",
+            f"{'--truth' if truth is None else '-o'} is missing",
             "Add --truth, or pass the file as SCORES" if truth is None else "Add -o decisions.csv",
         )
     if budgets:
@@ -242,25 +242,27 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
     batch = request.given("per_label", "total")
     if request.objective in ("gmean", "micromacro"):
         raise InputError(
-            "A budget takes --objective f1 or balanced_accuracy",
-            f"it is {request.objective}",
-            "Choose one of these",
+            "With a budget, --objective must be f1 or balanced_accuracy",
+            f"Got {request.objective}",
+            "Choose one of the two",
         )
     if batch and truth is not None:
         raise InputError(
-            f"{batch[0]} decides all rows of a file at once, by probabilities alone",
-            "--truth is given",
-            "Leave --truth out, and pass the file to decide as SCORES",
+            f"{batch[0]} decides all rows of a file at once, from probabilities alone",
+            "Got --truth, too",
+            "Remove --truth, and pass the file to decide as SCORES",
         )
     if batch and request.per_row is not None and request.objective != "balanced_accuracy":
         raise InputError(
-            f"--per-row together with {batch[0]} takes --objective balanced_accuracy",
-            f"it is {request.objective or 'f1'}",
-            "Add --objective balanced_accuracy, or leave one budget out",
+            f"--per-row together with {batch[0]} needs --objective balanced_accuracy",
+            f"Got {request.objective or 'f1'}",
+            "Add --objective balanced_accuracy, or remove one budget",
         )
     if thresholds is not None:
         raise InputError(
-            "--thresholds writes thresholds", "a budget has none", "Leave it out; --json has counts"
+            "--thresholds does not work with a budget",
+            "A budget has no thresholds",
+            "Remove --thresholds; --json has counts",
         )
 
 

@@ -181,23 +181,27 @@ def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
         shares = tuple(int(s) if s.strip().isdigit() else float(s) for s in sizes.split(","))
     except ValueError:
         raise InputError(
-            "--sizes takes numbers separated by commas",
-            f"it is {sizes!r}",
-            "Write e.g. 0.6,0.2,0.2",
+            "--sizes must be numbers separated by commas",
+            f"Got {sizes!r}",
+            "Try --sizes 0.6,0.2,0.2",
         ) from None
     files = [Path(name.strip()) for name in output.split(",")]
     if Path(STREAM) in files:
         raise InputError(
-            "The parts of a split go to files", "-o has -", "Name a file for every part"
+            "The parts of a split must go to files",
+            "-o is -, standard output",
+            "Name a file for every part",
         )
     if len(set(files)) < len(files):
         raise InputError(
-            "Every part goes to a file of its own", "a file is named twice", "Name different files"
+            "Every part of a split needs its own file",
+            "A file is named twice",
+            "Name different files",
         )
     if len(files) != len(shares):
         raise InputError(
-            "Every part goes to a file of its own",
-            f"there are {len(shares)} parts and {len(files)} files",
+            "Every part of a split needs its own file",
+            f"Got {len(shares)} parts and {len(files)} files",
             "Name as many files with -o as --sizes has numbers",
         )
     return shares, files

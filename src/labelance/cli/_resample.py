@@ -84,9 +84,9 @@ def resample(
     if memory is not None:
         if device != "cpu":
             raise InputError(
-                "--memory works on features on disk",
-                f"--device is {device}",
-                "Leave one of the two out",
+                "--memory and --device exclude each other",
+                f"Got --memory and --device {device}",
+                "Remove one of the two",
             )
         _resample_on_disk(sampler, source, output, to, memory, force=force, json=json)
         return
@@ -150,7 +150,7 @@ def _resample_on_disk(
     path, options = source.large_file()
     if str(output) == STREAM:
         raise InputError(
-            "With --memory the result goes to a Parquet file",
+            "With --memory, the output must be a Parquet file",
             "-o is -, standard output",
             "Name a file, such as -o more.parquet",
         )
@@ -175,8 +175,8 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
     known = {name.lower(): kind for name, kind in labelance.sampling.all_samplers().items()}
     if method.lower() not in known:
         raise InputError(
-            "--method names a sampler",
-            f"there is none called {method!r}",
+            "--method must name a sampler",
+            f"There is no sampler {method!r}",
             f"{did_you_mean(method, known)}Choose from: {', '.join(sorted(known))}",
         )
     kind = known[method.lower()]
@@ -186,13 +186,15 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
         name, equals, text = setting.partition("=")
         if not equals:
             raise InputError(
-                "--set takes name=value", f"{setting!r} has no value", "Write --set k_neighbors=7"
+                "--set needs name=value",
+                f"{setting!r} has no value",
+                "Write for example --set k_neighbors=7",
             )
         if name not in names:
             raise InputError(
-                f"--set changes a parameter of {kind.__name__}",
-                f"it has none called {name!r}",
-                f"{did_you_mean(name, names)}Its parameters are: {', '.join(names)}",
+                f"{kind.__name__} has no parameter {name!r}",
+                f"Its parameters are: {', '.join(names)}",
+                f"{did_you_mean(name, names)}Correct the name",
             )
         second = re.search(r",\s*(\w+)=", text)
         if second and second[1] in names:
@@ -228,9 +230,9 @@ def _check_device(device: str) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as problem:
         raise InputError(
-            "--device names a device that torch can use, such as cuda or cuda:1",
-            f"{device!r} is none here ({str(problem).partition(chr(10))[0]})",
-            "Leave --device out to compute on the CPU, or install a torch that is made for the GPU",
+            "--device must be a device that torch can use, such as cuda or cuda:1",
+            f"torch cannot use {device!r} ({str(problem).partition(chr(10))[0]})",
+            "Remove --device to compute on the CPU, or install a torch build for your GPU",
         ) from problem
 
 
@@ -245,9 +247,9 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
 
     if dataset.is_sparse:
         raise InputError(
-            "--device takes dense features",
-            "the features of this file are sparse",
-            "Leave --device out to compute on the CPU",
+            "--device needs dense features",
+            "The features of this file are sparse",
+            "Remove --device to compute on the CPU",
         )
     torch = optional_import("torch", extra="gpu", purpose="--device")
     Y = sp.coo_array(dataset.Y)
@@ -400,8 +402,8 @@ def _print_one(name: str, *, as_json: bool) -> None:
     known = {key.lower(): kind for key, kind in (_samplers() | _learners()).items()}
     if name.lower() not in known:
         raise InputError(
-            "methods takes the name of a sampler or learner",
-            f"there is none called {name!r}",
+            "The name must be that of a sampler or learner",
+            f"There is none called {name!r}",
             f"{did_you_mean(name, known)}Choose from: {', '.join(sorted(known))}",
         )
     kind = known[name.lower()]

@@ -50,14 +50,14 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
     if kind in ("npz", "npy"):
         if id_name is not None:
             raise InputError(
-                "--id names a column of CSV, TSV or Parquet",
+                "--id names a column of a CSV, TSV or Parquet file",
                 f"{path} is an array",
-                "Leave it out; an NPZ file may have the ids as 'id'",
+                "Remove --id; an NPZ file may hold the ids as 'id'",
             )
         found = _read_arrays(path, kind)
         if found.is_dataset:
             raise InputError(
-                "SCORES has the scores of a model",
+                "SCORES must be the scores of a model",
                 f"{path} is a dataset, with features and labels",
                 f"Score its rows first; its labels are --truth {path}",
             )
@@ -100,16 +100,16 @@ def read_truth(path: Path, scores: LabelColumns, missing: str) -> LabelColumns:
         found = replace(found, cells=found.cells[_join(found, scores)])
     if found.cells.shape != scores.cells.shape:
         raise InputError(
-            "Scores and --truth have the same rows and labels",
+            "The scores and --truth must have the same rows and labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(found)}",
-            "Give files of the same rows and labels, or ids in both",
+            "Pass files with the same rows and labels, or with ids in both",
         )
     stored = found.cells if isinstance(found.cells, np.ndarray) else found.cells.data
     if missing == "error" and np.isnan(stored).any():
         raise InputError(
-            f"{path} has 0 or 1 in every cell",
+            f"Every cell of {path} must be 0 or 1",
             f"{np.count_nonzero(np.isnan(stored))} are missing",
-            "Fill them, or leave them out with --missing-labels ignore",
+            "Fill them, or ignore them with --missing-labels ignore",
         )
     return found
 
@@ -119,9 +119,9 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
     other = read_scores(path, id_name)
     if other.cells.shape[1] != scores.cells.shape[1]:
         raise InputError(
-            "--apply takes scores of the same labels",
+            "--apply needs scores of the same labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}",
-            "Give the scores of the same model",
+            "Pass the scores of the same model",
         )
     if other.names and scores.names:
         _match_names(path, other.names, scores)
@@ -132,9 +132,9 @@ def check_suffix(path: Path) -> None:
     """Raise for a file of decisions of another kind than those that are written."""
     if _KINDS.get(path.suffix.lower(), "npy") == "npy":
         raise InputError(
-            "Decisions are written as CSV, TSV, Parquet or NPZ",
-            f"-o is {path}",
-            "Write for example -o decisions.csv",
+            "Decisions can be written as CSV, TSV, Parquet or NPZ",
+            f"Got -o {path}",
+            "Use for example -o decisions.csv",
         )
 
 
@@ -190,14 +190,14 @@ def _find_kind(path: Path) -> str:
 
     if not path.is_file():
         raise InputError(
-            "labelance decide reads files", f"there is no file {str(path)!r}", "Check the path"
+            f"File {str(path)!r} does not exist", "labelance decide reads files", "Check the path"
         )
     kind = _KINDS.get(strip_suffix(path).suffix.lower())
     if kind is None or (is_compressed(path) and kind not in ("csv", "tsv")):
         raise InputError(
-            "Scores and labels are CSV, TSV, Parquet, NPZ or NPY files",
-            f"{path.name!r} ends otherwise",
-            "Save them for example with numpy.save('scores.npy', scores)",
+            "Scores and labels must be CSV, TSV, Parquet, NPZ or NPY files",
+            f"Got {path.name!r}",
+            "Save them, for example with numpy.save('scores.npy', scores)",
         )
     return kind
 
@@ -221,7 +221,7 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
             return int(table.names.index(wanted))
         near = did_you_mean(wanted, table.names)
         raise InputError(
-            "--id names a column",
+            "--id must name a column",
             f"{path} has no column {wanted!r}",
             f"{near}Columns: {show_names(table.names)}",
         )
@@ -232,9 +232,9 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
     ]
     if len(columns) > 1:
         raise InputError(
-            "One column names the rows, and all others are scores",
-            f"{path} has {show_names([repr(table.names[j]) for j in columns])}",
-            "Take the others out of the file, or name a column with --id",
+            "Only one column may hold strings, the ids of the rows; all others must be scores",
+            f"{path} has strings in {show_names([repr(table.names[j]) for j in columns])}",
+            "Remove the other columns from the file, or choose one with --id",
         )
     return columns[0] if columns else None
 
@@ -248,8 +248,8 @@ def _read_ids(table: Any, kind: str, column: int) -> list[str]:
         return ["" if np.isnan(code) else values[int(code)] for code in cells]
     if not (np.abs(cells) < _MOST_EXACT).all():
         raise InputError(
-            "Ids are words, or integers below 2**53",
-            f"{table.file.path} has others in {table.names[column]!r}",
+            "Ids must be strings, or integers below 2**53",
+            f"{table.file.path} has other values in {table.names[column]!r}",
             "Save the ids as text",
         )
     return [f"{number:.17g}" for number in cells]
@@ -259,21 +259,25 @@ def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
     if values:
         word = next((value for value in values if not _is_number(value)), values[0])
         raise InputError(
-            f"{path} has numbers in every column of scores",
+            f"Every score column of {path} must hold numbers",
             f"{name!r} has {word!r}",
-            f"Correct the cell, or add --id {name} if the column names the rows",
+            f"Correct the cell, or add --id {name} if the column identifies the rows",
         )
 
 
 def _check_header(path: Path, names: tuple[str, ...]) -> None:
     """Raise where the first row was taken for names; pandas numbers columns from 0."""
     if not names:
-        raise InputError("A file has a column of scores for every label", f"{path} has none", "")
+        raise InputError(
+            f"{path} has no score columns",
+            "A file needs one column of scores per label",
+            "Add the scores",
+        )
     if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
         raise InputError(
-            "The first line names the labels",
-            f"{path} begins with the numbers {show_names(names, 3)}",
-            "Add a line with a name for each label",
+            "The first line must hold the names of the labels",
+            f"{path} starts with the numbers {show_names(names, 3)}",
+            "Add a header line with one name per label",
         )
 
 
@@ -289,10 +293,10 @@ def _check_finite(scores: LabelColumns) -> None:
     else:
         row, label = np.searchsorted(cells.indptr, where[0], "right") - 1, cells.indices[where[0]]
     raise InputError(
-        f"{scores.path} has a finite score in every cell",
-        f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1} of "
+        f"Every cell of {scores.path} must hold a finite score",
+        f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1}, "
         f"label {scores.header[label]!r}",
-        "Score these rows again, or take them out of all files",
+        "Score these rows again, or remove them from all files",
     )
 
 
@@ -312,7 +316,7 @@ def _read_arrays(path: Path, kind: str) -> LabelColumns:
         raise
     except Exception as problem:  # damaged bytes can fail anywhere
         raise DataFileError(
-            f"{path}: the file is one that numpy or scipy saved",
+            f"{path}: numpy and scipy cannot read this file",
             str(problem).partition("\n")[0].rstrip(".") or type(problem).__name__,
             "Save it again with numpy.save, numpy.savez or scipy.sparse.save_npz",
         ) from problem
@@ -336,7 +340,7 @@ def _choose_array(path: Path, archive: Any) -> LabelColumns:
         tables = ["y"]
     if len(tables) != 1:
         raise InputError(
-            "An NPZ file has one table, and maybe 'labels' and 'id'",
+            "An NPZ file must have one table, and optionally 'labels' and 'id'",
             f"{path} has {show_names(archive.files)}",
             "Save it with numpy.savez('scores.npz', scores=scores, labels=names)",
         )
@@ -350,10 +354,10 @@ def _check_table(found: LabelColumns) -> LabelColumns:
     named = named and (ids is None or len(ids) == cells.shape[0])
     if cells.ndim != 2 or cells.dtype.kind not in "biuf" or 0 in cells.shape or not named:
         raise InputError(
-            f"{found.path} has a table of numbers, rows x labels, with as many names and ids",
-            f"it has shape {cells.shape} and type {cells.dtype}, {len(names or ())} names and "
+            f"{found.path} must hold a numeric table of rows x labels, with matching names and ids",
+            f"It has shape {cells.shape} and type {cells.dtype}, {len(names or ())} names and "
             f"{len(ids or ())} ids",
-            "Save one number for each row and label",
+            "Save one number per row and label",
         )
     return replace(found, cells=cells.astype(float)) if cells.dtype.kind == "b" else found
 
@@ -364,17 +368,18 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
     missing = [name for name in scores.header if name not in place]
     if missing:
         raise InputError(
-            f"{path} has a column for every label of {scores.path}",
-            f"it has none for {show_names(map(repr, missing), 5)}",
-            f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if that column names the "
+            f"{path} must have a column for every label of {scores.path}",
+            f"Missing: {show_names(map(repr, missing), 5)}",
+            f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if that column identifies the "
             f"rows. Its columns: {show_names(names)}",
         )
     places = [place[name] for name in scores.header]
     if places != sorted(places):
         raise InputError(
-            f"{path} has the labels in the order of {scores.path}: {show_names(scores.header, 5)}",
-            f"its order is {show_names([names[j] for j in sorted(places)], 5)}",
-            "Write one of the files again with the columns of the other",
+            f"{path} must have the labels in the order of {scores.path}: "
+            f"{show_names(scores.header, 5)}",
+            f"Its order is {show_names([names[j] for j in sorted(places)], 5)}",
+            "Reorder the columns of one of the files",
         )
     wanted = set(scores.header)
     others = [name for name in names if name not in wanted]
@@ -390,7 +395,7 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
         other = cells[~np.isin(cells, (0, 1)) & ~np.isnan(cells)]
         if len(other):
             raise InputError(
-                f"{path} has 0 and 1 in every label",
+                f"Every label of {path} must be 0 or 1",
                 f"{table.names[column]!r} has {other[0]:g}",
                 f"Correct the cell, or add --id {table.names[column]} if the column names the rows",
             )
@@ -398,9 +403,9 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
     words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
     if None in words:
         raise InputError(
-            f"{path} has 0 and 1, or true and false, in every label",
+            f"Every label of {path} must be 0 and 1, or true and false",
             f"{table.names[column]!r} has {values[words.index(None)]!r}",
-            "Write 1 where a row has the label, and 0 where it has not",
+            "Write 1 if a row has the label, and 0 if not",
         )
     return np.array([*words, np.nan])[np.where(np.isnan(cells), len(words), cells).astype(int)]
 
@@ -412,16 +417,16 @@ def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
     for table in (truth, scores):
         if len(set(table.ids or ())) < len(table.ids or ()):
             raise InputError(
-                "Rows are joined by ids that differ",
+                "Ids must be unique",
                 f"{table.path} has an id twice",
-                "Correct the ids, or take them out of one file to join rows by position",
+                "Correct the ids, or remove them from one file to join rows by position",
             )
     missing = [one for one in scores.ids if one not in place]
     if missing:
         raise InputError(
-            f"{truth.path} has a row for every id of {scores.path}",
-            f"{len(missing)} are missing, the first is {missing[0]!r}",
-            "Add these rows, or take the ids out of one file to join rows by position",
+            f"{truth.path} must have a row for every id of {scores.path}",
+            f"{len(missing)} are missing; the first is {missing[0]!r}",
+            "Add these rows, or remove the ids from one file to join rows by position",
         )
     return [place[one] for one in scores.ids]
 

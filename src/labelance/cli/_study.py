@@ -338,7 +338,7 @@ def report(
     """Write tables, statistics and figures of the results."""
     if str(output) == "-":
         raise InputError(
-            "A report is a file or a folder", "-o is '-'", "Write for example -o study.html"
+            "A report must be a file or a folder", "Got -o -", "Use for example -o study.html"
         )
     keep_files(output, force)
     where = _write_report(results, output, title=title, study=study, compare=compare)

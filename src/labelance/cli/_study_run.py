@@ -150,7 +150,7 @@ def run(
     """
     if address is not None and executor != "dask":
         raise StudyError(
-            "--address names a Dask scheduler", f"--executor is {executor}", "Add --executor dask"
+            "--address needs --executor dask", f"Got --executor {executor}", "Add --executor dask"
         )
     find_classes_here()
     with errors_in_flags({part: f"--{part}" for part in _PARTS}):

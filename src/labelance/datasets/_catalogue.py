@@ -248,8 +248,8 @@ def load_dataset(
     files = _find_files(info, data_home)
     if files is None and not download_if_missing:
         raise DownloadError(
-            f"{info.name} is to be loaded from this machine",
-            f"it is not in {' or '.join(map(str, _folders(info, data_home)))}",
+            f"{info.name} is not on this machine",
+            f"Looked in {' and '.join(map(str, _folders(info, data_home)))}",
             f"Set download_if_missing=True. {_by_hand(info, get_data_home(data_home))}",
         )
     files = files or fetch_dataset(info.name, data_home=data_home)
@@ -378,9 +378,9 @@ def _check_made(info: DatasetInfo, arff: bytes, xml: bytes) -> None:
     made = tuple(hashlib.sha256(content).hexdigest() for content in (arff, xml))
     if made != (info.sha256_arff, info.sha256_xml):
         raise DownloadError(
-            f"The files of {info.name} are to have the registered checksums",
-            "what was made of the published files has others",
-            "This is an error of labelance: please report it",
+            f"The files of {info.name} do not match the registered checksums",
+            "The files converted from the published ones differ",
+            "Please report this bug in labelance",
         )
 
 

@@ -76,9 +76,9 @@ class MultiLabelDataset:
         values, Y = _clean_features(self.values), _clean_labels(self.Y)
         if values.shape[0] != Y.shape[0]:
             raise InputError(
-                "A dataset has as many rows of features as of labels",
-                f"values has {values.shape[0]} rows and Y has {Y.shape[0]}",
-                "Give values and Y of the same samples",
+                "values and Y must have the same number of rows",
+                f"values has {values.shape[0]} rows, and Y has {Y.shape[0]}",
+                "Pass values and Y of the same samples",
             )
         categories = _clean_categories(self.categories, values.shape[1])
         nominal = np.fromiter(map(is_not, categories, repeat(None)), bool, len(categories))
@@ -228,7 +228,9 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     if not issparse(X):
         dense = np.ascontiguousarray(X, dtype=np.float64)
         if dense.ndim != 2:
-            raise InputError("values is a table", f"it has {dense.ndim} dimensions", "Give it two")
+            raise InputError(
+                "values must have two dimensions", f"It has {dense.ndim}", "Reshape it"
+            )
         return dense
     check_structure(X, "X")
     sparse = csr_array(X, dtype=np.float64)
@@ -241,9 +243,9 @@ def _clean_labels(Y: Any) -> csr_array:
     sparse = csr_array(Y if issparse(Y) else np.atleast_2d(np.asarray(Y)))
     if not np.isin(sparse.data, (0, 1)).all():
         raise LabelFormatError(
-            "Y is a table of zeros and ones",
-            "it has other values",
-            "Give a column for every label, with 1 where a row has it",
+            "Y must be a table of zeros and ones",
+            "It has other values",
+            "Pass one column per label, with 1 if a row has the label",
         )
     cells = (sparse.data != 0).astype(label_dtype(sparse.shape[1]))
     ones = csr_array((cells, sparse.indices, sparse.indptr), sparse.shape)
@@ -266,9 +268,9 @@ def _clean_names(what: str, names: Any, prefix: str, count: int) -> tuple[str, .
     names = tuple(map(str, names))
     if len(names) != count:
         raise InputError(
-            f"Every {what} has a name",
-            f"there are {len(names)} names for {count} columns",
-            f"Give {count} {what} names",
+            f"Every {what} needs a name",
+            f"Got {len(names)} names for {count} columns",
+            f"Pass {count} {what} names",
         )
     return names
 
@@ -278,9 +280,9 @@ def _clean_categories(categories: Any, count: int) -> Categories:
         return (None,) * count
     if len(categories) != count:
         raise InputError(
-            "categories has an entry for every feature",
-            f"it has {len(categories)} for {count} features",
-            "Give None for every feature that is a number",
+            "categories must have one entry per feature",
+            f"It has {len(categories)} for {count} features",
+            "Pass None for every numeric feature",
         )
     if set(map(type, categories)) <= {type(None)}:
         return tuple(categories)  # tens of thousands of numbers, in no time
@@ -291,9 +293,9 @@ def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     mask = np.asarray(mask, dtype=bool)
     if mask.shape != nominal.shape or not np.array_equal(mask, nominal):
         raise InputError(
-            "categorical_features is True exactly where categories has values",
-            "the two differ",
-            "Leave categorical_features out, or give the categories of every nominal feature",
+            "categorical_features must be True exactly where categories has values",
+            "The two differ",
+            "Omit categorical_features, or pass the categories of every categorical feature",
         )
     return mask
 

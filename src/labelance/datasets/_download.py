@@ -57,8 +57,8 @@ def download(source: SourceFile, folder: Path, *, by_hand: str) -> bytes:
                 return content
             reasons.append(f"{urlsplit(address).netloc}: {reason}")
     raise DownloadError(
-        f"{source.path} is to be downloaded from one of {len(reasons)} places",
-        f"none of them gave it ({'; '.join(reasons)})",
+        f"{source.path} could not be downloaded",
+        f"Tried {len(reasons)} sources ({'; '.join(reasons)})",
         f"Check the connection and try again. {by_hand}",
     )
 
@@ -118,7 +118,7 @@ def _get(address: str, part: Path, git_blob: str) -> str | None:
             return None
         else:
             part.unlink()
-            reason = "what came is not the published file (wrong checksum)"
+            reason = "the downloaded file has a wrong checksum"
             if not resumed:
                 return reason
     return reason

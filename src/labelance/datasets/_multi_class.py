@@ -104,8 +104,8 @@ class MultiClassReduction(BaseEstimator):
             target, between, value = name.partition(BETWEEN)
             if target in found and (target != last or not between):
                 raise InputError(
-                    "The labels of a target follow each other",
-                    f"those of {target!r} do not",
+                    "The labels of a target must be in adjacent columns",
+                    f"The labels of {target!r} are not",
                     "Pass the names in the order of the columns of y",
                 )
             found.setdefault(target, []).extend([value] if between else [])
@@ -143,7 +143,7 @@ class MultiClassReduction(BaseEstimator):
         if len(columns) != len(self.classes_):
             raise InputError(
                 f"MultiClassReduction was fitted to {len(self.classes_)} targets",
-                f"{len(columns)} came",
+                f"Got {len(columns)}",
                 "Pass the same columns as in fit",
             )
         if _are_given(names) and _are_given(self.target_names_):
@@ -187,8 +187,8 @@ class MultiClassReduction(BaseEstimator):
         table = np.asarray(to_dense(scores), dtype=np.float64)  # one per label and row
         if table.ndim != 2 or table.shape[1] != len(self.label_names_) or np.isnan(table).any():
             raise InputError(
-                f"MultiClassReduction has {len(self.label_names_)} labels, each with a score",
-                f"an array of the shape {table.shape} came"
+                f"MultiClassReduction needs one score for each of {len(self.label_names_)} labels",
+                f"Got an array of shape {table.shape}"
                 + (" with NaN in it" if np.isnan(table).any() else ""),
                 "Pass predict_proba(X) of a learner fitted to transform(y)",
             )
@@ -221,8 +221,8 @@ def _open_targets(y: Any) -> tuple[list[Any], list[NDArray[Any]]]:
 def _check_table(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or 0 in shape:
         raise LabelFormatError(
-            "MultiClassReduction needs y as a table of rows and targets",
-            f"an array of the shape {shape} came",
+            "y of MultiClassReduction must have two dimensions, rows and targets",
+            f"Got an array of shape {shape}",
             "Use y.reshape(-1, 1) for a single target",
         )
 
@@ -236,7 +236,7 @@ def _check_no_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None
     if list(names) != list(fitted):
         raise InputError(
             f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
-            f"{', '.join(map(str, names[:5]))} came",
+            f"Got {', '.join(map(str, names[:5]))}",
             "Pass the same columns in the same order",
         )
 
@@ -247,16 +247,16 @@ def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:
     if missing.any():
         raise LabelFormatError(
             "MultiClassReduction needs a class for every row and target",
-            f"{name!r} lacks one in {missing.sum()} rows",
+            f"{name!r} has no class in {missing.sum()} rows",
             "Drop these rows, or give them a class of their own",
         )
     try:
         return np.array(sorted(set(column.tolist())))
     except TypeError as error:
         raise LabelFormatError(
-            "The classes of a target are all numbers or all words",
+            "The classes of a target must be all numbers or all strings",
             f"{name!r} has both",
-            "Make them all words: y.astype(str)",
+            "Convert them to strings: y.astype(str)",
         ) from error
 
 
@@ -264,9 +264,9 @@ def _check_no_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]
     new = set(column.tolist()) - set(classes.tolist())
     if new:
         raise LabelFormatError(
-            f"The target {name!r} has the classes that fit saw",
-            f"{', '.join(sorted(map(str, new))[:5])} came",
-            "Fit to all rows, or to rows of every class",
+            f"Target {name!r} has classes that fit did not see",
+            f"Got {', '.join(sorted(map(str, new))[:5])}",
+            "Fit on all rows, or on rows of every class",
         )
 
 
@@ -275,7 +275,7 @@ def _check_unambiguous(names: Sequence[Any]) -> None:
     wrong = [name for name in names if BETWEEN in str(name)]
     if wrong:
         raise InputError(
-            f"Labels of several classes are called target{BETWEEN}class",
-            f"the target {wrong[0]!r} has a {BETWEEN} in its own name",
-            "Rename it",
+            f"The name of a target must not contain {BETWEEN}",
+            f"Got the target {wrong[0]!r}",
+            f"Rename it: labels are called target{BETWEEN}class",
         )

@@ -61,7 +61,7 @@ def apply_protocol(
     (('x2', 'x3'), ('y0',))
     """
     if protocol != "paper":
-        raise InputError("protocol is 'paper'", f"{protocol!r} came", "Give 'paper'")
+        raise InputError("protocol must be 'paper'", f"Got {protocol!r}", "Use protocol='paper'")
     if feature_share is None:
         known = REGISTRY.get(dataset.name)
         feature_share = known.feature_share if known else 1.0
@@ -119,9 +119,9 @@ def keep_frequent_features(
     n_kept = int(np.floor(round(share * n_features, 9)))
     if not 0 < share <= 1 or n_kept < 1:
         raise InputError(
-            f"share lies above 0 and at most at 1, and keeps a feature of {n_features}",
-            f"share={share} came",
-            f"Give at least {1 / n_features:.3g}",
+            f"share must be in (0, 1] and keep at least one of {n_features} features",
+            f"Got share={share}",
+            f"Use at least {1 / n_features:.3g}",
         )
     zero = np.zeros(n_features) if zero_values is None else np.asarray(zero_values, dtype=float)
     count = _count_sparse(csr_array(X), zero) if sparse else (X != zero).sum(axis=0)

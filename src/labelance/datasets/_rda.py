@@ -69,8 +69,8 @@ def read_rda(content: bytes, name: str) -> dict[str, RObject]:
     except Exception as error:
         # Damaged bytes can fail anywhere: in the archive, in an item, in what it refers to.
         raise DataFileError(
-            f"{name} is a file of R objects (.rda)",
-            str(error) or "it ends too early",
+            f"{name} is not a readable file of R objects (.rda)",
+            str(error) or "It ends too early",
             "Download it again",
         ) from error
 
@@ -85,7 +85,7 @@ class _Reader:
     def objects(self) -> list[tuple[str, RObject]]:
         magic = self._stream.read(7)
         if magic not in (b"RDX2\nX\n", b"RDX3\nX\n"):
-            raise ValueError(f"it begins with {magic!r}")
+            raise ValueError(f"It begins with {magic!r}")
         self._take("3i")  # the versions of the format and of R
         if magic[3:4] == b"3":
             self._bytes(self._integer())  # the writer's encoding
@@ -98,7 +98,7 @@ class _Reader:
     def _bytes(self, length: int) -> bytes:
         """Read exactly so many bytes."""
         if length < 0:
-            raise ValueError("it holds an item of less than no bytes")
+            raise ValueError("It holds an item of negative size")
         content = self._stream.read(length)
         if len(content) < length:
             raise EOFError
@@ -108,7 +108,7 @@ class _Reader:
         """Count what stays in memory."""
         self._left -= size
         if self._left < 0:
-            raise ValueError("what it holds takes more memory than a dataset of its size")
+            raise ValueError("Its content takes more memory than a dataset of its size")
 
     def _integer(self) -> int:
         return int(self._take("i")[0])
@@ -152,13 +152,13 @@ class _Reader:
 
     def _vector(self, code: int) -> Any:
         if code not in (_LOGICAL, _INTEGER, _REAL, _STRINGS, _LIST):
-            raise ValueError(f"it holds an item of kind {code}, which no data frame needs")
+            raise ValueError(f"It holds an item of kind {code}, which data frames do not have")
         length = self._integer()
         if code in (_STRINGS, _LIST):
             return [self._item() for _ in range(length)]
         kind = np.dtype(">f8" if code == _REAL else ">i4")
         if length * kind.itemsize > self._left:
-            raise ValueError("a column of it takes more memory than a dataset of its size")
+            raise ValueError("A column takes more memory than a dataset of its size")
         values = np.frombuffer(self._bytes(length * kind.itemsize), dtype=kind)
         places = np.flatnonzero(values)
         self._keep(places.size * (places.itemsize + kind.itemsize))

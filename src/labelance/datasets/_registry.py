@@ -113,7 +113,7 @@ def find_entry(name: str) -> DatasetInfo:
     if name.lower() in by_lower:
         return by_lower[name.lower()]
     raise InputError(
-        f"The catalogue has the datasets {', '.join(REGISTRY)}",
-        f"{name!r} is none of them",
-        f"{did_you_mean(name, REGISTRY)}Or read a file of your own with read_multilabel",
+        f"{name!r} is not a dataset of the catalogue",
+        f"The catalogue has {', '.join(REGISTRY)}",
+        f"{did_you_mean(name, REGISTRY)}Correct the name, or read a file with read_multilabel",
     )

@@ -170,14 +170,15 @@ class BudgetRule:
         cells, names = _open(y_proba, "BudgetRule.decide")
         if cells.shape[1] != self.slopes.shape[1]:
             raise InputError(
-                f"The rule decides {self.slopes.shape[1]} labels",
+                f"The rule needs {self.slopes.shape[1]} labels",
                 f"y_proba has shape {cells.shape}",
-                "Pass rows x labels, labels as columns",
+                "Pass an array of shape (n_rows, n_labels)",
             )
         if self.names is not None and names is not None and names != self.names:
             raise InputError(
-                f"The rule takes the labels by name: {show_names(self.names, 5)}",
-                "the columns of y_proba have other names, or another order",
+                "The columns of y_proba must be the labels, in this order: "
+                f"{show_names(self.names, 5)}",
+                "They have other names, or another order",
                 "Reorder or rename the columns",
             )
         if only_best:
@@ -354,9 +355,9 @@ def find_budget_rule(
     _check_utility(utility)
     if utility not in ("macro_f1", "macro_recall", "balanced_accuracy"):
         raise InputError(
-            f"{caller} maximizes macro_f1, macro_recall or balanced_accuracy",
-            f"utility is {utility!r}",
-            'Try "macro_f1"',
+            f"utility of {caller} must be macro_f1, macro_recall or balanced_accuracy",
+            f"Got {utility!r}",
+            'Try utility="macro_f1"',
         )
     k = _check_per_row(per_row, Y.shape[1], exactly=exactly)
     check_positive("max_iter", max_iter, caller=caller)
@@ -569,9 +570,9 @@ def _solve_program(
 
     if utility not in _LINEAR:
         raise InputError(
-            "A budget per row together with others needs a linear utility, one of "
+            "A budget per row combined with others needs a linear utility, one of "
             + ", ".join(_LINEAR),
-            f"utility is {utility!r}",
+            f"Got utility={utility!r}",
             "Choose one of these, or one kind of budget",
         )
     n, q = cells.shape
@@ -599,8 +600,8 @@ def _solve_program(
     ) if len(used) else None  # fmt: skip
     if solved is not None and solved.status != 0:
         raise InputError(
-            f"Exactly {k} labels of every row must fit into the other budgets",
-            "no decisions do",
+            f"The budgets do not allow exactly {k} labels in every row",
+            "No decisions meet all of them",
             "Raise per_label or total, or pass exactly=False",
         )
     chosen = np.zeros(cells.nnz, dtype=bool)
@@ -750,17 +751,19 @@ def _open(y_proba: Any, caller: str) -> tuple[sp.csr_array, tuple[Any, ...] | No
 def _check_utility(utility: Any) -> None:
     if utility not in _CODES:
         listed = ", ".join(_CODES)
-        raise InputError(f"utility must be one of {listed}", f"it is {utility!r}", "Choose one")
+        raise InputError(
+            f"utility must be one of {listed}", f"Got {utility!r}", "Choose one of them"
+        )
 
 
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
     if per_row is None and exactly:
-        raise InputError("exactly needs per_row", "per_row is None", "Pass for example per_row=5")
+        raise InputError("exactly needs per_row", "per_row is None", "Try per_row=5")
     if per_row is None or (_is_count(per_row) and 1 <= per_row <= q):
         return per_row
     raise InputError(
         f"per_row must be an integer from 1 to {q}, the number of labels",
-        f"it is {per_row!r}",
+        f"Got {per_row!r}",
         f"Try per_row={min(5, q)}",
     )
 
@@ -771,8 +774,8 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
     caps = np.asarray(per_label)
     if caps.dtype.kind not in "iu" or caps.shape not in ((), (q,)) or (caps < 0).any():
         raise InputError(
-            f"per_label must be an integer of at least 0, or one for each of {q} labels",
-            f"it is {per_label!r}",
+            f"per_label must be an integer >= 0, or one for each of {q} labels",
+            f"Got {per_label!r}",
             "Try per_label=100",
         )
     return np.broadcast_to(caps, q).astype(np.int64)
@@ -781,18 +784,16 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
 def _check_total(total: Any) -> int | None:
     if total is None or (_is_count(total) and total >= 0):
         return total
-    raise InputError("total must be an integer of at least 0", f"it is {total!r}", "Try total=1000")
+    raise InputError("total must be an integer >= 0", f"Got {total!r}", "Try total=1000")
 
 
 def _check_mix(mix: Any, *, alone: bool) -> float:
     if mix is None:
         return 1.0
     if not alone:
-        raise InputError(
-            "mix needs per_row, without other budgets", f"mix is {mix!r}", "Leave mix out"
-        )
+        raise InputError("mix needs per_row, and no other budget", f"Got mix={mix!r}", "Omit mix")
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
-        raise InputError("mix must be a number from 0 to 1", f"it is {mix!r}", "Try mix=0.5")
+        raise InputError("mix must be in [0, 1]", f"Got {mix!r}", "Try mix=0.5")
     return float(mix)
 
 

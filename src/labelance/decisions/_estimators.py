@@ -153,7 +153,7 @@ class RecallGuarantee(WeightedClassifier):
         check_rows_for_folds(
             data.n_samples,
             self.n_splits,
-            asked=f'tune_on="split" with n_splits={self.n_splits}',
+            what=f'tune_on="split" with n_splits={self.n_splits}',
             instead="a FrozenEstimator",
         )
         # With unequal parts, stratification gives labelsets in single rows to the larger one. A

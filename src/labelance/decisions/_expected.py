@@ -71,14 +71,16 @@ def maximize_expected_f(
     p = validate_probabilities(y_proba, caller=caller, sparse=True)
     if average not in ("macro", "micro", "samples"):
         raise InputError(
-            'average must be "macro", "micro" or "samples"', f"it is {average!r}", "Choose one"
+            'average must be "macro", "micro" or "samples"',
+            f"Got {average!r}",
+            "Choose one of them",
         )
     if np.asarray(beta).dtype.kind not in "iuf" or not 0 < beta < np.inf:
-        raise InputError("beta must be a number above 0", f"it is {beta!r}", "Try beta=1.0")
+        raise InputError("beta must be a number > 0", f"Got {beta!r}", "Try beta=1.0")
     if joint is not None:
         if average != "samples":
             raise InputError(
-                'joint is for average="samples"', f"average is {average!r}", "Leave joint out"
+                'joint needs average="samples"', f"Got average={average!r}", "Omit joint"
             )
         return _decide_rows_jointly(p, _check_joint(joint, p), float(beta) ** 2)
     if average == "samples":
@@ -118,7 +120,7 @@ def bayes_threshold(costs: ArrayLike) -> Any:
     if (alarm + miss <= 0).any():
         raise InputError(
             "Wrong decisions must cost more than right ones",
-            f"a false alarm and a miss together cost {np.min(alarm + miss):g} more",
+            f"A false alarm and a miss together cost {np.min(alarm + miss):g} more",
             "Pass costs[true, predicted], such as [[0, 1], [9, 0]]",
         )
     found = alarm / (alarm + miss)
@@ -211,8 +213,8 @@ def _check_joint(joint: Any, p: Any) -> NDArray[np.float64]:
     fits = table.ndim == 3 and table.shape[:2] == p.shape and (table >= 0).all()
     if not fits or np.abs(table.sum(axis=2) - p).max() > 1e-6:
         raise InputError(
-            f"joint must have shape (*{p.shape}, s), with y_proba as its sums over s",
-            f"its shape is {table.shape}, or its sums differ",
+            f"joint must have shape (*{p.shape}, s), and its sums over s must be y_proba",
+            f"It has shape {table.shape}, or its sums differ",
             "Pass P(label j and s labels in all) at joint[i, j, s - 1]",
         )
     return table

@@ -205,8 +205,8 @@ def find_recall_thresholds(
     if too_few == "pool" and confidence is not None:
         raise InputError(
             'too_few="pool" holds in expectation only',
-            f"confidence is {confidence:g}",
-            'Leave confidence out, or choose another too_few, such as "never"',
+            f"Got confidence={confidence:g}",
+            'Omit confidence, or choose another too_few, such as "never"',
         )
     n_positive = column_counts(Y)
     served = n_positive >= needed
@@ -398,9 +398,7 @@ def limit_alarms(
     scores = validate_score_table(y_score, None, caller=caller)
     check_positive("n_rows", n_rows, caller=caller)
     if np.asarray(n_alarms).dtype.kind not in "iu" or n_alarms < 0:
-        raise InputError(
-            "n_alarms must be an integer of at least 0", f"it is {n_alarms!r}", "Try n_alarms=5"
-        )
+        raise InputError("n_alarms must be an integer >= 0", f"Got {n_alarms!r}", "Try n_alarms=5")
     n, q = scores.shape
     delta = _miss_probability(confidence, q if simultaneous else 1)
     if n_alarms >= n_rows:
@@ -417,7 +415,7 @@ def limit_alarms(
         raise InputError(
             f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need {enough} "
             "reference rows",
-            f"there are {n}",
+            f"Got {n}",
             "Pass more rows, allow more alarms, or lower the confidence",
         )
     ranked = np.partition(scores, n - rank, axis=0)[n - rank]
@@ -454,9 +452,9 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
     if confidence is None:
         if n_labels > 1:
             raise InputError(
-                "A guarantee for all labels at once needs a confidence",
-                "confidence is None",
-                "Pass for example confidence=0.9, or simultaneous=False",
+                "simultaneous=True needs a confidence",
+                "Got confidence=None",
+                "Try confidence=0.9, or pass simultaneous=False",
             )
         return int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1))
     delta = _miss_probability(confidence, n_labels)
@@ -511,7 +509,7 @@ class _Pools:
             if scored.Y.shape[1] != Y.shape[1]:
                 raise InputError(
                     f"reference must have the {Y.shape[1]} labels of y_true",
-                    f"it has {scored.Y.shape[1]}",
+                    f"It has {scored.Y.shape[1]}",
                     "Pass the same columns in the same order",
                 )
             self.other = scored[:3]
@@ -532,7 +530,7 @@ class _Pools:
             raise InputError(
                 f"A pooled recall of {recall:g} needs {positives_needed(recall)} rows with a label "
                 "of the group",
-                f"there are {len(count)} for {len(labels)} labels",
+                f"There are {len(count)} for {len(labels)} labels",
                 "Make larger label_groups, lower recall, or choose another too_few",
             )
         order = np.argsort(percentile, kind="stable")
@@ -628,14 +626,16 @@ def _check_share(name: str, value: Any) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise InputError(
-            f"{name} must be a number between 0 and 1", f"it is {value!r}", f"Try {name}=0.9"
+            f"{name} must be a number between 0 and 1", f"Got {value!r}", f"Try {name}=0.9"
         )
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) -> None:
     if value not in choices:
         listed = ", ".join(map(repr, choices))
-        raise InputError(f"{caller} takes {name} from {listed}", f"it is {value!r}", "Choose one")
+        raise InputError(
+            f"{name} of {caller} must be one of {listed}", f"Got {value!r}", "Choose one of them"
+        )
 
 
 def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.int64]:
@@ -644,8 +644,8 @@ def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.in
     groups = np.asarray(label_groups)
     if groups.shape != (q,):
         raise InputError(
-            f"{caller} needs the group of each of {q} labels",
-            f"label_groups has shape {groups.shape}",
+            f"label_groups of {caller} must hold one group for each of {q} labels",
+            f"It has shape {groups.shape}",
             "Pass one group per label",
         )
     return np.unique(groups, return_inverse=True)[1]
@@ -658,8 +658,9 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
         tried = np.repeat(tried[:, None], q, axis=1)
     if tried.ndim != 2 or tried.shape[1] != q or not tried.size or np.isnan(tried).any():
         raise InputError(
-            f"{caller} takes candidates as numbers, of all labels or of each of {q}",
-            f"they have shape {np.shape(candidates)} or hold nan",
+            f"candidates of {caller} must be numbers, shared by all labels or one column for "
+            f"each of {q}",
+            f"They have shape {np.shape(candidates)}, or hold NaN",
             "Pass a list of thresholds, or an array with one column per label",
         )
     return -np.sort(-tried, axis=0).T

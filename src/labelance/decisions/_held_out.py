@@ -42,10 +42,10 @@ def choose_source(asked: ScoreSource, estimator: Any) -> ScoreSource:
         return "oob" if bags else "cv"
     if asked == "oob" and not bags:
         raise InputError(
-            'tune_on="oob" needs an estimator whose members learn from bags of the rows',
-            f"{estimator!r} has none, does not tell which rows they left out, or learns from the "
+            'tune_on="oob" needs an estimator whose members are trained on bootstrap samples',
+            f"{estimator!r} has none, does not expose which rows they left out, or learns from the "
             "labels of all rows before",
-            'Set its bootstrap=True, if it is a forest or bagging, or use tune_on="cv"',
+            'If it is a forest or bagging, set its bootstrap=True, or use tune_on="cv"',
         )
     return asked
 
@@ -106,8 +106,8 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     if not len(rows):
         raise InputError(
             "Out-of-bag scores need rows that some member left out",
-            "every member saw every row",
-            "Use more members, or scores out of folds",
+            "Every member saw every row",
+            "Use more members, or cross-validated scores",
         )
     return HeldOutScores(rows, scores[rows])
 
@@ -201,13 +201,13 @@ def out_of_fold_scores(
 
 
 def check_rows_for_folds(
-    n: int, n_folds: int = CV_FOLDS, *, instead: str, asked: str = 'tune_on="cv"'
+    n: int, n_folds: int = CV_FOLDS, *, instead: str, what: str = 'tune_on="cv"'
 ) -> None:
     """Raise unless every fold has a row."""
     if n < n_folds:
         raise TooFewRowsError(
-            f"{asked} needs a row for each of {n_folds} folds",
-            f"n_samples={n}",
+            f"{what} needs a row for each of {n_folds} folds",
+            f"Got n_samples={n}",
             f"Pass more rows, or use {instead}",
         )
 

@@ -90,9 +90,9 @@ class FBeta:
             least = 0 if name == "smoothing" else np.nextafter(0, 1)
             if not (isinstance(value, Real) and least <= float(value) < np.inf):
                 raise InputError(
-                    "FBeta takes a beta above 0 and a smoothing of 0 or more",
-                    f"{name}={value!r}",
-                    "Pass e.g. FBeta(2), or FBeta(1, smoothing=1)",
+                    "FBeta needs beta > 0 and smoothing >= 0",
+                    f"Got {name}={value!r}",
+                    "Try FBeta(2), or FBeta(1, smoothing=1)",
                 )
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
@@ -208,8 +208,8 @@ class CostMatrix:
         table = _as_numbers(self.costs)
         if table.shape[-2:] != (2, 2) or table.ndim > 3 or not np.isfinite(table).all():
             raise InputError(
-                "CostMatrix takes finite costs of shape (2, 2), or (n_labels, 2, 2)",
-                f"the costs are {self.costs!r}",
+                "costs of CostMatrix must be finite, with shape (2, 2) or (n_labels, 2, 2)",
+                f"Got {self.costs!r}",
                 "Pass costs[true, predicted], such as [[0, 1], [9, 0]]",
             )
 
@@ -228,8 +228,8 @@ class CostMatrix:
         shape = np.shape(self.costs)
         if len(shape) == 3 and shape[0] != n_labels:
             raise InputError(
-                f"CostMatrix needs a matrix for each of {n_labels} labels, or one for all",
-                f"there are {shape[0]}",
+                f"CostMatrix needs one matrix for each of {n_labels} labels, or one for all",
+                f"Got {shape[0]}",
                 "Pass costs of shape (2, 2) or (n_labels, 2, 2)",
             )
 
@@ -244,7 +244,7 @@ def _as_numbers(values: Any) -> np.ndarray:
 
 def _check_share(caller: str, value: Any) -> None:
     if not (isinstance(value, Real) and 0 <= float(value) <= 1):
-        raise InputError(f"{caller} takes a share in [0, 1]", f"{value!r} came", "Pass e.g. 0.9")
+        raise InputError(f"The share of {caller} must be in [0, 1]", f"Got {value!r}", "Try 0.9")
 
 
 def check_no_impossible_objective(objective: Objective, n_labels: int) -> None:
@@ -266,10 +266,10 @@ def _check_rule(objective: Rule) -> None:
         raise _no_rule(f"{objective!r} returned the shape {shape} for counts of {counts.shape}")
 
 
-def _no_rule(came: str) -> InputError:
+def _no_rule(found: str) -> InputError:
     return InputError(
-        "An objective is a function (tp, fp, fn, tn) -> value of arrays",
-        came,
-        "Compute with the arrays as they are, as in lambda tp, fp, fn, tn: tp - fp; or pass e.g. "
-        "PrecisionAtRecall(0.9)",
+        "An objective must be a function (tp, fp, fn, tn) -> value of arrays",
+        found,
+        "Compute with the arrays as they are, as in lambda tp, fp, fn, tn: tp - fp; or pass for "
+        "example PrecisionAtRecall(0.9)",
     )

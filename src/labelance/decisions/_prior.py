@@ -72,8 +72,8 @@ def _priors(prior: ArrayLike, n_labels: int) -> Floats:
     fits = values.shape in ((), (n_labels,)) and ((values >= 0) & (values <= 1)).all()
     if not fits:
         raise InputError(
-            f"correct_prior takes a prior in [0, 1], or one for each of {n_labels} labels",
-            f"{prior!r} came",
-            "Pass e.g. y.mean(axis=0) of the rows before and after sampling",
+            f"A prior must be a number in [0, 1], or one for each of {n_labels} labels",
+            f"Got {prior!r}",
+            "Pass y.mean(axis=0) of the rows before and after sampling",
         )
     return values

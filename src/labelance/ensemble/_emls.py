@@ -321,34 +321,34 @@ class EMLS(WeightedClassifier):
         n = 0 if before is None else len(before.members)
         if n > self.n_estimators:
             raise InputError(
-                f"With warm_start=True there are as many members as before, {n}, or more",
-                f"n_estimators={self.n_estimators}",
-                "Raise n_estimators, or set warm_start=False to fit all members anew",
+                f"With warm_start=True, n_estimators must be at least {n}, as before",
+                f"Got n_estimators={self.n_estimators}",
+                "Raise n_estimators, or set warm_start=False to refit all members",
             )
 
     def _check_no_other_columns(self, data: Data) -> None:
         before, now = (self.n_features_in_, self.n_labels_), (data.X.shape[1], data.Y.shape[1])
         if before != now:
             raise InputError(
-                f"With warm_start=True the data have {before[0]} features and {before[1]} labels, "
-                "as before",
-                f"they have {now[0]} and {now[1]}",
-                "Pass the same data, or set warm_start=False to fit all members anew",
+                f"With warm_start=True, the data must have {before[0]} features and "
+                f"{before[1]} labels, as before",
+                f"Got {now[0]} features and {now[1]} labels",
+                "Pass the same data, or set warm_start=False to refit all members",
             )
 
     def _check_no_warm_start_out_of_bag(self) -> None:
         if self.warm_start and self._tunes_out_of_bag():
             raise InputError(
-                'tune_on="oob" needs to know which rows every member left out',
-                "with warm_start=True those of earlier members are forgotten",
+                'tune_on="oob" needs the rows that every member left out',
+                "With warm_start=True, those of earlier members are not kept",
                 'Set warm_start=False, or use tune_on="cv"',
             )
 
     def _check_no_rows_from_outside_bags(self) -> None:
         if self.bootstrap == "originals" and self._tunes_out_of_bag():
             raise InputError(
-                'tune_on="oob" needs rows that a member knows nothing of',
-                'with bootstrap="originals" new rows are made from rows outside its bag, too',
+                'tune_on="oob" needs rows that a member has not seen',
+                'With bootstrap="originals", new rows are also made from rows outside its bag',
                 'Use bootstrap=True, or tune_on="cv"',
             )
 

@@ -122,8 +122,8 @@ def check_rows_left_out(known: HeldOutScores, data: Data) -> None:
     if not len(known.rows):
         raise InputError(
             "Out-of-bag scores need rows that some member left out",
-            f"every member saw every row of n_samples={data.n_samples}",
-            "Use more members, or scores out of folds",
+            f"Every member saw every row of n_samples={data.n_samples}",
+            "Use more members, or cross-validated scores",
         )
 
 

@@ -257,8 +257,8 @@ def columns_to_draw(max_features: float, n_features: int) -> int | None:
     n_drawn = max(1, int(max_features * n_features)) if share else int(max_features)
     if n_drawn > n_features:
         raise InputError(
-            "max_features is a number of columns of X, or a share of them",
-            f"X has {n_features} columns, and max_features is {max_features}",
+            "max_features must be a number of columns of X, or a share of them",
+            f"Got {max_features}, and X has {n_features} columns",
             "Lower it, or pass a share such as 0.7",
         )
     return None if n_drawn == n_features else n_drawn
@@ -268,8 +268,8 @@ def _check_only_adds_rows(sampler: Any) -> None:
     traits = getattr(sampler, "traits", None)
     if not (traits and traits.only_adds):
         raise InputError(
-            'bootstrap="originals" draws original rows and keeps those that a sampler adds',
-            f"{sampler} is not a sampler of ours that only adds rows",
+            'bootstrap="originals" needs a labelance sampler that only adds rows',
+            f"Got {sampler}",
             "Use bootstrap=True, or a sampler such as MLSOL",
         )
 
@@ -283,8 +283,8 @@ def plans_for_all_bags(sampler: Any) -> bool:
 def _check_two_parents(sampler: Any) -> None:
     if not plans_for_all_bags(sampler):
         raise InputError(
-            'bootstrap="parents" keeps the new rows whose two parents are in a bag',
-            f"{sampler} is not a sampler whose new rows descend from two parents alone",
+            'bootstrap="parents" needs a sampler whose new rows have exactly two parents',
+            f"Got {sampler}",
             "Use bootstrap=True, or MLSOL",
         )
 
@@ -374,9 +374,9 @@ def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampl
         origin = np.concatenate([kept, seeds])
     if len(origin) != n_drawn or (origin < 0).any():
         raise InputError(
-            "With sample_weight, every row of a sampler must tell where its weight comes from",
-            f"{type(sampler).__name__} does not say which rows it kept or made new ones from",
-            "Use a sampler of labelance.sampling that does, or leave the weights out",
+            "With sample_weight, a sampler must report the origin of every row",
+            f"{type(sampler).__name__} does not report which rows it kept or combined",
+            "Use a sampler of labelance.sampling that does, or omit the weights",
         )
     return weight[origin]
 
@@ -403,8 +403,8 @@ def check_set_count(training_sets: Sequence[TrainingSet], n_members: int) -> Non
     if len(training_sets) < n_members:
         raise InputError(
             f"Each of {n_members} members needs a training set",
-            f"there are {len(training_sets)}",
-            "Draw more of them, or lower n_estimators",
+            f"Got {len(training_sets)}",
+            "Draw more training sets, or lower n_estimators",
         )
 
 
@@ -412,8 +412,8 @@ def _check_no_related_sets(training_sets: Sequence[TrainingSet]) -> None:
     """Raise for sets with rows that were made from rows that are left out."""
     if any(drawn.related for drawn in training_sets):
         raise InputError(
-            "Rows that a member leaves out are to be unseen, for thresholds or a second level",
-            'training sets that were drawn with bootstrap="originals" have rows made from them',
+            "Thresholds or a second level need rows that a member has not seen",
+            'Training sets drawn with bootstrap="originals" have rows made from them',
             'Draw them with bootstrap="parents" or True, or use tune_on="cv"',
         )
 
@@ -422,12 +422,12 @@ def _check_no_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Dat
     """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     for drawn in training_sets:
-        came = _misfit(drawn, n, d, q)
-        if came is not None:
+        found = _misfit(drawn, n, d, q)
+        if found is not None:
             raise InputError(
-                f"Training sets are drawn from these X and y: {n} rows, {d} features, {q} labels",
-                came,
-                "Draw them anew: draw_training_sets(sampler, X, y)",
+                f"Training sets must be drawn from this X and y: {n} x {d} and {n} x {q}",
+                found,
+                "Draw them again: draw_training_sets(sampler, X, y)",
             )
 
 
@@ -438,18 +438,18 @@ def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
     outside = left_out[(left_out < 0) | (left_out >= n)]
     columns = np.arange(d) if drawn.features is None else np.asarray(drawn.features)
     if (features, labels) != (len(columns), q) or (columns >= d).any():
-        return f"one has {features} features and {labels} labels"
+        return f"One has {features} features and {labels} labels"
     if len(outside):
-        return f"one leaves out row {outside[0]}"
+        return f"One leaves out row {outside[0]}"
     if drawn.weight is not None and len(drawn.weight) != rows:
-        return f"one has {rows} rows and {len(drawn.weight)} weights"
+        return f"One has {rows} rows and {len(drawn.weight)} weights"
     return None
 
 
 def check_no_sets_of_dropped_rows(sample_weight: Any) -> None:
     if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
         raise InputError(
-            "Training sets drawn before number the rows of X as they are, all of them",
-            "rows of weight 0 are left out",
-            "Leave them out of X, y and sample_weight first, and draw the sets from what is left",
+            "Training sets drawn in advance refer to all rows of X",
+            "Rows of weight 0 are left out",
+            "Remove these rows from X, y and sample_weight first, and draw the training sets again",
         )

@@ -400,20 +400,18 @@ def _on_pattern(pattern: csr_array, data: NDArray[Any]) -> csr_array:
 
 def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     """Check that every row has k neighbors, none of them itself."""
-    asked = (
-        f"local_distribution needs the row numbers of k neighbors for each of {n_rows} rows of y"
-    )
-    fix = "Pass find_neighbors(X, n_neighbors) of the X that belongs to this y"
+    problem = f"local_distribution needs the indices of k neighbors for each of {n_rows} rows of y"
+    cure = "Pass find_neighbors(X, n_neighbors) of the X that belongs to this y"
     indices = np.ascontiguousarray(neighborhood.indices)
     if indices.ndim != 2 or indices.shape[0] != n_rows or not indices.shape[1]:
-        raise InputError(asked, f"the neighborhood's indices have the shape {indices.shape}", fix)
+        raise InputError(problem, f"The indices have shape {indices.shape}", cure)
     if not np.issubdtype(indices.dtype, np.integer):
-        raise InputError(asked, f"the neighborhood's indices are of type {indices.dtype}", fix)
+        raise InputError(problem, f"The indices have type {indices.dtype}", cure)
     if indices.min() < 0 or indices.max() >= n_rows:
-        raise InputError(asked, f"some lie outside 0 … {n_rows - 1}", fix)
+        raise InputError(problem, f"Some indices are outside 0 … {n_rows - 1}", cure)
     own = np.flatnonzero((indices == np.arange(n_rows)[:, None]).any(axis=1))
     if own.size:
-        raise InputError(asked, f"row {own[0]} is among its own neighbors", fix)
+        raise InputError(problem, f"Row {own[0]} is among its own neighbors", cure)
     # Always the same kind of array, so that the kernels are compiled for one kind only.
     locked = indices.astype(np.int64, copy=False).view()
     locked.flags.writeable = False
@@ -423,4 +421,4 @@ def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
 def _check_choice(name: str, value: str, choices: Any) -> None:
     if value not in get_args(choices):
         among = " or ".join(repr(choice) for choice in get_args(choices))
-        raise InputError(f"{name} is {among}", f"{value!r} came", "Choose one of these")
+        raise InputError(f"{name} must be {among}", f"Got {value!r}", "Choose one of these")

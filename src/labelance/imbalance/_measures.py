@@ -309,8 +309,8 @@ def count_features(X: Any, n_rows: int, *, caller: str) -> int:
     shape = count_rows_and_columns(X)
     if len(shape) != 2 or shape[0] != n_rows:
         raise InputError(
-            f"{caller} takes the number of features, or X with the {n_rows} rows of y",
-            f"X has the shape {tuple(shape)}",
+            f"{caller} needs the number of features, or X with the {n_rows} rows of y",
+            f"X has shape {tuple(shape)}",
             "Pass the X that belongs to this y",
         )
     return int(shape[1])

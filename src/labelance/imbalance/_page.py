@@ -149,8 +149,8 @@ def _data_of(profile: ProfileValues) -> ProfiledData:
     """Return what a profile was made of."""
     if profile._data is None:
         raise InputError(
-            "A page is made of a profile with the data that it was taken of",
-            "this one was unpickled or copied, and has its numbers alone",
+            "A page needs a profile with its data",
+            "This profile was unpickled or copied, and has only its numbers",
             "Call profile(X, y) again",
         )
     return profile._data
@@ -160,15 +160,15 @@ def _check_no_other_labels(profiles: list[ProfileValues]) -> None:
     before, after = profiles[0], profiles[-1]
     if before.label_names != after.label_names:
         raise InputError(
-            "A page shows the same labels before and after",
-            f"there are {before.n_labels} before and {after.n_labels} after, or other names",
-            "Pass profiles of what went into a sampler and of what came out",
+            "A page needs the same labels before and after",
+            f"Got {before.n_labels} labels before and {after.n_labels} after, or other names",
+            "Pass profiles of the input and the output of one sampler",
         )
     if before.n_features != after.n_features:
         raise InputError(
-            "A page shows the same features before and after",
-            f"there are {before.n_features} before and {after.n_features} after",
-            "Pass profiles of what went into a sampler and of what came out",
+            "A page needs the same features before and after",
+            f"Got {before.n_features} features before and {after.n_features} after",
+            "Pass profiles of the input and the output of one sampler",
         )
 
 

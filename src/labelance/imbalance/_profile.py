@@ -334,8 +334,8 @@ def _check_feature_names(
     if len(names) != n_features:
         raise InputError(
             f"profile needs {n_features} feature names",
-            f"{len(names)} came",
-            "Pass one name for each column of X, in its order",
+            f"Got {len(names)}",
+            "Pass one name per column of X, in the same order",
         )
     return names
 

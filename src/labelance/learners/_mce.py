@@ -234,8 +234,8 @@ class MCE(LearnerWithEstimator):
         rows = sp.csr_array(both @ projection)
         if not np.isfinite(rows.data).all():
             raise InputError(
-                "MCE learns from sums of features",
-                "some are too large to be added up",
+                "MCE needs features whose sums are finite",
+                "Some features are too large to be summed",
                 'Use scale="range", or scale very large numbers down',
             )
         if self._dense:

@@ -160,8 +160,8 @@ class PerLabel(BaseMultiLabelClassifier):
         caller, first = type(sampler).__name__, fitted[refused[0]].refusal
         if not any(label.sampled for label in fitted):
             raise NothingToSampleError(
-                f"PerLabel lets {caller} resample the rows of every label",
-                f'it refused all labels, the first with "{first}"',
+                f"{caller} in PerLabel cannot resample any label",
+                f'The first error was "{first}"',
                 "Change its parameters, such as the number of neighbors, or choose another sampler",
             )
         warn_user(

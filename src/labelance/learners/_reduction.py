@@ -216,9 +216,9 @@ def _codes(Y: csr_array, subsets: Ints, bits: Ints) -> csc_array:
 def _check_no_long_codes(n_problems: int, k: int) -> None:
     if k + int(n_problems).bit_length() > 62:
         raise InputError(
-            "Labelsets are numbered by 62 bits",
-            f"there are {n_problems} subsets of {k} labels",
-            "Take smaller subsets, or LabelPowerset for all labels at once",
+            "There are more labelsets than 62 bits can number",
+            f"There are {n_problems} subsets of {k} labels",
+            "Use smaller subsets, or LabelPowerset for all labels at once",
         )
 
 

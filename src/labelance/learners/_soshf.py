@@ -394,9 +394,9 @@ class SOSHF(BaseMultiLabelClassifier):
     def _fit(self, data: Data, X: Any) -> None:
         if data.categorical.any():
             raise InputError(
-                "SOSHF needs numbers in X, since it adds features up",
-                f"{int(data.categorical.sum())} of its columns are categorical",
-                "Turn them into numbers first, for example with sklearn's OneHotEncoder",
+                "SOSHF needs numeric features, since it sums them",
+                f"{int(data.categorical.sum())} columns of X are categorical",
+                "Encode them first, for example with sklearn.preprocessing.OneHotEncoder",
             )
         _check_no_missing(data.X, X)
         _check_not_huge(data.X)
@@ -446,6 +446,6 @@ def _check_not_huge(X: Any) -> None:
     if largest > _LARGEST:
         raise InputError(
             f"SOSHF needs numbers up to {_LARGEST:g} in X, since it squares them",
-            f"X holds one of the size {largest:g}",
-            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+            f"X holds {largest:g}",
+            "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
         )

@@ -252,8 +252,8 @@ def _settle(
         of_labels = np.where(left_out, float(undefined), of_labels)
     elif undefined not in ("skip", "nan"):
         raise InputError(
-            f'{caller} takes undefined="skip", "nan" or a number',
-            f"undefined={undefined!r}",
+            f'undefined of {caller} must be "skip", "nan" or a number',
+            f"Got undefined={undefined!r}",
             "Choose one of these",
         )
     if average is None:

@@ -84,9 +84,9 @@ def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
     check_positive("n_bins", n_bins, caller=caller)
     if strategy not in ("uniform", "quantile"):
         raise InputError(
-            f"{caller} has bins of one width or of as many rows each",
-            f"strategy is {strategy!r}",
-            'Choose "uniform" or "quantile"',
+            f'strategy of {caller} must be "uniform" or "quantile"',
+            f"Got {strategy!r}",
+            "Choose one of the two",
         )
 
 

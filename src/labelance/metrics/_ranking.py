@@ -443,10 +443,9 @@ def _open_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Values
     if chances.shape == (Y.shape[1],) and (chances > 0).all() and (chances <= 1).all():
         return chances
     raise InputError(
-        f"{caller} takes a propensity above 0 and at most 1 for each of {Y.shape[1]} labels",
-        f"propensity has shape {chances.shape} and values from {chances.min():g} to "
-        f"{chances.max():g}"
+        f"propensity of {caller} must be in (0, 1] for each of {Y.shape[1]} labels",
+        f"It has shape {chances.shape} and values from {chances.min():g} to {chances.max():g}"
         if chances.size
-        else "propensity is empty",
+        else "It is empty",
         "Pass labelance.metrics.label_propensity(y_train)",
     )

@@ -277,8 +277,8 @@ def _count_train(
     counts = column_counts(seen.Y), seen.n_known
     if seen.Y.shape[1] != n_labels:
         raise InputError(
-            f"{caller} takes IRLbl from y_train, label by label",
-            f"y_true has {n_labels} labels and y_train {seen.Y.shape[1]}",
+            f"y_train of {caller} must have the labels of y_true",
+            f"y_true has {n_labels} labels, and y_train has {seen.Y.shape[1]}",
             "Pass the same labels in the same order",
         )
     if names is None or seen.names is None or seen.names == names:
@@ -286,8 +286,8 @@ def _count_train(
     strange = [name for name in seen.names if name not in names]
     if strange:
         raise InputError(
-            f"{caller} takes IRLbl from y_train, label by label",
-            f"y_train has the label {strange[0]!r}, which y_true has not",
+            f"y_train of {caller} must have the labels of y_true",
+            f"y_train has the label {strange[0]!r}, and y_true does not",
             "Pass the same labels, or arrays without names to pair them by position",
         )
     places = [seen.names.index(name) for name in names]

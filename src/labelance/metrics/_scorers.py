@@ -70,9 +70,9 @@ def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
         scores = estimator.decision_function(X)
     else:
         raise InputError(
-            "A measure of scores needs a classifier with predict_proba or decision_function",
+            "A metric of scores needs a classifier with predict_proba or decision_function",
             f"{type(estimator).__name__} has neither",
-            "Use a measure of predictions, e.g. macro_f1, or another classifier",
+            "Use a metric of predictions, such as macro_f1, or another classifier",
         )
     if not isinstance(scores, (list, tuple)):
         return _single_label(estimator, _as_columns(np.asarray(scores)))
@@ -207,9 +207,9 @@ def get_label_scorer(name: str, **options: Any) -> LabelScorer:
         scorer = SCORERS[name]
     except (KeyError, TypeError):  # a list of names cannot be looked up
         raise InputError(
-            "get_label_scorer takes the name of a scorer",
-            f"{name!r} is none",
-            f"{did_you_mean(name, SCORERS)}Choose from {', '.join(SCORERS)}",
+            f"There is no scorer {name!r}",
+            f"Scorers: {', '.join(SCORERS)}",
+            f"{did_you_mean(name, SCORERS)}Choose one of them",
         ) from None
     return LabelScorer(scorer.metric, scorer.response, scorer.sign, {**scorer.options, **options})
 

@@ -20,14 +20,14 @@ def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -
     """Return the weights of ``n_splits`` equal folds, if ``n`` rows or groups are enough."""
     if not is_whole(n_splits) or n_splits < 2:
         raise InputError(
-            f"{caller} makes n_splits folds, a whole number of at least 2",
-            f"n_splits is {n_splits!r}",
-            "Choose for example n_splits=5",
+            f"n_splits of {caller} must be an integer >= 2",
+            f"Got {n_splits!r}",
+            "Try n_splits=5",
         )
     if n_splits > n:
         raise TooFewRowsError(
-            f"{caller} gives each of the n_splits={n_splits} folds at least one of the {things}",
-            f"there are only {n} {things}",
+            f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}",
+            f"There are only {n} {things}",
             f"Lower n_splits to at most {n}",
         )
     return np.ones(int(n_splits), dtype=np.int64)
@@ -47,16 +47,16 @@ def part_weights(sizes: Sequence[Any], n: int) -> Integers:
     parts = list(sizes)
     if len(parts) < 2:
         raise InputError(
-            "sizes names at least two parts", f"sizes is {sizes!r}", "Give for example (0.8, 0.2)"
+            "sizes must have at least two parts", f"Got {sizes!r}", "Try sizes=(0.8, 0.2)"
         )
     total = n if all(map(is_whole, parts)) else 1
     numbers = all(_is_number(size) and 0 < size < total for size in parts)
     shares = [_share(size, total) for size in parts] if numbers else []
     if abs(sum(shares, Fraction(0)) - 1) > len(parts) * ROUNDING:
         raise InputError(
-            "sizes are shares between 0 and 1 that sum to 1, or numbers of rows that sum "
-            f"to the {n} rows there are",
-            f"sizes is {tuple(parts)!r}" + (f", with sum {sum(parts):g}" if numbers else ""),
+            "sizes must be shares between 0 and 1 that sum to 1, or numbers of rows that sum "
+            f"to {n}",
+            f"Got {tuple(parts)!r}" + (f", with sum {sum(parts):g}" if numbers else ""),
             "Correct the sizes, for example (0.6, 0.2, 0.2)",
         )
     return _whole_numbers(shares)
@@ -82,9 +82,9 @@ def train_test_weights(train_size: Any, test_size: Any, n: int, *, default: floa
     rest = 1 - train - test
     if rest < -ROUNDING:
         raise InputError(
-            f"train_size and test_size together take at most the {n} rows there are",
-            f"train_size is {train_size!r} and test_size is {test_size!r}",
-            "Lower one, or give only one of them",
+            f"train_size and test_size must not exceed {n} rows together",
+            f"Got train_size={train_size!r} and test_size={test_size!r}",
+            "Lower one, or pass only one of them",
         )
     return _whole_numbers([train, test] + ([rest] if rest > ROUNDING else []))
 
@@ -104,9 +104,9 @@ def _checked(name: str, size: Any, n: int) -> Fraction:
     total = n if is_whole(size) else 1
     if not _is_number(size) or not 0 < size < total:
         raise InputError(
-            f"{name} is a share between 0 and 1, or a number of rows between 1 and {n - 1}",
-            f"{name} is {size!r}",
-            f"Choose for example {name}=0.25",
+            f"{name} must be a share between 0 and 1, or a number of rows from 1 to {n - 1}",
+            f"Got {size!r}",
+            f"Try {name}=0.25",
         )
     return _share(size, total)
 

@@ -119,9 +119,9 @@ def examples_distribution(folds: Any, *, sizes: Sequence[Any] | None = None) -> 
     weights = np.ones(len(got)) if sizes is None else part_weights(sizes, int(got.sum()))
     if len(weights) != len(got):
         raise InputError(
-            "examples_distribution needs one size for every fold",
-            f"there are {len(got)} folds and {len(weights)} sizes",
-            "Give as many sizes as folds",
+            "examples_distribution needs one size per fold",
+            f"Got {len(got)} folds and {len(weights)} sizes",
+            "Pass as many sizes as folds",
         )
     return float(np.abs(got - got.sum() * weights / weights.sum()).mean())
 
@@ -153,8 +153,8 @@ def _membership(folds: Any, n: int) -> csr_array:
     rows = np.concatenate(listed)
     if rows.min() < 0 or rows.max() >= n or min(lengths) == 0:
         raise InputError(
-            f"Every fold has rows of Y, numbered from 0 to {n - 1}",
-            f"the folds have {min(lengths)} to {max(lengths)} rows, numbered {rows.min()} to "
+            f"Every fold must hold row numbers from 0 to {n - 1}",
+            f"The folds have {min(lengths)} to {max(lengths)} rows, numbered {rows.min()} to "
             f"{rows.max()}",
             "Pass the fold of every row, or the rows of every fold",
         )
@@ -171,5 +171,5 @@ def _rows_of_folds(folds: Any) -> list[Rows]:
     # What split yields are pairs of arrays; a fold's rows are plain numbers.
     tests = [fold if len(fold) != 2 or np.isscalar(fold[0]) else fold[1] for fold in given]
     if not tests:
-        raise InputError("A split has at least one fold", "there is none", "Pass the folds")
+        raise InputError("No folds given", "A split needs at least one fold", "Pass the folds")
     return [np.asarray(rows, dtype=np.intp) for rows in tests]

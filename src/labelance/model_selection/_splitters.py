@@ -441,8 +441,8 @@ def multilabel_train_test_split(
     """
     if not arrays:
         raise InputError(
-            f"{_WHO} splits at least one array",
-            "none was given",
+            f"{_WHO} needs at least one array",
+            "Got none",
             "Call it as multilabel_train_test_split(X, y)",
         )
     Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, caller=_WHO)
@@ -465,8 +465,8 @@ def _weights(
     if train_size is not None or test_size is not None:
         raise InputError(
             f"{_WHO} takes sizes, or train_size and test_size",
-            "it was given both",
-            "Leave out one of them",
+            "Got both",
+            "Remove one of them",
         )
     weights = part_weights(sizes, n)
     return weights, len(weights)
@@ -476,8 +476,8 @@ def _check_no_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
     lengths = [_count_rows(array) for array in arrays]
     if any(length != n for length in lengths):
         raise InputError(
-            f"{_WHO} needs arrays with the {n} rows of the labels",
-            f"they have {', '.join(map(str, lengths))} rows",
+            f"{_WHO} needs arrays with {n} rows, like the labels",
+            f"They have {', '.join(map(str, lengths))} rows",
             "Select the same rows in all of them",
         )
 
@@ -515,8 +515,8 @@ def validate_stratified(Y: Any, *, order: Any, caller: str) -> csr_array:
     """Return the labels to stratify on, if the order is one we know."""
     if order not in (1, 2):
         raise InputError(
-            f"{caller} balances labels (order=1) or pairs of labels (order=2)",
-            f"order is {order!r}",
+            f"order of {caller} must be 1 (labels) or 2 (pairs of labels)",
+            f"Got {order!r}",
             "Choose 1 or 2",
         )
     pairs = "order=2 balances pairs of labels; order=1 does without"
@@ -529,8 +529,7 @@ def check_not_empty(parts: list[Rows], *, caller: str) -> None:
     for number, rows in enumerate(parts, start=1):
         if len(rows) == 0:
             raise TooFewRowsError(
-                f"{caller} gives every one of {len(parts)} parts at least one row",
-                f"part {number} got none",
-                "Ask for a larger share, or take folds of IterativeStratifiedKFold, "
-                "which are never empty",
+                f"Each of the {len(parts)} parts of {caller} needs at least one row",
+                f"Part {number} got none",
+                "Use a larger share, or IterativeStratifiedKFold, whose folds are never empty",
             )

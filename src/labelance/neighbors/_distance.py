@@ -49,9 +49,9 @@ def all_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
         distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
     if np.isinf(distances).any():
         raise InputError(
-            f"The metric {metric!r} gives any two rows of X a finite distance",
-            "the numbers of X are so large that some distances are infinite",
-            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+            f"The metric {metric!r} must give finite distances",
+            "Some distances are infinite, since X has very large numbers",
+            "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
         )
     return np.ascontiguousarray(distances, dtype=np.float64)
 

@@ -267,8 +267,8 @@ def _finite_neighborhood(
 ) -> Neighborhood:
     if not all(np.isfinite(nearest.values[part]).all() for part in row_blocks(nearest.values)):
         raise InputError(
-            "Neighbors are ordered by finite distances",
-            f"the metric {metric.metric!r} gives infinite or undefined ones",
+            "Neighbors need finite distances",
+            f"The metric {metric.metric!r} gives infinite or undefined ones",
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
     for array in nearest:
@@ -309,20 +309,20 @@ def check_works_on_disk(
         return
     if hasattr(k_neighbors, "kneighbors"):
         raise ContainerError(
-            "A search of your own takes rows in memory",
+            "A custom search needs rows in memory",
             "X is a Dask collection",
-            "Pass a number as k_neighbors, or bring the rows to memory: X.compute()",
+            "Pass an integer as k_neighbors, or bring the rows into memory: X.compute()",
         )
     if algorithm == "approx":
         raise InputError(
-            "Rows of a Dask collection are searched exactly",
-            "algorithm is 'approx'",
-            "Leave it out, or search rows in memory, X.compute(), or in a file, "
+            "Rows of a Dask collection can only be searched exactly",
+            'Got algorithm="approx"',
+            "Omit algorithm, or search rows in memory, X.compute(), or in a file, "
             "labelance.outofcore.resample_file(…)",
         )
     if isinstance(metric, str) and metric in INSTEAD:
         raise ContainerError(
-            f"The metric {metric!r} learns from all rows in memory",
+            f"The metric {metric!r} needs all rows in memory",
             "X is a Dask collection",
             INSTEAD[metric],
         )
@@ -425,21 +425,21 @@ def check_neighborhood(
     caller : str
         Who asks; begins the error messages.
     """
-    came = None
+    found = None
     if given.n_rows != X.shape[0]:
-        came = f"it has {given.n_rows} rows and X has {X.shape[0]}"
+        found = f"It has {given.n_rows} rows, and X has {X.shape[0]}"
     elif k is not None and given.n_neighbors != k:
-        came = f"it has {given.n_neighbors} neighbors a row and {k} are asked for"
+        found = f"It has {given.n_neighbors} neighbors per row, and {k} are needed"
     else:
         _check_possible_rows(given, X.shape[0], caller)
         if not all(_agrees(given, X, metric, place) for place in range(given.n_neighbors)):
-            came = "its distances are not those of these rows under this metric and scale"
-    if came:
+            found = "Its distances are not those of these rows, metric and scale"
+    if found:
         raise InputError(
-            f"{caller} takes a neighborhood of the rows of X",
-            came,
+            f"The neighborhood of {caller} must belong to the rows of X",
+            found,
             "Make it with find_neighbors(X, n_neighbors, …) and the same metric, scale and "
-            f"categorical_features as those of {caller}, or leave it out",
+            f"categorical_features as those of {caller}, or omit it",
         )
 
 
@@ -450,7 +450,7 @@ def _check_possible_rows(found: Neighborhood, n: int, caller: str) -> None:
     if outside.any() or own.any():
         raise InputError(
             f"{caller} needs neighbors that are other rows of X",
-            "a row is its own neighbor" if own.any() else f"some lie outside 0 … {n - 1}",
+            "A row is its own neighbor" if own.any() else f"Some are outside 0 … {n - 1}",
             "Make the neighborhood with find_neighbors(X, n_neighbors), or fix kneighbors",
         )
 
@@ -464,14 +464,14 @@ def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors")
     """Return k, or say why there cannot be that many neighbors among n rows."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(
-            f"{caller} needs {name} as a whole number of at least 1",
-            f"{name} is {k!r}",
+            f"{name} of {caller} must be an integer >= 1",
+            f"Got {k!r}",
             f"Choose {name} from 1 to {n - 1}",
         )
     if k >= n:
         raise TooFewRowsError(
-            f"{caller} looks for {name}={k} neighbors of every row ({name} must be < n_samples)",
-            f"there are only {n} rows",
+            f"{name} of {caller} must be < n_samples",
+            f"Got {k}, and there are only {n} rows",
             f"Lower {name} to at most {n - 1}" if n > 1 else "Pass more rows",
         )
     return int(k)
@@ -480,19 +480,19 @@ def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors")
 def _check_options(missing: str, algorithm: str, among: Any, queries: Any) -> None:
     if missing not in ("error", "distance"):
         raise InputError(
-            'missing is "error" or "distance"', f"missing is {missing!r}", "Choose one of the two"
+            'missing must be "error" or "distance"', f"Got {missing!r}", "Choose one of the two"
         )
     if algorithm not in ALGORITHMS:
         raise InputError(
-            'algorithm is "auto", "exact" or "approx"',
-            f"algorithm is {algorithm!r}",
+            'algorithm must be "auto", "exact" or "approx"',
+            f"Got {algorithm!r}",
             "Choose one of them",
         )
     if among is not None and queries is not None:
         raise InputError(
-            "find_neighbors searches inside a bag (among) or for other rows (queries)",
-            "both were given",
-            "Select the rows of X first and pass queries alone",
+            "among and queries of find_neighbors exclude each other",
+            "Got both",
+            "Select the rows of X first, and pass queries alone",
         )
 
 
@@ -502,14 +502,14 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
     whole = bag.ndim == 1 and (bag.dtype.kind in "iu" or bag.size == 0)
     if not whole or (bag.size and (bag.min() < 0 or bag.max() >= n)):
         raise InputError(
-            f"among is a list of row numbers from 0 to {n - 1}",
-            f"it is {bag.dtype}{list(bag.shape)}"
+            f"among must be a list of row numbers from 0 to {n - 1}",
+            f"Got {bag.dtype}{list(bag.shape)}"
             + (f" from {bag.min()} to {bag.max()}" if whole else ""),
             "Pass np.flatnonzero(mask) if you have a mask",
         )
     if len(np.unique(bag)) < len(bag):
         raise InputError(
-            "among lists every row once",
+            "among must list every row once",
             f"{len(bag) - len(np.unique(bag))} of its {len(bag)} entries are repetitions",
             "Pass np.unique(among), or repeat the rows in X",
         )
@@ -521,14 +521,14 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
     kinds = _kind(features.X), _kind(Q)
     if kinds[0] != kinds[1]:
         raise InputError(
-            "queries are dense or sparse as X is",
+            "queries must be dense or sparse, like X",
             "X is {} and queries is {}".format(*kinds),
-            "Convert the queries in the way X was made",
+            "Convert queries the way X was made",
         )
     if missing == "error" and has_missing(Q, ~features.categorical):
         raise MissingValuesError(
-            "find_neighbors needs known values in queries",
-            "there are missing ones (NaN)",
+            "find_neighbors does not accept missing values in queries",
+            "queries has NaN",
             'Fill them (sklearn.impute.SimpleImputer), or pass missing="distance"',
         )
 

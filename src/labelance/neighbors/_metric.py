@@ -112,9 +112,9 @@ class FeatureMetric:
         _check(metric, scale, has_sparse_rows(X), bool(nominal.any()), missing)
         if kind_of(X) == "device" and metric not in _OWN:
             raise ContainerError(
-                f"The metric {metric!r} is scikit-learn's and works in the computer's own memory",
+                f"The metric {metric!r} of scikit-learn needs X in main memory",
                 f"X is on {X.device}",
-                'Copy it there, X.cpu(), or use metric="euclidean" or "cosine"',
+                'Copy it: X.cpu(), or use metric="euclidean" or "cosine"',
             )
         searched = X if rows is None else X[rows]
         takes_missing = missing == "distance"
@@ -254,21 +254,22 @@ def _check_finite_widths(width: np.ndarray, scale: str) -> None:
     columns = np.flatnonzero(~np.isfinite(width))
     if len(columns):
         raise InputError(
-            f"scale={scale!r} divides every feature by a finite number",
-            f"the values of feature {columns[0]} are so large that theirs is not",
-            "Bring them down first, for example with sklearn.preprocessing.MaxAbsScaler",
+            f"scale={scale!r} needs features with a finite spread",
+            f"The values of feature {columns[0]} are too large",
+            "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
         )
 
 
 def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: str) -> None:
     """Raise if the metric is unknown, or cannot do what else is asked."""
     if scale not in (None, "range", "standard"):
-        asked = 'scale is None, "range" or "standard"'
-        raise InputError(asked, f"scale is {scale!r}", "Choose one of the three")
+        raise InputError(
+            'scale must be None, "range" or "standard"', f"Got {scale!r}", "Choose one of the three"
+        )
     if not callable(metric) and metric not in _KNOWN:
         raise InputError(
-            "metric is a callable or a metric that scikit-learn knows",
-            f"metric is {metric!r}",
+            "metric must be a callable or a metric of scikit-learn",
+            f"Got {metric!r}",
             f"Choose one of {', '.join(_KNOWN)}",
         )
     if sparse and (callable(metric) or metric not in _KNOWN_SPARSE):
@@ -278,10 +279,10 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
             f"Choose one of {', '.join(_KNOWN_SPARSE)}",
         )
     if metric != "euclidean" and (nominal or missing == "distance"):
-        thing = "nominal features" if nominal else 'missing="distance"'
+        thing = "categorical features" if nominal else 'missing="distance"'
         raise InputError(
-            f"The metric {metric!r} compares known numbers",
-            f"there are {thing}" if nominal else f"it was called with {thing}",
+            f"The metric {metric!r} needs known numbers",
+            f"There are {thing}" if nominal else f"It was called with {thing}",
             'Use metric="euclidean", or encode and fill X first',
         )
 
@@ -346,7 +347,7 @@ def _learn_params(metric: Metric, X: np.ndarray) -> Params:
         return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X.T))).T}
     except np.linalg.LinAlgError:
         raise InputError(
-            'metric="mahalanobis" needs features that do not determine each other',
-            "the covariance matrix of X has no inverse",
+            'metric="mahalanobis" needs linearly independent features',
+            "The covariance matrix of X has no inverse",
             "Reduce X with sklearn.decomposition.PCA first, or use another metric",
         ) from None

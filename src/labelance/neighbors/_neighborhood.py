@@ -66,7 +66,7 @@ class Neighborhood:
         distances = np.asarray(self.distances, dtype=np.float64)
         if indices.ndim != 2 or indices.shape != distances.shape or indices.dtype.kind not in "iu":
             raise InputError(
-                "A Neighborhood needs row numbers and distances, two arrays of shape (m, k)",
+                "A Neighborhood needs indices and distances, two arrays of shape (m, k)",
                 f"indices is {indices.dtype}{list(indices.shape)} and distances has shape "
                 f"{distances.shape}",
                 "Pass both as a neighbor search returns them, without the row itself",
@@ -121,8 +121,8 @@ class Neighborhood:
         """
         if not 1 <= n_neighbors <= self.n_neighbors:
             raise InputError(
-                f"A neighborhood can be cut to 1 to {self.n_neighbors} neighbors",
-                f"n_neighbors is {n_neighbors}",
+                f"n_neighbors must be from 1 to {self.n_neighbors}",
+                f"Got {n_neighbors}",
                 "Search again with a larger n_neighbors",
             )
         return Neighborhood(

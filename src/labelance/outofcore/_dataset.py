@@ -166,10 +166,10 @@ def check_limit(n_rows: int, bytes_per_row: int, memory: int, *, searches: bool 
     if needed > memory:
         also = ", what a neighbor search keeps of each" if found else ""
         raise TooManyRowsError(
-            f"memory=… holds the labels of all rows{also}, and some blocks of rows",
-            f"{n_rows:,} rows of {format_amount(bytes_per_row)} need {format_amount(needed)} at "
-            f"least, and it is {format_amount(memory)}",
-            f"Raise it, for example to {format_amount(2 * needed).replace(' ', '')}",
+            f"memory=… must hold the labels of all rows{also}, and some blocks of rows",
+            f"{n_rows:,} rows of {format_amount(bytes_per_row)} need at least "
+            f"{format_amount(needed)}, and memory is {format_amount(memory)}",
+            f"Raise memory, for example to {format_amount(2 * needed).replace(' ', '')}",
         )
 
 
@@ -211,9 +211,9 @@ def _check_disk_space(cells: Path, size: int) -> None:
     free = shutil.disk_usage(cells.parent).free
     if missing > free:
         raise FileWriteError(
-            f"Features are kept in {cells.parent} while they are worked on",
-            f"they take {format_amount(missing)} more, and {format_amount(free)} are free there",
-            "Free some space on the disk, or name an output on another one",
+            f"There is not enough disk space in {cells.parent} for the features",
+            f"They need {format_amount(missing)} more, and {format_amount(free)} are free",
+            "Free disk space, or choose an output on another disk",
         )
 
 
@@ -222,7 +222,7 @@ def copy_to_disk(source: Any, here: Storage) -> np.ndarray:
     (n, d), dtype = source.shape, np.dtype(source.dtype)
     if dtype.hasobject:
         raise InputError(
-            "Features of an array are numbers", f"their dtype is {dtype}", "Convert them first"
+            "The features of an array must be numbers", f"Got dtype {dtype}", "Convert them first"
         )
     cells = here.folder / "features.bin"
     size = max(1, d * dtype.itemsize)

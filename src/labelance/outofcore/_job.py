@@ -95,9 +95,9 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise FileWriteError(
-            f"Data larger than memory are kept in {folder} while they are worked on",
-            f"this folder cannot be made ({problem.strerror or problem})",
-            "Name an output in a folder that you may write to",
+            f"The working folder {folder} cannot be created",
+            f"{problem.strerror or problem}",
+            "Choose an output in a writable folder",
         ) from problem
 
 
@@ -106,9 +106,9 @@ def _check_ours(folder: Path) -> None:
     files = {path.name for path in folder.iterdir()}
     if files and not files & {_RECORD, _LOCK}:
         raise InputError(
-            f"Data larger than memory are kept in {folder} while they are worked on",
-            f"this folder holds other files, such as {min(files)!r}",
-            "Move them, or name another output",
+            f"The working folder {folder} must be empty",
+            f"It holds other files, such as {min(files)!r}",
+            "Move them, or choose another output",
         )
 
 
@@ -152,10 +152,10 @@ def _cannot_write(folder: Path, problem: OSError) -> FileWriteError:
     """Say what a disk said while blocks were written; what was written before stays."""
     free = format_amount(shutil.disk_usage(folder).free)
     return FileWriteError(
-        f"Data larger than memory are kept in {folder} while they are worked on",
-        f"writing there failed ({problem.strerror or problem}), and {free} are free",
-        "Free some space on the disk and repeat the call, which goes on where it was; or delete "
-        "the folder and name an output on another disk",
+        f"Writing data larger than memory to {folder} failed",
+        f"{problem.strerror or problem}; {free} are free",
+        "Free disk space and repeat the call, which resumes the run; or delete the folder and "
+        "choose an output on another disk",
     )
 
 
@@ -163,8 +163,8 @@ def describe_file(path: Path) -> dict[str, Any]:
     """Return what changes when a file, or one of a folder of Parquet files, does."""
     if not (path.is_file() or path.is_dir()):
         raise InputError(
-            "Data larger than memory come from a file, or from a folder of Parquet files",
-            f"there is no file or folder {str(path)!r}",
+            f"There is no file or folder {str(path)!r}",
+            "Data larger than memory must be a file, or a folder of Parquet files",
             "Check the path",
         )
     files = list_parquet(path)
@@ -203,9 +203,9 @@ def _asked_otherwise(folder: Path, before: dict[str, Any], now: dict[str, Any]) 
         where = f" in {now['data']['path']}" if "path" in now["data"] else ""
         said = f"data{where} were changed after it began"
     return InputError(
-        "A run that was ended before its end goes on with the same data and options",
-        f"in {folder} is one that differs: {said}",
-        f"Repeat the call that began it, or begin anew: delete {folder}, or pass overwrite=True",
+        f"The interrupted run in {folder} has other data or options",
+        f"Different: {said}",
+        f"Repeat the call that started it, or start again: delete {folder}, or pass overwrite=True",
     )
 
 
@@ -233,8 +233,8 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             raise InputError(
-                f"One process at a time works in {folder}",
-                "another one does now",
-                "Wait for it, or name another output",
+                f"{folder} is in use",
+                "Another process works in it",
+                "Wait for the other process, or choose another output",
             ) from problem
         yield

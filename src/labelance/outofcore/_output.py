@@ -26,21 +26,21 @@ def check_output(output: Path, kinds: tuple[str, ...], *, source: Any, overwrite
     """Refuse a name of another kind, and a file that exists, before any work is done."""
     if isinstance(source, (str, os.PathLike)) and output.parent.resolve() == Path(source).resolve():
         raise InputError(
-            "The result goes outside of the folder that is read",
-            f"{output} would be in it",
-            "Name a file in another folder",
+            "The output must be outside the folder that is read",
+            f"{output} is inside",
+            "Choose a file in another folder",
         )
     if output.suffix.lower() not in kinds:
         raise InputError(
-            f"The result goes to a file that ends in {' or '.join(kinds)}",
-            f"{output.name!r} does not",
+            f"The output must be a file that ends in {' or '.join(kinds)}",
+            f"Got {output.name!r}",
             "Rename it, or convert the result afterwards",
         )
     if output.exists() and not overwrite:
         raise InputError(
-            "Files that exist are kept",
-            f"{output} exists already",
-            "Choose another name, or pass overwrite=True",
+            f"{output} already exists",
+            "Existing files are kept",
+            "Pass overwrite=True, or choose another name",
         )
 
 

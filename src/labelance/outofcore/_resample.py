@@ -221,20 +221,20 @@ def _check_labels(source: Any, y: Any, options: dict[str, Any]) -> None:
     """Raise unless labels are in the table, or come with an array."""
     if isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, os.PathLike)):
         raise InputError(
-            "Parquet files that are one table are in one folder",
-            f"a list of {len(source)} came",
+            "Parquet files of one table must be in one folder",
+            f"Got a list of {len(source)}",
             "Pass the folder; its files are read in the order of their names",
         )
     is_table = isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
     if is_table and y is not None:
         raise InputError(
-            "The labels of a Parquet file are in the file", "y was given", "Leave it out"
+            "y must be None for a Parquet file, which holds its own labels", "Got y", "Omit y"
         )
     if not is_table and (y is None or options):
         raise InputError(
-            "An array has features alone, and its labels come as y",
-            "y is None" if y is None else f"{', '.join(options)}=… says how a table is read",
-            "Pass y, an (n, q) table of zeros and ones" if y is None else "Leave it out",
+            "An array needs its labels as y, and takes no options for tables",
+            "y is None" if y is None else f"Got {', '.join(options)}",
+            "Pass y, an (n, q) table of zeros and ones" if y is None else "Remove these options",
         )
 
 
@@ -244,9 +244,9 @@ def _describe_source(source: Any, sampler: BaseMultiLabelSampler, memory: int) -
         return describe_file(Path(source))
     if not (hasattr(source, "shape") and hasattr(source, "dtype") and len(source.shape) == 2):
         raise InputError(
-            "Data larger than memory come from a file, or from an array with rows to slice",
-            f"a {type(source).__name__} came",
-            "Pass the path of a Parquet or NumPy file, or an array of zarr or h5py",
+            "The source must be a file, or an array with rows to slice",
+            f"Got a {type(source).__name__}",
+            "Pass the path of a Parquet or NumPy file, or a zarr or h5py array",
         )
     _check_array(source, sampler, memory)
     content = _hash_rows(source, memory)
@@ -282,8 +282,8 @@ def _load_features(path: Path, here: Storage) -> np.ndarray:
         return here.load(path, "c")
     except (ValueError, EOFError) as problem:
         raise InputError(
-            "Features come from a whole NumPy file",
-            f"{path} cannot be mapped as one ({problem})",
+            f"{path} is not a complete NumPy file",
+            f"Mapping it failed ({problem})",
             "Check the path, or write it again with np.save",
         ) from problem
 
@@ -310,9 +310,9 @@ def _seed(sampler: BaseMultiLabelSampler, job: Job) -> BaseMultiLabelSampler:
             continue
         if value is not None:
             raise InputError(
-                "A run that may be killed draws the same numbers when it goes on",
+                "A run that can resume needs a random state that can be stored",
                 f"{name} of {type(sampler).__name__} is a {type(value).__name__}",
-                "Pass an int, or None for one that is drawn and kept",
+                "Pass an int, or None for a seed that is drawn and stored",
             )
         seed = job.decide(name, lambda: int(np.random.default_rng().integers(2**31)))
         sampler.set_params(**{name: seed})
@@ -348,7 +348,7 @@ def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
     for name in strategy:
         if isinstance(name, str) and name not in number:
             raise InputError(
-                "sampling_strategy names labels of the data",
-                f"there is no label {name!r}",
+                "sampling_strategy must name labels of the data",
+                f"There is no label {name!r}",
                 f"{did_you_mean(name, number)}Correct the name. Labels: {show_names(number)}",
             )

@@ -76,8 +76,8 @@ def split_file(
     files, limit = [Path(output) for output in outputs], parse_amount(memory, "memory")
     if len(files) != len(sizes) or len(set(files)) < len(files):
         raise InputError(
-            "Every part goes to a file of its own",
-            f"there are {len(sizes)} parts and {len(set(files))} different files",
+            "Every part of a split needs its own file",
+            f"Got {len(sizes)} parts and {len(set(files))} different files",
             "Name as many files as sizes has numbers",
         )
     asked = {

@@ -46,12 +46,12 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as problem:
-        raise InputError("A request is JSON", f"it is not ({problem})", "Send JSON") from None
+        raise InputError("A request must be JSON", f"It is not ({problem})", "Send JSON") from None
     if not isinstance(document, dict) or not document.keys() <= _KEYS:
         raise InputError(
-            f"A request is an object with some of {', '.join(sorted(_KEYS))}",
-            "it is none, or has other keys",
-            "Send these keys alone",
+            f"A request must be an object with some of {', '.join(sorted(_KEYS))}",
+            "It is not an object, or has other keys",
+            "Send only these keys",
         )
     return Request(
         scene=_find_scene(document, scenes),
@@ -68,7 +68,7 @@ def _find_scene(document: dict[str, Any], scenes: dict[str, Scene]) -> Scene:
         return _drawing(document)
     if not isinstance(name, str) or name not in scenes:
         raise InputError(
-            f"scene is one of {', '.join(scenes)}", f"it is {name!r:.50}", "Name one of these"
+            f"scene must be one of {', '.join(scenes)}", f"Got {name!r:.50}", "Choose one of them"
         )
     return scenes[name]
 
@@ -80,32 +80,34 @@ def _drawing(document: dict[str, Any]) -> Scene:
     y = _table(labels, "labels", 1, MOST_LABELS)
     if len(X) != len(y):
         raise InputError(
-            "Every point has labels",
-            f"there are {len(X)} points and {len(y)} rows of labels",
-            "Send as many of one as of the other",
+            "Every point needs labels",
+            f"Got {len(X)} points and {len(y)} rows of labels",
+            "Send one row of labels per point",
         )
     if not np.isfinite(X).all() or (abs(X) > _FARTHEST).any():
         raise InputError(
-            f"A point is two numbers between -{_FARTHEST:g} and {_FARTHEST:g}",
-            "some are not",
+            f"A point must be two numbers between -{_FARTHEST:g} and {_FARTHEST:g}",
+            "Some are not",
             "Move them back",
         )
     if not np.isin(y, (0, 1)).all():
-        raise InputError("A label is 0 or 1", "some are not", "Send 1 where a point has a label")
+        raise InputError(
+            "A label must be 0 or 1", "Some are not", "Send 1 if a point has a label, and 0 if not"
+        )
     names = tuple(map(str, range(1, y.shape[1] + 1)))
     return Scene("drawing", X, csr_array(y.astype(np.int8)), names, n_total=len(X))
 
 
 def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
     """Return a list of lists of numbers as an array."""
-    asked = (
-        f"{name} is a list of 1 to {MOST_POINTS} lists of "
+    problem = (
+        f"{name} must be a list of 1 to {MOST_POINTS} lists of "
         + (f"{widest}" if narrowest == widest else f"{narrowest} to {widest}")
         + " numbers"
     )
     if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_POINTS:
-        came = f"it has {len(rows)} rows" if isinstance(rows, list) else "it is no list"
-        raise InputError(asked, came, "Send such a list")
+        found = f"It has {len(rows)} rows" if isinstance(rows, list) else "It is not a list"
+        raise InputError(problem, found, "Send such a list")
     width = len(rows[0]) if isinstance(rows[0], list) else -1
     good = narrowest <= width <= widest and all(
         isinstance(row, list)
@@ -114,11 +116,13 @@ def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
         for row in rows
     )
     if not good:
-        raise InputError(asked, "some row is otherwise", "Send rows of one length, of numbers")
+        raise InputError(
+            problem, "A row is different", "Send rows of numbers, all of the same length"
+        )
     try:
         return np.array(rows, dtype=np.float64)
     except OverflowError:
-        raise InputError(asked, "one is too large", "Send smaller numbers") from None
+        raise InputError(problem, "A number is too large", "Send smaller numbers") from None
 
 
 def _number(
@@ -128,9 +132,9 @@ def _number(
     is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
         raise InputError(
-            f"{name} is a {'whole ' * whole}number from {least} to {most}",
-            f"it is {value!r:.50}",
-            "Send one between these",
+            f"{name} must be {'an integer' if whole else 'a number'} from {least} to {most}",
+            f"Got {value!r:.50}",
+            "Send a number in this range",
         )
     return value
 
@@ -138,6 +142,6 @@ def _number(
 def _scale(value: Any) -> str | None:
     if value not in _SCALES:
         raise InputError(
-            "scale is null, 'range' or 'standard'", f"it is {value!r:.50}", "Send one of these"
+            "scale must be null, 'range' or 'standard'", f"Got {value!r:.50}", "Send one of these"
         )
     return value

@@ -72,9 +72,9 @@ def make_scene(name: str) -> Scene:
     """
     if name not in FIGURES:
         raise InputError(
-            "A scene is a figure of the paper",
-            f"{name!r} is none",
-            f"{did_you_mean(name, FIGURES)}Choose from {', '.join(FIGURES)}",
+            f"There is no scene {name!r}",
+            f"Scenes: {', '.join(FIGURES)}",
+            f"{did_you_mean(name, FIGURES)}Choose one of them",
         )
     if name == "figure-2":
         figure = make_figure2()

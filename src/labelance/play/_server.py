@@ -62,9 +62,9 @@ class Playground(ThreadingHTTPServer):
             super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError, TypeError) as problem:
             raise InputError(
-                "The playground listens at a free port",
-                f"there is none at port={port!r} ({problem})",
-                "Choose another integer, or leave it out",
+                "The playground needs a free port",
+                f"port={port!r} is not free ({problem})",
+                "Choose another integer, or omit port",
             ) from problem
 
     @property
@@ -151,10 +151,12 @@ class _Handler(BaseHTTPRequestHandler):
                 )
             document = exploration_document(found, request.scene)
         except LabelanceError as error:
-            self._refuse(400, error.asked, error.came, error.fix)
+            self._refuse(400, error.problem, error.found, error.cure)
         except Exception as error:  # a mistake of ours, which the terminal shows, too
-            came = f"{type(error).__name__} came of them"
-            self._refuse(500, "Points are explored", came, "Report it with what the terminal says")
+            raised = f"It raised {type(error).__name__}"
+            self._refuse(
+                500, "Exploring failed", raised, "Report it with the output of the terminal"
+            )
             raise
         else:
             self._send_json(200, document)
@@ -193,16 +195,20 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get_content_type()
         length = self.headers.get("Content-Length", "")
         if self._find_path() != "/explore":
-            self._refuse(404, "Questions go to /explore", "they came elsewhere", "Send them there")
+            self._refuse(404, "Requests must go to /explore", "Got another path", "Send them there")
         elif kind != "application/json":
-            self._refuse(400, "A request is application/json", f"it is {kind:.60}", "Say so")
+            self._refuse(
+                400, "A request must be application/json", f"Got {kind:.60}", "Change its type"
+            )
         elif not (length.isascii() and length.isdigit()):
-            self._refuse(400, "A request says its length", "it does not", "Send Content-Length")
+            self._refuse(
+                400, "A request must state its length", "It does not", "Send Content-Length"
+            )
         elif len(length) > 9 or int(length) > MOST_BYTES:
             self._refuse(
                 413,
-                f"A request has at most {MOST_BYTES} bytes",
-                f"it has {length:.20}",
+                f"A request can have at most {MOST_BYTES} bytes",
+                f"It has {length:.20}",
                 "Send fewer points",
             )
         else:
@@ -211,13 +217,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse what `http.server` does not understand in our own way, not by a page."""
-        came = message or explain or f"it is one of status {int(code)}"
-        self._refuse(code, "The playground answers GET and POST", came, "Open /")
+        found = message or explain or f"Got status {int(code)}"
+        self._refuse(code, "The playground answers GET and POST only", found, "Open /")
 
-    def _refuse(self, status: int, asked: str, came: str, fix: str) -> None:
+    def _refuse(self, status: int, problem: str, found: str, cure: str) -> None:
         self.close_connection = True  # what was sent may still be on its way
-        error = InputError(asked, came, fix)
-        document = {"asked": asked, "came": came, "fix": fix, "message": str(error)}
+        error = InputError(problem, found, cure)
+        document = {"problem": problem, "found": found, "cure": cure, "message": str(error)}
         self._send_json(status, document)
 
     def _send_json(self, status: int, document: Any) -> None:

@@ -135,9 +135,9 @@ def open_resampling(
     )
     if after.Y.shape[1] != n_labels:
         raise InputError(
-            f"{caller} compares the same labels before and after",
-            f"y has {n_labels} and y_resampled {after.Y.shape[1]}",
-            "Pass what went into a sampler and what came out",
+            f"{caller} needs the same labels before and after",
+            f"y has {n_labels} labels, and y_resampled has {after.Y.shape[1]}",
+            "Pass the input and the output of one sampler",
         )
     names = name_labels(before.labels, label_names, caller)
     return Resampling(*_flatten(before.X, after.X), before.Y, after.Y), names

@@ -92,8 +92,8 @@ class CalibrationDisplay(Display):
         bands = rarity_bands(counts)
         if not bands:
             raise InputError(
-                "CalibrationDisplay compares scores with the share of rows that have a label",
-                "no row has any label",
+                "CalibrationDisplay needs rows that have labels",
+                "No row has any label",
                 "Pass rows with labels",
             )
         return cls(bins, bands).plot(ax=ax)

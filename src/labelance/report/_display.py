@@ -52,8 +52,8 @@ def find_label(label: Any, names: Sequence[Any], caller: str) -> int:
     if isinstance(label, int | np.integer) and 0 <= label < len(names):
         return int(label)
     raise InputError(
+        f"There is no label {label!r}",
         f"{caller} draws one label, by its name or column number",
-        f"there is no label {label!r}",
         f"{did_you_mean(label, names)}Correct the name",
     )
 
@@ -65,7 +65,7 @@ def rarest_label(labels: Labels) -> int:
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise InputError(
-            f"{name} is one of {', '.join(map(repr, choices))}",
-            f"{value!r} came",
+            f"{name} must be one of {', '.join(map(repr, choices))}",
+            f"Got {value!r}",
             f"{did_you_mean(value, choices)}Choose one of them",
         )

@@ -134,8 +134,8 @@ class ThresholdDisplay(Display):
         column, scores = labels.Y[:, [j]], np.asarray(scored.scores, dtype=float)[:, j]
         if not column.nnz:
             raise InputError(
-                f"{cls.__name__} draws a label that some rows have",
-                f"no row has {names[j]!r}",
+                f"{cls.__name__} needs a label that some rows have",
+                f"No row has {names[j]!r}",
                 "Choose another label, or other rows",
             )
         if threshold is None:

@@ -304,8 +304,8 @@ def _kind(path: Path, format: Format | None) -> Format:
     kind = format or _SUFFIXES.get(path.suffix.lower())
     if kind is None or kind not in _SUFFIXES.values():
         raise InputError(
-            "The ending of a report's path is .html, .md, .tex, .csv or none",
-            f"{path.name!r} with format={format!r} came",
-            'Rename it, or say format="html", "markdown", "latex" or "csv"',
+            "The path of a report must end in .html, .md, .tex or .csv, or have no extension",
+            f"Got {path.name!r} with format={format!r}",
+            'Rename it, or pass format="html", "markdown", "latex" or "csv"',
         )
     return kind

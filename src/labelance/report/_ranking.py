@@ -75,9 +75,9 @@ def open_results(
     metrics = [metric for metric in METRICS if metric in cells and done[metric].notna().any()]
     if not metrics:
         raise InputError(
-            "A report shows the measures of finished cells",
-            f"none of {len(cells)} rows is done and has a number in {', '.join(METRICS)}",
-            "Run the study first, or look at its failures with 'labelance study status'",
+            "A report needs finished cells with metrics",
+            f"None of {len(cells)} rows is done and has a number in {', '.join(METRICS)}",
+            "Run the study first, or list its failures with 'labelance study status'",
         )
     return Results(
         done=done,
@@ -100,16 +100,16 @@ def _with_columns(results: Any) -> Any:
     pd = optional_import("pandas", extra="report", purpose="A report")
     if not isinstance(results, pd.DataFrame):
         raise InputError(
-            "A report is made from tidy results, a pandas.DataFrame with one row per cell",
-            f"a {type(results).__name__} came",
-            "Take them from labelance.study.read_results, or read them with pandas.read_csv",
+            "results must be a pandas.DataFrame with one row per cell",
+            f"Got a {type(results).__name__}",
+            "Get it from labelance.study.read_results, or read it with pandas.read_csv",
         )
     missing = [column for column in CELL if column not in results]
     if missing:
         raise InputError(
-            f"Tidy results have the columns {', '.join(CELL)}",
-            f"{', '.join(missing)} cannot be found",
-            "Rename your columns, or take the frame from labelance.study.read_results",
+            f"results must have the columns {', '.join(CELL)}",
+            f"Missing: {', '.join(missing)}",
+            "Rename the columns, or get the frame from labelance.study.read_results",
         )
     cells = results.reset_index(drop=True)
     for column, usual in (("status", "done"), ("config", ""), ("error", "")):
@@ -128,15 +128,16 @@ def _one_config(cells: Any, config: str | None) -> Any:
         if len(chosen) == 1:
             return cells[cells["config"].astype(str) == chosen[0]].copy()
         raise InputError(
-            f"config={config!r} chooses one configuration",
-            f"{len(chosen)} of those in the results begin so: {', '.join(found) or 'none'}",
-            "Give more letters of the one you mean",
+            f"config={config!r} must match one configuration",
+            f"{len(chosen)} configurations start with it. Configurations: "
+            f"{', '.join(found) or 'none'}",
+            "Pass more letters of its hash",
         )
     if len(found) > 1:
         raise InputError(
-            "A table shows results of one configuration",
-            f"these come from {len(found)}: {', '.join(name or '(none)' for name in found)}",
-            "Choose one with config=, or make a report for each",
+            "A table can show results of one configuration only",
+            f"The results have {len(found)}: {', '.join(name or '(none)' for name in found)}",
+            "Choose one with config=, or make one report per configuration",
         )
     return cells
 
@@ -146,9 +147,9 @@ def _check_no_repeated(cells: Any) -> None:
     if repeated.any():
         first = ", ".join(str(cells.loc[repeated, column].iloc[0]) for column in CELL)
         raise InputError(
-            "Tidy results have one row per cell",
+            "results must have one row per cell",
             f"{repeated.sum()} of {len(cells)} rows repeat a cell; the first is ({first})",
-            "Keep one row of each; 'labelance study merge' does so for stores",
+            "Keep one row per cell; 'labelance study merge' does this for stores",
         )
 
 

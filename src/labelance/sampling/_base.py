@@ -493,9 +493,9 @@ class BaseMultiLabelSampler(
     def _check_no_neighborhood(self, neighborhood: Any) -> None:
         if neighborhood is not None and not self.traits.finds_neighbors:
             raise InputError(
-                "Samplers that search neighbors among all rows take neighborhood=…",
-                f"{type(self).__name__} does not search among all rows",
-                "Leave the argument out",
+                f"{type(self).__name__} does not accept neighborhood=…",
+                "It does not search neighbors among all rows",
+                "Omit the argument",
             )
 
     def _open(self, X: Any, y: Any) -> Data:
@@ -654,9 +654,9 @@ def check_recipe(sampler: BaseMultiLabelSampler) -> None:
     """Raise for a sampler that gives whole tables, which may be larger than memory."""
     if not sampler._supports_blocks:
         raise InputError(
-            "A blockwise draw needs the rows that a sampler keeps and makes",
-            f"{type(sampler).__name__} gives whole tables only",
-            "Take the samplers inside it one after the other",
+            "A blockwise draw needs a sampler that reports the rows it keeps and makes",
+            f"{type(sampler).__name__} returns whole tables only",
+            "Apply the samplers inside it one after the other",
         )
 
 

@@ -106,9 +106,9 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
         deletion = self._rows_to_delete(data, around)
         if deletion.rows.all():
             raise InputError(
-                f"{type(self).__name__} leaves at least one row",
-                f"the labels of all {data.n_samples} rows differ from their neighbors' by more "
-                f"than the threshold of {deletion.threshold:g}",
+                f"{type(self).__name__} would remove all rows",
+                f"The labels of all {data.n_samples} rows differ from those of their neighbors "
+                f"by more than the threshold of {deletion.threshold:g}",
                 "Raise label_distance_threshold, or apply REMEDIAL first",
             )
         return deletion

@@ -126,27 +126,27 @@ class FunctionSampler(BaseMultiLabelSampler):
             X, y = self.func(*plan, **options)
         else:
             # Copies, so that neither the function nor who gets its result can change the input.
-            came = data.features.restore(None, None), data.labels.restore(data.Y, None, 0)
-            X, y = _checked(self.func(*came, **options), data)
+            given = data.features.restore(None, None), data.labels.restore(data.Y, None, 0)
+            X, y = _checked(self.func(*given, **options), data)
         n = num_samples(y)
         return Resampled(X, y, {}, np.full(n, -1), np.zeros(n, dtype=bool))
 
 
 def _checked(result: Any, data: Data) -> tuple[Any, Any]:
     """Return what a function returned; raise unless it fits what came."""
-    asked = "The function of a FunctionSampler returns the new X and y"
+    problem = "The function of a FunctionSampler must return the new X and y"
     if not (isinstance(result, tuple) and len(result) == 2):
-        raise InputError(asked, f"it returned {type(result).__name__}", "Return X, y")
+        raise InputError(problem, f"It returned {type(result).__name__}", "Return X, y")
     try:
         new = validate_data(*result, caller="FunctionSampler", missing="keep")
     except InputError as error:
-        raise InputError(asked, f"of what it returned, {error.came}", error.fix) from error
+        raise InputError(problem, f"In the returned data: {error.found}", error.cure) from error
     for role, old, now in (("X", data.X, new.X), ("y", data.Y, new.Y)):
         if old.shape[1] != now.shape[1]:
             raise InputError(
-                asked,
-                f"its {role} has {now.shape[1]} columns instead of {old.shape[1]}",
-                "A sampler changes rows only; change columns in a transformer",
+                problem,
+                f"Its {role} has {now.shape[1]} columns instead of {old.shape[1]}",
+                "Change only rows in a sampler; change columns in a transformer",
             )
     return result
 
@@ -339,20 +339,20 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
         names = [name for name, _ in self._named_steps]
         steps = [step for _, step in self._named_steps]
         strange = [step for step in steps if not isinstance(step, BaseMultiLabelSampler)]
-        came = None
+        found = None
         if not steps:
-            came = "steps is empty"
+            found = "steps is empty"
         elif strange:
-            came = f"one of its steps is {strange[0]!r}"
+            found = f"One of its steps is {strange[0]!r}"
         elif len(set(names)) < len(names):
-            came = f"two of its steps have the same name: {', '.join(names)}"
+            found = f"Two of its steps have the same name: {', '.join(names)}"
         elif any("__" in name or name in ("steps", "random_state", "verbose") for name in names):
-            came = f"a step cannot be named so, or with two underscores: {', '.join(names)}"
-        if came:
+            found = f"A step name is reserved or has two underscores: {', '.join(names)}"
+        if found:
             raise InputError(
-                "SamplerSequence takes a list of multi-label samplers, or (name, sampler) pairs",
-                came,
-                "List samplers of labelance.sampling; wrap another's fit_resample in a "
+                "SamplerSequence needs a list of multi-label samplers, or (name, sampler) pairs",
+                found,
+                "List samplers of labelance.sampling; wrap any other fit_resample in a "
                 "FunctionSampler",
             )
         for step in steps:

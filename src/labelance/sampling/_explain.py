@@ -61,8 +61,8 @@ class Explanation:
             return {}
         if label not in self.before.label_names:
             raise InputError(
-                "through names the seeds of one label",
-                f"there is no label {label!r}",
+                "through must name a label",
+                f"There is no label {label!r}",
                 f"{did_you_mean(label, self.before.label_names)}Pass its name or column number",
             )
         j = self.before.label_names.index(label)

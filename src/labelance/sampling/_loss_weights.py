@@ -83,8 +83,8 @@ def _counts(Y: Any, given: ArrayLike | None) -> NDArray[Any]:
     counts = column_counts(Y) if given is None else np.asarray(given)
     if counts.shape != (Y.shape[1],) or not (counts >= 0).all():
         raise InputError(
-            "label_counts has a number of rows for every label of y",
-            f"it has the shape {counts.shape}, or negative numbers, and y has {Y.shape[1]} labels",
+            "label_counts must hold a number of rows for every label of y",
+            f"It has shape {counts.shape}, or negative numbers, and y has {Y.shape[1]} labels",
             "Count them in the training labels: y.sum(axis=0)",
         )
     return counts

@@ -264,9 +264,9 @@ class LSDMLO(NeighborSampler):
         weights = seed_weights(data.Y, rare, neighbors)
         if not weights.any():
             raise NothingToSampleError(
-                "LSDMLO needs a row with a minority label some of whose neighbors have it, not all",
-                "no label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
+                "LSDMLO needs a minority row that shares its label with some neighbors, not all",
+                "No label has one",
+                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
             )
         numbers = sp.csc_array((np.arange(ones.nnz), ones.indices, ones.indptr), shape=ones.shape)
         return LSDMLOPlan(metrics, rare, numbers.tocsr(), neighbors, weights)
@@ -290,7 +290,7 @@ class LSDMLO(NeighborSampler):
             q,
             8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
             caller="LSDMLO",
-            fix="Choose fewer labels or features, or a sampler with one distance for all labels",
+            cure="Choose fewer labels or features, or a sampler with one distance for all labels",
             noun="linear models",
         )
 
@@ -312,8 +312,8 @@ class LSDMLO(NeighborSampler):
             )
         if not np.isfinite(W).all():
             raise InputError(
-                "LSDMLO fits linear models to the features",
-                "some are too large for that",
+                "LSDMLO cannot fit linear models to these features",
+                "Some numbers are too large",
                 'Use scale="range", or scale very large numbers down',
             )
         weight = softmax(np.abs(W[encoder.first[numeric]]), axis=0) * len(numeric)

@@ -393,9 +393,9 @@ class MLSMOTE(NeighborSampler):
         strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
         if strategy.targets is not None and self.n_synthetic is not None:
             raise InputError(
-                "MLSMOTE takes the number of rows from n_synthetic or from sampling_strategy",
-                "both say how many",
-                "Leave n_synthetic out, or list labels without targets",
+                "n_synthetic and targets in sampling_strategy exclude each other",
+                "Got both",
+                "Omit n_synthetic, or list labels without targets",
             )
         return strategy
 

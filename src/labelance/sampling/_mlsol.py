@@ -305,15 +305,15 @@ class MLSOL(NeighborSampler):
         if not weights.any():
             if local.weights.any():
                 raise NothingToSampleError(
-                    "MLSOL adds rows for the labels that sampling_strategy chooses",
-                    "none of them lacks anything that its minority cells could give",
+                    "MLSOL cannot add rows for the labels in sampling_strategy",
+                    "No minority cell of these labels can help to reach a target",
                     "Raise the targets, or choose other labels",
                 )
             raise NothingToSampleError(
                 "MLSOL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
-                "no label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
+                "No label has one",
+                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
             )
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return MLSOLPlan(around, local, weights, metric)

@@ -184,8 +184,8 @@ class MLUL(NeighborSampler):
             raise NothingToSampleError(
                 "MLUL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
-                "no label has one" if chosen.all() else "no chosen label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or leave sampling out",
+                "No label has one" if chosen.all() else "No chosen label has one",
+                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
             )
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)

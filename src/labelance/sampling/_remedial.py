@@ -452,9 +452,9 @@ def _check_no_containers(caller: str, resampler: BaseMultiLabelSampler) -> None:
     """Raise for samplers that need the rows as they came; they can be chained."""
     if isinstance(resampler, (FunctionSampler, SamplerSequence)):
         raise InputError(
-            f"{caller} takes a single method as its resampler",
-            f"a {type(resampler).__name__} came",
-            "Chain it instead: SamplerSequence([REMEDIAL(), …])",
+            f"resampler of {caller} must be a single method",
+            f"Got a {type(resampler).__name__}",
+            "Chain them instead: SamplerSequence([REMEDIAL(), …])",
         )
 
 

@@ -29,7 +29,7 @@ SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
 )
 
-_FEWER = "Ask for fewer rows: sampling_ratio, n_synthetic or the targets of sampling_strategy"
+_FEWER = "Make fewer rows: lower sampling_ratio, n_synthetic or the targets of sampling_strategy"
 STRATEGY_CONSTRAINTS = [
     StrOptions({"auto", "minority", "imbalanced", "all"}),
     Interval(Real, 0, 1, closed="right"),
@@ -129,9 +129,9 @@ def resolve_labels(
     resolved = resolve_strategy(strategy, data, auto)
     if resolved.targets is not None:
         raise InputError(
-            f"{caller} takes labels as sampling_strategy",
-            "it also says how many rows they should have in the end",
-            f"List the labels only, since {caller} does not fill labels up",
+            f"sampling_strategy of {caller} must be labels without numbers of rows",
+            "It also has numbers of rows",
+            f"List only the labels, since {caller} has no targets",
         )
     return resolved.labels
 
@@ -148,16 +148,16 @@ def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: s
     """Raise if no label can be balanced alone, or if that would make too many rows."""
     if len(n_new) == 0:
         raise NothingToSampleError(
-            f"{caller} needs a label that has two minority rows or more and lacks some",
-            "no label of sampling_strategy is such",
-            "Check y with labelance.profile(X, y), or leave sampling out",
+            f"{caller} needs a label with at least two minority rows and too few of them",
+            "No label of sampling_strategy is like that",
+            "Check y with labelance.profile(X, y), or skip sampling",
         )
     if max_synthetic is not None and n_new.sum() > max_synthetic:
         raise TooManyRowsError(
-            f"{caller} makes at most max_synthetic={max_synthetic} rows",
-            f"balancing {len(n_new)} labels one by one would make {n_new.sum()}",
-            "Raise max_synthetic if there is memory and time for them, or use a sampler that "
-            "makes rows for all labels together, such as MLSOL",
+            f"{caller} would make more than max_synthetic={max_synthetic} rows",
+            f"Balancing {len(n_new)} labels one by one needs {n_new.sum()}",
+            "Raise max_synthetic if memory and time allow, or use a sampler that makes rows for "
+            "all labels together, such as MLSOL",
         )
 
 
@@ -165,8 +165,8 @@ def check_no_idle_strategy(strategy: SamplingStrategy, caller: str, needs: str) 
     """Raise if labels were chosen but nothing asks which: a choice must not be lost silently."""
     if not (isinstance(strategy, str) and strategy == "auto"):
         raise InputError(
-            f"sampling_strategy of {caller} says which labels {needs} protects",
-            f"{caller} was made without that",
+            f"sampling_strategy of {caller} needs {needs}",
+            f"{caller} has none",
             f'Add {needs}, or leave sampling_strategy at "auto"',
         )
 
@@ -225,8 +225,8 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
     }
     if word not in rules:
         raise InputError(
-            f"sampling_strategy as a word is one of {', '.join(map(repr, rules))}",
-            f"it is {word!r}",
+            f"sampling_strategy as a string must be one of {', '.join(map(repr, rules))}",
+            f"Got {word!r}",
             f"{did_you_mean(word, rules)}Choose one of these, or list the labels",
         )
     return rules[word](Y)
@@ -236,9 +236,9 @@ def _reach_ratio(present: np.ndarray, n: int, ratio: float) -> np.ndarray:
     """Return the rows at which they reach the ratio to all others, safe against 28.999…."""
     if not 0 < ratio <= 1:
         raise InputError(
-            "A ratio in sampling_strategy is larger than 0 and at most 1",
-            f"it is {ratio}",
-            "Correct it; a number of rows is given as an int, in a dict from labels to numbers",
+            "A ratio in sampling_strategy must be in (0, 1]",
+            f"Got {ratio}",
+            "Correct it; to set numbers of rows, pass a dict from labels to integers",
         )
     others = n - present
     return np.maximum(np.floor(np.round(ratio * others, 9)), present)
@@ -257,9 +257,9 @@ def _by_mapping(
             continue
         if target < present[j]:
             raise InputError(
-                "sampling_strategy names at least as many rows as a label has",
-                f"label {label!r} has {present[j]} and is to get {target}",
-                "Raise the number, or leave the label out",
+                "A target in sampling_strategy must not be below the current number of rows",
+                f"Label {label!r} has {present[j]} rows, and the target is {target}",
+                "Raise the target, or remove the label",
             )
         targets[j] = target
     return Strategy(mask, targets, present)
@@ -269,9 +269,9 @@ def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.nd
     if listed.dtype.kind == "b":
         if listed.shape != (q,):
             raise InputError(
-                "sampling_strategy as a mask has one entry for every label",
-                f"it has shape {listed.shape} and y has {q} labels",
-                "Pass label numbers or names instead, or a mask of the right length",
+                "sampling_strategy as a mask must have one entry per label",
+                f"It has shape {listed.shape}, and y has {q} labels",
+                "Pass a mask of the right length, or label numbers or names",
             )
         return listed
     mask = np.zeros(q, dtype=bool)
@@ -286,7 +286,7 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
     if isinstance(label, (int, np.integer)) and -q <= label < q:
         return int(label) % q
     raise InputError(
-        "sampling_strategy names labels of y",
+        "sampling_strategy must name labels of y",
         f"y has no label {label!r}",
         f"{did_you_mean(label, names or ())}Use numbers from 0 to {q - 1}"
         + (", or the column names" if names else ""),
@@ -310,7 +310,7 @@ def rows_to_sample(n: int, ratio: float, n_synthetic: int | None = None) -> int:
         return int(n_synthetic)
     if math.isinf(ratio * n):
         raise InputError(
-            "sampling_ratio is a share of the rows", f"it is {ratio}", "Choose a finite number"
+            "sampling_ratio must be a finite number", f"Got {ratio}", "Try sampling_ratio=0.25"
         )
     return math.floor(round(ratio * n, 9))
 
@@ -320,9 +320,9 @@ def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     size = features + bytes_per_row(data.Y) + _PROVENANCE
-    check_fits_memory(n_new, size, caller=caller, fix=_FEWER, storage=storage_of(data.X))
+    check_fits_memory(n_new, size, caller=caller, cure=_FEWER, storage=storage_of(data.X))
 
 
 def check_number_limit(n: int, *, caller: str) -> None:
     """Raise if there is no memory for a random number and a row number for each of n rows."""
-    check_fits_memory(n, 16, caller=caller, fix=_FEWER)
+    check_fits_memory(n, 16, caller=caller, cure=_FEWER)

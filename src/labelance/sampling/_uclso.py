@@ -317,8 +317,8 @@ class UCLSO(BaseMultiLabelSampler):
         if n_new.any() and not balanced.any():
             raise NothingToSampleError(
                 "UCLSO needs two minority rows of a label in the same cluster",
-                f"no label has them in {clusters.max() + 1} clusters",
-                "Lower n_clusters, or leave sampling out",
+                f"No label has them in {clusters.max() + 1} clusters",
+                "Lower n_clusters, or skip sampling",
             )
         check_balanceable(n_new[balanced], self.max_synthetic, caller="UCLSO")
         check_row_limit(sum(n_new[balanced].tolist()), data, caller="UCLSO")

@@ -71,10 +71,12 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999)
     """
     if kind not in get_args(WeightKind):
         raise InputError(
-            "kind is 'balanced', 'positive' or 'effective'", f"{kind!r} came", "Choose one of these"
+            "kind must be 'balanced', 'positive' or 'effective'",
+            f"Got {kind!r}",
+            "Choose one of these",
         )
     if not 0 <= beta < 1:
-        raise InputError("beta is at least 0 and below 1", f"{beta!r} came", "Choose such a number")
+        raise InputError("beta must be in [0, 1)", f"Got {beta!r}", "Try 0.999")
     clean = validate_labels(y, caller="label_weights").Y
     n, ones = clean.shape[0], column_counts(clean)
     counts = np.column_stack([n - ones, ones])
@@ -156,7 +158,7 @@ def sample_weights(
     """
     if not 0 <= floor <= 1:
         raise InputError(
-            "floor is a share of the mean weight, from 0 to 1", f"{floor!r} came", "Choose one"
+            "floor must be in [0, 1], a share of the mean weight", f"Got {floor!r}", "Try 0.1"
         )
     sampler = MLSOL(
         k_neighbors=k_neighbors,
@@ -224,14 +226,14 @@ class WeightedIndexSampler:
         available = np.count_nonzero(self.weights)
         if operator.index(self.num_samples) < 1:
             raise InputError(
-                "num_samples is a number of rows, at least 1",
-                f"{num_samples} came",
-                "Leave it out to draw as many as there are weights",
+                "num_samples must be an integer >= 1",
+                f"Got {num_samples}",
+                "Omit it to draw as many rows as there are weights",
             )
         if not replacement and self.num_samples > available:
             raise InputError(
-                f"{self.num_samples} rows are to be drawn without replacement",
-                f"only {available} have a weight above 0",
+                f"{self.num_samples} rows cannot be drawn without replacement",
+                f"Only {available} rows have a weight above 0",
                 "Lower num_samples, or set replacement=True",
             )
 
@@ -279,17 +281,17 @@ class WeightedIndexSampler:
 
 def _checked_weights(weights: Any) -> np.ndarray:
     values = np.array(weights, dtype=np.float64)
-    came = None
+    found = None
     if values.ndim != 1 or not len(values):
-        came = f"they have the shape {values.shape}"
+        found = f"They have shape {values.shape}"
     elif not np.isfinite(values).all() or (values < 0).any():
-        came = "some are negative or not finite"
+        found = "Some are negative or not finite"
     elif not values.any():
-        came = "all are 0"
-    if came:
+        found = "All are 0"
+    if found:
         raise InputError(
-            "weights is a list of one number from 0 on for every row",
-            came,
+            "weights must be a list of numbers >= 0, one per row",
+            found,
             "Make them with labelance.sampling.sample_weights(X, y)",
         )
     return values

@@ -70,8 +70,8 @@ def load_study(what: str | Path) -> Study:
     path = Path(what)
     if not os.path.isfile(path):
         raise StudyError(
-            f"A study is one of {', '.join(PRESETS)}, or a TOML file",
-            f"{str(what)!r} is neither",
+            f"A study must be one of {', '.join(PRESETS)}, or a TOML file",
+            f"Got {str(what)!r}",
             f"{did_you_mean(what, PRESETS)}Check the spelling or the path",
         )
     return read_plan(path)
@@ -86,7 +86,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # TOML's, and of bytes that are no text
-        raise StudyError(f"{path} is a TOML file", str(error), "Mend that place") from error
+        raise StudyError(
+            f"{path} is not a valid TOML file", f"The parser reports: {error}", "Correct the file"
+        ) from error
 
 
 def extend_study(study: Study, path: str | Path) -> Study:
@@ -122,8 +124,8 @@ def extend_study(study: Study, path: str | Path) -> Study:
     path = Path(path)
     if not os.path.isfile(path):
         raise StudyError(
-            "Datasets and learners of your own are in a TOML file",
-            f"{path} is not there",
+            f"{path} does not exist",
+            "Your own datasets and learners must be in a TOML file",
             "Check the path",
         )
     plan = _read_toml(path)
@@ -131,7 +133,7 @@ def extend_study(study: Study, path: str | Path) -> Study:
     check_no_other_keys(plan, ("datasets", "learners"), f"A file that adds to {study.name}")
     if not any(plan.values()):
         raise StudyError(
-            f"A file that adds to {study.name} has datasets or learners",
+            f"A file that adds to {study.name} must have datasets or learners",
             f"{path} has neither",
             "Write [[datasets]] or [[learners]]",
         )
@@ -176,7 +178,7 @@ def study_of(
     for key in _PARTS:
         if not isinstance(plan.get(key), Sequence) or isinstance(plan[key], str) or not plan[key]:
             raise StudyError(
-                f"A study has a list of {key}", f"{plan.get(key)!r} came", f"Write {key} = [...]"
+                f"{key} of a study must be a list", f"Got {plan.get(key)!r}", f"Write {key} = [...]"
             )
     protocol = require_text(plan.get("protocol"), "protocol")
     numbers: dict[str, Any] = {
@@ -218,11 +220,15 @@ def _check_no_other_values(plan: Any) -> None:
     """Raise unless a plan is a table of values that JSON and files can hold."""
     try:
         json.dumps(plan, ensure_ascii=False).encode()
-        came = None if isinstance(plan, Mapping) else f"a {type(plan).__name__} came"
+        found = None if isinstance(plan, Mapping) else f"Got a {type(plan).__name__}"
     except (TypeError, ValueError, RecursionError) as error:
-        came = str(error)
-    if came:
-        raise StudyError("A plan is a table of numbers, words, lists and tables", came, "Mend it")
+        found = str(error)
+    if found:
+        raise StudyError(
+            "A plan must be a table of numbers, strings, lists and tables",
+            found,
+            "Correct the plan",
+        )
 
 
 def _check_cell_limit(study: Study) -> None:
@@ -231,16 +237,18 @@ def _check_cell_limit(study: Study) -> None:
         count *= len(getattr(study, part))
     if count > _MOST_CELLS:
         raise StudyError(
-            f"A study has at most {_MOST_CELLS:,} cells",
+            f"A study can have at most {_MOST_CELLS:,} cells",
             f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
-            "Lower them, or make several studies of it",
+            "Lower repeats or folds, or split the study",
         )
 
 
 def _whole(value: Any, key: str) -> int:
     least, most = int(key != "seed"), 2**63 - 1  # SQLite keeps 64 bits
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise StudyError(f"{key} is a whole number", f"{value!r} came", f"Write {key} = 2")
+        raise StudyError(
+            f"{key} must be an integer", f"Got {value!r}", f"Write for example {key} = 2"
+        )
     return value
 
 
@@ -329,9 +337,9 @@ def _value(value: Any) -> str:
     if isinstance(value, (bool, int, float)):
         return repr(value).lower()  # true, inf, nan, 1e-05
     raise StudyError(
-        "A plan in TOML has numbers, words, lists and tables",
-        f"{value!r} came",
-        "Leave the parameter out where that is its default, or keep this study in Python",
+        "A plan in TOML can hold numbers, strings, lists and tables",
+        f"Got {value!r}",
+        "Remove the parameter if this is its default, or keep this study in Python",
     )
 
 

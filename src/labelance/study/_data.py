@@ -46,9 +46,9 @@ class StudyData:
             column = self.folds[:, repeat]
             if not np.array_equal(np.unique(column), np.arange(n_folds)):
                 raise StudyError(
-                    f"Folds are numbered 0 to {n_folds - 1} in every repetition",
-                    f"repetition {repeat} has {', '.join(map(str, np.unique(column)))}",
-                    "Mend the file of folds, or the number of folds",
+                    f"Folds must be numbered 0 to {n_folds - 1} in every repetition",
+                    f"Repetition {repeat} has {', '.join(map(str, np.unique(column)))}",
+                    "Correct the file of folds, or the number of folds",
                 )
             held = column == fold
             return np.flatnonzero(~held), np.flatnonzero(held)
@@ -103,9 +103,9 @@ def _read_folds(source: DataSource, n: int) -> np.ndarray:
     table = read_folds(source)
     if table.shape[0] != n or not np.array_equal(table[:, 0], np.arange(n)):
         raise StudyError(
-            f"The folds of {source.name} name each of its {n} rows once, in order",
-            f"{source.folds} has {table.shape[0]} lines, or rows in another order",
-            "Give a CSV file with the columns row, rep0, rep1, …",
+            f"The folds of {source.name} must list each of its {n} rows once, in order",
+            f"{source.folds} has {table.shape[0]} lines, or another order",
+            "Use a CSV file with the columns row, rep0, rep1, …",
         )
     return table[:, 1:]
 
@@ -126,9 +126,9 @@ class DatasetCache:
             joblib.dump(data, self._path(source.name))
         except OSError as error:
             raise StudyError(
-                f"The data of {source.name} are written for workers to {self.folder.parent}",
-                f"that failed: {error.strerror or error}",
-                "Make room there, or name another folder in TMPDIR; the same command goes on",
+                f"Writing the data of {source.name} to {self.folder.parent} failed",
+                f"{error.strerror or error}",
+                "Free disk space there, or set TMPDIR to another folder; the same command resumes",
             ) from error
 
     def beat(self) -> None:

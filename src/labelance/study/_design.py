@@ -109,12 +109,12 @@ class Component:
         try:
             return found(**params)
         except TypeError as error:
-            asked = f"{self.path} is made with the parameters of the plan"
+            problem = f"{self.path} does not accept the parameters of the plan"
             if isinstance(error, LabelanceError):
-                raise StudyError(asked, error.came, error.fix) from error
+                raise StudyError(problem, f"{error.problem}. {error.found}", error.cure) from error
             known = sorted(found._get_param_names()) if hasattr(found, "_get_param_names") else []
-            fix = f"It takes {', '.join(known)}" if known else "Correct the parameters in the plan"
-            raise StudyError(asked, str(error), fix) from error
+            cure = f"Choose from {', '.join(known)}" if known else "Correct the plan"
+            raise StudyError(problem, f"{error}", cure) from error
 
     def find(self) -> Any:
         """Import the class, if it may be built."""
@@ -163,8 +163,8 @@ class Component:
         if isinstance(value, Mapping) and isinstance(value.get("class"), str):
             return cls(value["class"], {k: v for k, v in value.items() if k != "class"}, trust)
         raise StudyError(
-            "A sampler or learner is a name, an import path, or a table with the key class",
-            f"{value!r} came",
+            "A sampler or learner must be a name, an import path, or a table with the key class",
+            f"Got {value!r}",
             'Write for example sampler = "MLSOL" or sampler = {class = "MLSOL", k_neighbors = 7}',
         )
 
@@ -181,10 +181,10 @@ def _find(path: str) -> Any:
         )
     except (ImportError, AttributeError, StopIteration, TypeError, ValueError) as error:
         raise StudyError(
-            f"{path!r} names a class",
-            str(error) or f"none of {', '.join(_OURS)} has it",
-            f"{_near(path)}Give an import path that Python finds, such as my_package.MySampler; "
-            "the command line also looks at Python files of the folder it is run in",
+            f"There is no class {path!r}",
+            f"{error}" if str(error) else f"None of {', '.join(_OURS)} has it",
+            f"{_near(path)}Use an import path, such as my_package.MySampler; the command line also "
+            "finds Python files in the current folder",
         ) from error
 
 
@@ -200,10 +200,10 @@ def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
     found = _find(path) if may_import(full.rpartition(".")[0], trust) else None
     if found is None or not may_build(found, full, trust):
         raise StudyError(
-            "Results are computed again with classifiers, samplers and generators of labelance, "
-            "scikit-learn and imbalanced-learn only, unless you trust more",
-            f"they name {path!r}",
-            "If you know that code, name its module: trust=[...] in Python, --trust MODULE on the "
+            "Only classifiers, samplers and generators of labelance, scikit-learn and "
+            "imbalanced-learn are trusted by default",
+            f"The results name {path!r}",
+            "If you trust this code, name its module: trust=[...] in Python, --trust MODULE on the "
             "command line",
         )
     return found
@@ -360,8 +360,8 @@ class Method:
                 isinstance(name, str) for name in names
             ):
                 raise StudyError(
-                    f"{key} of the method {item['name']} is a list of learners",
-                    f"{names!r} came",
+                    f"{key} of the method {item['name']} must be a list of learners",
+                    f"Got {names!r}",
                     f'Write {key} = ["BR"]',
                 )
         method = cls(**options)
@@ -387,14 +387,14 @@ class Method:
             None,
         )
         if self.stream is not None and not _is_count(self.stream):
-            wrong = f"stream is {self.stream!r}", "Give a whole number, or leave it out"
+            wrong = f"stream is {self.stream!r}", "Use an integer, or omit it"
         number = self.n_estimators
         if isinstance(number, bool) or not isinstance(number, int):
-            wrong = f"n_estimators is {number!r}", "Give a whole number"
+            wrong = f"n_estimators is {number!r}", "Use an integer"
         elif number < 1:
-            wrong = f"n_estimators is {number}", "Choose at least 1"
+            wrong = f"n_estimators is {number}", "Use at least 1"
         if wrong:
-            raise StudyError(f"The method {self.name} has options that a method has", *wrong)
+            raise StudyError(f"The method {self.name} has an invalid option", *wrong)
 
     @property
     def family(self) -> Family:
@@ -502,7 +502,9 @@ def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
 
 def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-        raise StudyError(f"{what} is a name, or a table with a name", f"{item!r} came", "Name it")
+        raise StudyError(
+            f"{what} must be a name, or a table with a name", f"Got {item!r}", "Add a name"
+        )
     if keys is not None:
         check_no_other_keys(item, keys, f"{what} ({item['name']})")
     return dict(item)
@@ -513,8 +515,8 @@ def check_no_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str)
     for key in item:
         if key not in keys:
             raise StudyError(
-                f"{what} has the keys {', '.join(keys)}",
-                f"{key!r} came",
+                f"{what} has no key {key!r}",
+                f"Its keys are {', '.join(keys)}",
                 f"{did_you_mean(key, keys)}Correct or remove it",
             )
 
@@ -522,7 +524,7 @@ def check_no_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str)
 def require_text(value: Any, what: str) -> str | None:
     """Return a value of a plan if it is text, or not given."""
     if value is not None and not isinstance(value, str):
-        raise StudyError(f"The {what} is text", f"{value!r} came", "Mend the plan")
+        raise StudyError(f"The {what} must be text", f"Got {value!r}", "Correct the plan")
     return value
 
 

@@ -96,8 +96,8 @@ def _of_paper(name: str, parts: Any, kind: str) -> Any:
             return part
     names = [part.name for part in parts]
     raise StudyError(
-        f"A bare {kind} is one of the paper's: {', '.join(names)}",
-        f"{name!r} came",
+        f"A {kind} given by name only must be one of the paper's: {', '.join(names)}",
+        f"Got {name!r}",
         f'{did_you_mean(name, names)}Or write a table: {{name = "{name}", ...}}',
     )
 

@@ -229,7 +229,7 @@ def trusted(names: Sequence[str]) -> tuple[str, ...]:
     """Return the modules that a caller trusts."""
     if isinstance(names, str) or not all(names):
         raise StudyError(
-            "trust is a list of modules", f"{names!r} came", 'Write trust=["my_module"]'
+            "trust must be a list of modules", f"Got {names!r}", 'Try trust=["my_module"]'
         )
     return tuple(names)
 
@@ -258,18 +258,18 @@ def choose_study(store: Store, name: str | None = None, *, trust: tuple[str, ...
     found = studies_of(store, trust=trust)
     if not found:
         raise StudyError(
-            "A store holds the plan of its study",
-            f"{store.path} has none",
-            "Run one into it: labelance study run quick --store " + store.path.name,
+            f"{store.path} holds no study",
+            "A store must hold the plan of its study",
+            "Run a study into it: labelance study run quick --store " + store.path.name,
         )
     chosen = found if name is None else [one for one in found if _is_called(one, name)]
     if len(chosen) == 1:
         return chosen[0]
     listed = ", ".join(f"{one.name} ({one.hash})" for one in found)
     raise StudyError(
-        "One study is looked at at a time, since configurations do not mix",
+        "Choose one study: results of different configurations are not mixed",
         f"{store.path} holds {listed}" + (f"; {name!r} fits {len(chosen)}" if name else ""),
-        "Choose one by its name or hash, on the command line with --study",
+        "Pass its name or hash, on the command line with --study",
     )
 
 
@@ -336,9 +336,9 @@ def _require(results: StudyResults, name: str) -> StudyResults:
     if _is_called(results.study, name):
         return results
     raise StudyError(
-        f"The study {name!r} is asked for",
-        f"the folder holds {results.study.name} ({results.study.hash})",
-        "Leave the name out, or choose another folder",
+        f"There is no study {name!r} in this folder",
+        f"It holds {results.study.name} ({results.study.hash})",
+        "Omit the name, or choose another folder",
     )
 
 
@@ -381,10 +381,10 @@ def _read_labels(content: bytes) -> np.ndarray:
         table = unpack(content)
         if table.ndim == 2 and table.shape[0] and table.dtype.kind == "f":
             return table
-        found = f"one has the shape {table.shape} and the type {table.dtype}"
+        found = f"Got shape {table.shape} and type {table.dtype}"
     except (zlib.error, ValueError, EOFError, MemoryError) as error:
         found = str(error)
-    raise StudyError("The figures of labels in a store are tables of numbers", found, RESTORE)
+    raise StudyError("The values of labels in a store must be tables of numbers", found, RESTORE)
 
 
 def check_readable(rows: Sequence[dict[str, Any]]) -> None:
@@ -400,7 +400,7 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
     for name in ("results.csv", "study.toml", "about.json"):
         if not (folder / name).is_file():
             raise StudyError(
-                "A folder of results has results.csv, study.toml and about.json",
+                "A folder of results must have results.csv, study.toml and about.json",
                 f"{folder} has no {name}",
                 "Write it with: labelance study export STORE -o FOLDER",
             )
@@ -410,7 +410,7 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
         rows = rows_of_folder(study, folder)
     except OSError as error:
         raise StudyError(
-            f"The results in {folder} can be read", str(error), "Check who may read them"
+            f"The results in {folder} cannot be read", f"{error}", "Check the permissions"
         ) from error
     study = replace(study, weighing=weighing_in(study, rows))
     # Under other rules the same plan has another hash, and its rows have no place in a store.
@@ -440,8 +440,8 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
                 rows.append(_read_row(row))
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise StudyError(
-            f"{path} has the columns {', '.join(EXPORTED)}, with names and numbers",
-            f"near line {len(rows) + 2} is something else ({error})",
+            f"{path} must have the columns {', '.join(EXPORTED)}, with names and numbers",
+            f"There is an error near line {len(rows) + 2} ({error})",
             RESTORE,
         ) from error
     return rows
@@ -460,14 +460,14 @@ def _read_row(row: dict[str, str]) -> dict[str, Any]:
 def _count(text: str) -> int:
     number = int(text)
     if not 0 <= number < 2**63:
-        raise ValueError(f"{text} is no count")
+        raise ValueError(f"{text} is not a count")
     return number
 
 
 def _number(text: str, name: str) -> float:
     number = float(text)
     if not (0 <= number <= 1 if name in METRICS else abs(number) < 1e15):
-        raise ValueError(f"{text} is no {name}")
+        raise ValueError(f"{text} is not a {name}")
     return number
 
 
@@ -491,7 +491,9 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except ValueError as error:
-        raise StudyError(f"{path} is JSON", str(error), RESTORE) from error
+        raise StudyError(
+            f"{path} is not valid JSON", f"The parser reports: {error}", RESTORE
+        ) from error
     about = require(read_json(text, str(path)), dict, str(path))
     for name, kind in _ABOUT.items():
         require(about.get(name), kind, f"{name} of {path}")
@@ -511,7 +513,7 @@ def require(value: Any, kind: Any, what: str) -> Any:
     """Return a value from outside if it is of a kind: a type, or a list or mapping of types."""
     if not _is_of(value, kind):
         raise StudyError(
-            f"{what} is as `labelance study export` writes it", f"it is {value!r}"[:200], RESTORE
+            f"{what} is not as `labelance study export` writes it", f"Got {value!r}"[:200], RESTORE
         )
     return value
 
@@ -571,7 +573,9 @@ def export_results(
     results = source if isinstance(source, StudyResults) else import_results(source, study=study)
     target = Path(path)
     if not results.done:
-        raise StudyError("Finished cells are exported", "none is finished", "Run the study first")
+        raise StudyError(
+            "There are no finished cells", "Only finished cells are exported", "Run the study first"
+        )
     if target.suffix == "" or target.is_dir():
         _write_folder(results, target)
     elif target.suffix == ".csv":
@@ -582,9 +586,9 @@ def export_results(
         _write_parquet(results, target)
     else:
         raise StudyError(
-            "Results go to a folder or to a file that ends in .csv, .parquet or .json",
-            f"{target} came",
-            "Choose one of these endings",
+            "The output must be a folder, or a file that ends in .csv, .parquet or .json",
+            f"Got {target}",
+            "Choose one of these extensions",
         )
     return results
 
@@ -678,10 +682,10 @@ def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, .
     results = read_folder(path)
     if results.about["config"] != results.study.hash:
         raise StudyError(
-            "Exported results go on under the rules they were computed by",
-            f"{path} has the configuration {results.about['config']}, and this version makes it "
+            "These results were computed by another version with other rules",
+            f"{path} has the configuration {results.about['config']}, and this version has "
             f"{results.study.hash}",
-            "Use the version that wrote them, or run the study anew",
+            "Use the version that wrote them, or run the study again",
         )
     study, begun = results.study, results.about["first_finished"]
     return results.rows, [plan_row(study, plan_of(study), begun)]

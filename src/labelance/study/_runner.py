@@ -123,19 +123,17 @@ def run_study(
     """
     if executor not in _EXECUTORS:
         raise StudyError(
-            f"A study is run by one of {', '.join(_EXECUTORS)}",
-            f"executor is {executor!r}",
+            f"executor must be one of {', '.join(_EXECUTORS)}",
+            f"Got {executor!r}",
             "Choose one of these",
         )
     if n_jobs == 0:
-        raise StudyError(
-            "A study is run by at least one process", "n_jobs is 0", "Leave it out for all cores"
-        )
+        raise StudyError("n_jobs must not be 0", "Got 0", "Omit it to use all cores")
     if cell_timeout is not None and not cell_timeout > 0:
         raise StudyError(
-            "A cell has some time to be computed in",
-            f"cell_timeout is {cell_timeout}",
-            "Give more than 0 seconds, or leave it out for no limit",
+            "cell_timeout must be > 0",
+            f"Got {cell_timeout}",
+            "Pass more than 0 seconds, or omit it for no limit",
         )
     study = replace(study.installed(), weighing=None)  # whoever runs code may ask it
     study.check()
@@ -433,9 +431,9 @@ def _connect(distributed: Any, n_jobs: int | None, address: str | None) -> Any:
         return distributed.Client(address)
     except (OSError, ValueError, TypeError) as error:
         raise StudyError(
-            "The Dask executor works with the scheduler that address names",
-            f"{address} does not answer ({_first_line(error)})",
-            "Start `dask scheduler` there, or leave address out for a cluster of this machine",
+            f"The Dask scheduler at {address} does not answer",
+            f"Connecting failed ({_first_line(error)})",
+            "Start `dask scheduler` there, or omit address for a local cluster",
         ) from error
 
 
@@ -554,17 +552,17 @@ def _no_worker_is_our_error() -> Iterator[None]:
         yield
     except TimeoutError as error:
         raise StudyError(
-            "Workers of a Dask cluster do the cells",
-            f"there has been none for {_NO_WORKER_SECONDS:.0f} seconds",
-            "Start workers; the same command goes on from there",
+            "The Dask cluster has no workers",
+            f"There has been none for {_NO_WORKER_SECONDS:.0f} seconds",
+            "Start workers; the same command resumes",
         ) from error
 
 
 def _no_scheduler() -> StudyError:
     return StudyError(
-        "The Dask executor works with a scheduler all the time",
-        "the scheduler is gone",
-        "Start it again; the same command goes on from there",
+        "The Dask scheduler is gone",
+        "The Dask executor needs it until the end",
+        "Start it again; the same command resumes",
     )
 
 

@@ -59,9 +59,9 @@ def check_no_conflict(mine: Iterable[Row], other: Iterable[Row]) -> None:
         apart, name = largest_difference(known, row)
         if apart > TOLERANCE:
             raise StudyError(
-                "Results that are merged agree on the cells they share",
+                "Merged results must agree on the cells they share",
                 f"{name} of {cell_of(row)} is {known[name]!r} in one and {row[name]!r} in another",
-                "Find out which is right with: labelance study verify",
+                "Check which is right: labelance study verify",
             )
 
 
@@ -160,8 +160,8 @@ class Store:
         self.path, self.read_only = Path(path).absolute(), read_only
         if read_only and not _is_there(self.path):
             raise StudyError(
-                "A store is an SQLite file that `labelance study run` made",
                 f"{self.path} does not exist",
+                "A store is an SQLite file made by `labelance study run`",
                 "Check the path, or run the study first",
             )
         self._check_no_other_files()
@@ -177,7 +177,9 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudyError(
-                "A store is made in a folder", str(error), "Choose another path"
+                f"The folder of the store {self.path} cannot be created",
+                f"{error}",
+                "Choose another path",
             ) from error
 
     def _check_no_other_files(self) -> None:
@@ -186,10 +188,12 @@ class Store:
                 return
             ours = self.path.is_file() and _beginning(self.path) == b"SQLite format 3"
         except OSError as error:
-            raise StudyError("A store can be read", str(error), "Check the path") from error
+            raise StudyError(
+                f"The store {self.path} cannot be read", f"{error}", "Check the path"
+            ) from error
         if not ours:
             raise StudyError(
-                "A store is an SQLite file", f"{self.path} is something else", "Choose another path"
+                f"{self.path} is not an SQLite file", "A store must be one", "Check the path"
             )
 
     @contextmanager
@@ -380,10 +384,12 @@ def read_json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise StudyError(f"{what} is JSON", str(error), RESTORE) from error
+        raise StudyError(
+            f"{what} is not valid JSON", f"The parser reports: {error}", RESTORE
+        ) from error
 
 
-RESTORE = "Take it from a backup or export it anew; it was damaged, or another program wrote it"
+RESTORE = "Restore it from a backup, or export it again; it is damaged, or another program wrote it"
 
 
 @contextmanager
@@ -419,24 +425,28 @@ def _our_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for names of tables
         # The low byte is the kind; the others say more than we do.
         kind = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
-        raise StudyError("A store can be read and written", *_explain(kind, path, error)) from error
+        raise StudyError(
+            f"The store {path} cannot be read or written", *_explain(kind, path, error)
+        ) from error
     except OSError as error:
-        raise StudyError("A store can be read and written", str(error), "Check the path") from error
+        raise StudyError(
+            f"The store {path} cannot be read or written", f"{error}", "Check the path"
+        ) from error
 
 
 def _explain(kind: int, path: Path, error: Exception) -> tuple[str, str]:
     if kind == sqlite3.SQLITE_FULL:
         return (
-            f"the disk is full where {path} lies",
-            "Make room; the same command goes on from there",
+            f"The disk of {path} is full",
+            "Free disk space; the same command resumes",
         )
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return f"another program has held {path} for {_WAIT:.0f} seconds", "Try again later"
+        return f"Another program has locked it for {_WAIT:.0f} seconds", "Try again later"
     if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return f"{path} cannot be: {error}", "Check who may write the file and its folder"
+        return f"Access failed: {error}", "Check the permissions of the file and its folder"
     if kind == sqlite3.SQLITE_IOERR:
-        return f"the disk of {path} fails: {error}", "Copy the file to another disk"
-    return f"{path} is damaged: {error}", RESTORE
+        return f"The disk of {path} fails: {error}", "Copy the file to another disk"
+    return f"The file is damaged: {error}", RESTORE
 
 
 def _is_new(db: sqlite3.Connection, path: Path, *, read_only: bool) -> bool:
@@ -446,7 +456,7 @@ def _is_new(db: sqlite3.Connection, path: Path, *, read_only: bool) -> bool:
         return True
     if mark == _APPLICATION and version != _VERSION:
         raise StudyError(
-            f"This version of labelance knows stores of version {_VERSION}",
+            f"This version of labelance reads stores of version {_VERSION}",
             f"{path} has version {version}",
             "Install the version of labelance that wrote it",
         )
@@ -457,8 +467,8 @@ def _is_new(db: sqlite3.Connection, path: Path, *, read_only: bool) -> bool:
     ]
     if mark != _APPLICATION or lacking:
         raise StudyError(
-            "A store is an SQLite file that `labelance study run` made",
-            f"{path} is another database, without {', '.join(sorted(lacking)[:3]) or 'our mark'}",
+            f"{path} is not a store made by `labelance study run`",
+            f"It is another database, without {', '.join(sorted(lacking)[:3]) or 'our mark'}",
             "Choose another path",
         )
     return False
@@ -489,8 +499,8 @@ def _check_no_damaged(
     if found is not None:
         names = [name for name, is_wrong in zip(wrong, found) if is_wrong]
         raise StudyError(
-            f"The table {table} of a store has values of the right kind in {', '.join(names)}",
-            f"{path} has a row with something else",
+            f"{path} has a row with a wrong type in the table {table}",
+            f"The columns are {', '.join(names)}",
             RESTORE,
         )
 

@@ -297,9 +297,9 @@ def _named(kind: str, parts: Any, name: str) -> Any:
             return part
     names = [part.name for part in parts]
     raise StudyError(
-        f"{kind}=[…] chooses parts of the study by name",
-        f"{name!r} is not in it",
-        f"{did_you_mean(name, names)}There are {', '.join(names)}",
+        f"{kind}=[…] must name parts of the study",
+        f"{name!r} is not one",
+        f"{did_you_mean(name, names)}Choose from {', '.join(names)}",
     )
 
 
@@ -309,9 +309,9 @@ def _check(study: Study) -> None:
         check_no_repeated_names(part, getattr(study, part))
     if study.folds < 2 or study.repeats < 1:
         raise StudyError(
-            "A study has at least two folds and one repetition",
-            f"folds={study.folds}, repeats={study.repeats}",
-            "Choose more",
+            "A study needs at least two folds and one repetition",
+            f"Got folds={study.folds}, repeats={study.repeats}",
+            "Raise folds or repeats",
         )
     for source in study.datasets:
         _check_source(source, study)
@@ -326,12 +326,12 @@ def _check(study: Study) -> None:
 def check_no_repeated_names(part: str, items: Any) -> None:
     """Raise unless there are datasets, learners or methods, each with a name of its own."""
     if not items:
-        raise StudyError(f"A study has {part}", "there are none", f"Name some {part}")
+        raise StudyError(f"A study needs {part}", "Got none", f"Add {part}")
     name, count = Counter(item.name for item in items).most_common(1)[0]
     if count > 1 or not name:
         raise StudyError(
-            f"The {part} of a study have names that differ", f"{name!r} comes {count} times",
-            "Give each a name of its own",
+            f"The {part} of a study must have different names", f"{name!r} is used {count} times",
+            "Rename them",
         )  # fmt: skip
 
 
@@ -339,15 +339,15 @@ def _check_source(source: DataSource, study: Study) -> None:
     for path in filter(None, (source.path, source.folds)):
         if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
             raise StudyError(
-                f"The dataset {source.name} is read from a file",
-                f"{path} is not there",
-                "Check the path; it counts from the folder of the TOML file",
+                f"The file of the dataset {source.name} does not exist",
+                f"There is no {path}",
+                "Check the path; it is relative to the folder of the TOML file",
             )
     if source.content is not None and source.content != content_of(source):
         raise StudyError(
-            f"The files of {source.name} are those that the plan was made for",
-            "they say something else now",
-            "Make the plan anew: it is then another dataset, with results of its own",
+            f"The files of {source.name} have changed since the plan was made",
+            "Their checksums differ",
+            "Make the plan again: it is then another dataset, with its own results",
         )
     if source.path is not None:
         read_multilabel(source.path, labels=source.labels)  # says what is wrong with it, if so
@@ -363,15 +363,15 @@ def _check_folds(source: DataSource, study: Study) -> None:
     n_repeats = read_folds(source).shape[1] - 1
     if n_repeats < study.repeats:
         raise StudyError(
-            f"The folds of {source.name} have a column for each of {study.repeats} repetitions",
+            f"The folds of {source.name} need a column for each of {study.repeats} repetitions",
             f"{source.folds} has {n_repeats}",
-            "Lower repeats, or give more columns",
+            "Lower repeats, or add columns",
         )
 
 
 def read_folds(source: DataSource) -> NDArray[np.int64]:
     """Return the table of folds of a dataset: row numbers, then one column a repetition."""
-    advice = "Give a CSV file with the columns row, rep0, rep1, …"
+    advice = "Use a CSV file with the columns row, rep0, rep1, …"
     try:
         # Opened here, since NumPy would fetch a name that is a URL.
         with Path(str(source.folds)).open() as file:
@@ -379,13 +379,13 @@ def read_folds(source: DataSource) -> NDArray[np.int64]:
             table = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
     except (OSError, ValueError) as error:
         raise StudyError(
-            f"The folds of {source.name} are a CSV file of whole numbers under a header",
+            f"The folds of {source.name} must be a CSV file of integers with a header",
             f"{source.folds} is not: {error}",
             advice,
         ) from error
     if table.shape[1] != len(names):
         raise StudyError(
-            f"The folds of {source.name} have as many columns as their header has names",
+            f"The folds of {source.name} must have as many columns as names in the header",
             f"{source.folds} has {table.shape[1]} columns and {len(names)} names",
             advice,
         )
@@ -396,14 +396,14 @@ def _check_learner(name: str, component: Component) -> None:
     built = component.build()
     if not (hasattr(built, "fit") and hasattr(built, "predict")):
         raise StudyError(
-            f"The learner {name} is a classifier with fit and predict",
+            f"The learner {name} must be a classifier with fit and predict",
             f"{component.path} has no such methods",
-            "Name a multi-label classifier",
+            "Use a multi-label classifier",
         )
     _check_clone(f"The learner {name}", component, built)
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
         raise StudyError(
-            f"The learner {name} gives scores, for AUC",
+            f"The learner {name} must give scores, for AUC",
             f"{component.path} has neither predict_proba nor decision_function",
             "Wrap it in a calibrated classifier",
         )
@@ -413,9 +413,9 @@ def _check_sampler(name: str, component: Component) -> None:
     built = component.build()
     if not hasattr(built, "fit_resample"):
         raise StudyError(
-            f"The sampler of {name} has fit_resample",
-            f"{component.path} has not",
-            "Name a sampler of labelance or of a library like it",
+            f"The sampler of {name} must have fit_resample",
+            f"{component.path} does not have it",
+            "Use a sampler of labelance or of a compatible library",
         )
     _check_clone(f"The sampler of {name}", component, built)
 
@@ -426,8 +426,8 @@ def _check_clone(what: str, component: Component, built: Any) -> None:
         clone(built)
     except Exception as error:
         raise StudyError(
-            f"{what} is cloned for every member of an ensemble",
-            f"{component.path} cannot be: {error}"
+            f"{what} must be cloned for every member of an ensemble",
+            f"{component.path} cannot be cloned: {error}"
             if hasattr(built, "get_params")
             else f"{component.path} has no get_params",
             "Derive it from sklearn.base.BaseEstimator, and only store parameters in __init__",
@@ -444,7 +444,7 @@ def _check_method(method: Method) -> None:
         _check_ensemble(method)
     wrong = _wrong_pair(method)
     if wrong:
-        raise StudyError(f"The method {method.name} has options that go together", *wrong)
+        raise StudyError(f"The method {method.name} has options that do not fit together", *wrong)
 
 
 def _check_ensemble(method: Method) -> None:
@@ -452,42 +452,42 @@ def _check_ensemble(method: Method) -> None:
     found = method.ensemble.find()
     if "estimator" not in getattr(found, "_get_param_names", list)():
         raise StudyError(
-            f"The ensemble of {method.name} is built around a learner, its parameter estimator",
-            f"{method.ensemble.path} has no such parameter",
-            "Name a classifier such as StackedBagging",
+            f"The ensemble of {method.name} must have the parameter estimator",
+            f"{method.ensemble.path} does not have it",
+            "Use a classifier such as StackedBagging",
         )
     if "estimator" in method.ensemble.params:
         raise StudyError(
-            f"The ensemble of {method.name} is built around the learners of the study",
-            "the plan gives it an estimator of its own",
-            "Leave estimator out, or make the ensemble with it a learner",
+            f"The ensemble of {method.name} takes its estimator from the learners of the study",
+            "The plan sets its estimator",
+            "Remove estimator, or make the ensemble with it a learner",
         )
     method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
     usual = {"name", "ensemble", "stream", "learners", "without", "balanced"}
     other = sorted(set(document(method)) - usual)
     if other:
         raise StudyError(
-            f"The ensemble of {method.name} has its own options",
-            f"the method says {', '.join(other)}, too",
-            "Leave them out, or make them parameters of the ensemble",
+            f"The options of {method.name} belong to its ensemble",
+            f"The method sets {', '.join(other)}",
+            "Remove them, or make them parameters of the ensemble",
         )
 
 
 def _wrong_pair(method: Method) -> tuple[str, str] | None:
     if method.bootstrap == "originals" and method.sampler is None:
-        return 'bootstrap = "originals" came without a sampler', "Add a sampler"
+        return 'bootstrap = "originals" needs a sampler', "Add a sampler"
     if method.bootstrap == "originals" and not _only_adds(method):
-        return 'bootstrap = "originals" came with a sampler that deletes or edits rows', (
-            "Take one that only adds rows, or bootstrap = true"
+        return 'bootstrap = "originals" needs a sampler that only adds rows', (
+            "Use such a sampler, or bootstrap = true"
         )
     if method.bootstrap == "parents" and not _makes_rows_of_two(method):
-        return 'bootstrap = "parents" came without a sampler whose new rows have two parents', (
-            "Take MLSOL, or bootstrap = true"
+        return 'bootstrap = "parents" needs a sampler whose new rows have two parents', (
+            "Use MLSOL, or bootstrap = true"
         )
     if method.tune_on == "oob" and method.bootstrap not in (True, "parents"):
-        return 'tune_on = "oob" came without bootstrap', "Set bootstrap = true"
+        return 'tune_on = "oob" needs bootstrap', "Set bootstrap = true"
     if method.learner is not None and len(method.learners) != 1:
-        return "a learner of its own came without the one that it is compared beside", (
+        return "A method with its own learner needs one learner to compare with", (
             'Name one learner of the study: learners = ["BR"]'
         )
     return None

@@ -164,8 +164,8 @@ def _rows_of(
     ]
     if not rows:
         raise StudyError(
-            "Finished cells are computed again",
-            "there are none",
+            "There are no finished cells to compute again",
+            "The selection is empty",
             "Choose other datasets and learners",
         )
     return rows
@@ -173,7 +173,7 @@ def _rows_of(
 
 def _choose(rows: list[Row], sample: int | None, seed: int) -> list[Row]:
     if sample is not None and sample < 1:
-        raise StudyError("At least one cell is computed again", f"sample={sample}", "Choose more")
+        raise StudyError("sample must be at least 1", f"Got sample={sample}", "Raise sample")
     if sample is None or sample >= len(rows):
         return rows
     chosen = np.random.default_rng(seed).choice(len(rows), sample, replace=False)
@@ -201,8 +201,8 @@ def _load(source: DataSource) -> StudyData:
     """
     if files_of(vars(source)) and (source.content is None or content_of(source) != source.content):
         raise StudyError(
-            f"{source.name} is computed again from the files that the results came from",
-            f"{', '.join(files_of(vars(source)).values())} are not there, or say something else",
+            f"{source.name} needs the files that the results were computed from",
+            f"{', '.join(files_of(vars(source)).values())} do not exist, or have changed",
             "Put the files where the plan of the results names them",
         )
     return load_source(source)

@@ -117,9 +117,9 @@ class Worker:
             if self.closed:
                 raise
             raise StudyError(
-                f"A worker process is started with {sys.executable}",
-                f"it ended at once with exit code {died.code}",
-                "See what it said above; executor='serial' does without",
+                f"A worker process started with {sys.executable} failed",
+                f"It exited at once with code {died.code}",
+                "Read its output above, or use executor='serial'",
             ) from died
         return process
 

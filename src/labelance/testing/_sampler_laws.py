@@ -128,7 +128,7 @@ def check_budget_is_met(sampler: Any, traits: SamplerTraits) -> None:
         X_new, _ = sampler.set_params(sampling_ratio=ratio).fit_resample(X, Y)
         change = abs(len(X_new) - len(X))
         asked = rows_to_sample(len(X), ratio)
-        assert change == asked, f"{asked} rows were asked for, {change} came"
+        assert change == asked, f"{asked} rows were asked for, got {change}"
 
 
 def check_labels_stay_zero_or_one(sampler: Any, traits: SamplerTraits) -> None:
@@ -314,12 +314,12 @@ def assert_refused(call: Callable[[], Any], kind: type[LabelanceError]) -> str:
     try:
         call()
     except kind as error:
-        if not (error.asked and error.came and error.fix):
+        if not (error.problem and error.found and error.cure):
             raise AssertionError("the error lacks one of its three parts") from error
         return str(error)
     except Exception as error:
         raise AssertionError(f"expected {kind.__name__}, got {error!r}") from error
-    raise AssertionError(f"expected {kind.__name__}, but the input was accepted")
+    raise AssertionError(f"the input was accepted; expected {kind.__name__}")
 
 
 INPUT_LAWS = (

@@ -23,64 +23,64 @@ def arff(rows):
 
 # Name, file, expected line (None if there is no line to name), what the message says.
 BROKEN_ARFF = {
-    "row cut short": (arff("1,x,0\n2,y"), 7, "3 values.*this one has 2.*Add the values"),
+    "row cut short": (arff("1,x,0\n2,y"), 7, "3 values.*This one has 2.*Add the missing values"),
     "row too long": (arff("1,x,0\n2,y,0,9"), 7, "3 values.*has more.*quote values"),
     "value with a blank": (arff("1,new york,0"), 6, "has more.*quote values"),
-    "unknown nominal value": (arff("1,x,0\n2,z,1"), 7, "'b'.*it is 'z'.*Declare this value"),
-    "not a number": (arff("1,x,0\n\n% note\none,x,1"), 9, "'a' is numeric.*'one'.*nominal"),
+    "unknown nominal value": (arff("1,x,0\n2,z,1"), 7, "'b'.*Got 'z'.*Declare this value"),
+    "not a number": (arff("1,x,0\n\n% note\none,x,1"), 9, "'a' must be numeric.*'one'.*nominal"),
     "empty value": (arff("1,,0"), 6, "'b' is empty.*Write \\?"),
     "unclosed quote": (arff("1,'x,0"), 6, "quoted value.*Close the quote"),
-    "weight": (arff("1,x,0,{5}"), 6, "no weights.*Remove the weights"),
-    "sparse weight": (arff("{0 1}\n{1 y}, {5}"), 7, "no weights.*Remove the weights"),
+    "weight": (arff("1,x,0,{5}"), 6, "Weights of rows.*Remove the weights"),
+    "sparse weight": (arff("{0 1}\n{1 y}, {5}"), 7, "Weights of rows.*Remove the weights"),
     "sparse among dense": (arff("1,x,0\n{0 1}"), 7, "all dense or all sparse.*same way"),
     "dense among sparse": (arff("{0 1}\n1,x,0"), 7, "all dense or all sparse.*same way"),
     "sparse row cut short": (arff("{0 1}\n{0 1,1 "), 7, "no value.*Write the value"),
-    "sparse row left open": (arff("{0 1}\n{0 1,"), 7, "ends with a brace.*file is whole"),
-    "sparse column too large": (arff("{3 1}"), 6, "number of a column.*'3'"),
-    "sparse column not a number": (arff("{a 1}"), 6, "number of a column.*'a'"),
+    "sparse row left open": (arff("{0 1}\n{0 1,"), 7, "end with a brace.*file is complete"),
+    "sparse column too large": (arff("{3 1}"), 6, "column number.*'3'"),
+    "sparse column not a number": (arff("{a 1}"), 6, "column number.*'a'"),
     "sparse columns unsorted": (arff("{1 y,0 1}"), 6, "increase.*column 0.*Sort"),
     "sparse column twice": (arff("{1 y,1 y}"), 6, "increase.*column 1.*twice"),
     "sparse cells without comma": (arff("{0 1 1 y}"), 6, "parted by commas"),
     "text after a sparse row": (arff("{0 1} x"), 6, "ends with its line"),
-    "missing label": (arff("1,x,?"), 6, "label 'l' is 0 or 1, but it is missing"),
-    "no data": (HEAD.replace("@data\n", "").encode(), 5, "ends with @data.*whole ARFF file"),
-    "no attributes": (b"@relation r\n@data\n1,2\n", None, "declares attributes.*Add @attribute"),
+    "missing label": (arff("1,x,?"), 6, "Label 'l' must be 0 or 1. A value is missing"),
+    "no data": (HEAD.replace("@data\n", "").encode(), 5, "end with @data.*file is complete"),
+    "no attributes": (b"@relation r\n@data\n1,2\n", None, "declare attributes.*Add @attribute"),
     "attribute without type": (b"@attribute a\n@data\n", 1, "a name and a type.*numeric"),
     "unknown type": (b"@attribute a float\n@data\n", 1, "'a' is of type 'float'"),
     "relational": (b"@attribute a relational\n@data\n", 1, "'a' is of type 'relational'"),
     "string": (b"\n@attribute a string\n@data\n", 2, "'a' is of type string.*text='drop'"),
     "date": (b"@attribute a date 'yyyy'\n@data\n", 1, "'a' is of type date.*text='nominal'"),
-    "brace left open": (b"@attribute a {x,y\n@data\n", 1, "between braces.*Close the brace"),
-    "value declared twice": (b"@attribute a {x,x}\n@data\n", 1, "distinct values.*twice"),
-    "name twice": (b"@attribute a real\n@attribute a real\n@data\n", 2, "'a' comes twice"),
-    "not ARFF": (b"a,b,c\n1,2,3\n@data\n", 1, "@relation.*there is 'a,b,c'.*is an ARFF file"),
-    "binary junk": (b"@relation \x00\x01\x02\xff", 1, "zero byte.*Give the right file"),
+    "brace left open": (b"@attribute a {x,y\n@data\n", 1, "in braces.*Close the brace"),
+    "value declared twice": (b"@attribute a {x,x}\n@data\n", 1, "distinct.*repeated"),
+    "name twice": (b"@attribute a real\n@attribute a real\n@data\n", 2, "'a' is repeated"),
+    "not ARFF": (b"a,b,c\n1,2,3\n@data\n", 1, "@relation.*Found 'a,b,c'.*is an ARFF file"),
+    "binary junk": (b"@relation \x00\x01\x02\xff", 1, "zero byte.*Check the path"),
     "UTF-16": (HEAD.encode("utf-16"), 1, "(zero byte|byte 0xff).*(UTF-8|encoding)"),
     "wrong encoding": (arff("1,x,0\n2,") + b"\xe9t\xe9,0\n", 7, "0xe9.*encoding='latin-1'"),
     "too many MEKA labels": (
         HEAD.replace("-C -1", "-C 9").encode() + b"1,x,0\n",
         None,
-        "-C in the relation name.*it is 9",
+        "-C in the relation name.*Got 9",
     ),
     "labels unknown": (
         HEAD.replace(": -C -1", "").encode(),
         None,
-        "must be known which columns are labels.*labels=-14",
+        "label columns are unknown.*labels=-14",
     ),
     "label of three values": (
         HEAD.replace("{0,1}", "{a,b,c}").encode() + b"1,x,a\n",
         None,
-        "'l' has two values.*{a, b, c}.*present=",
+        "'l' must have two values.*{a, b, c}.*present=",
     ),
     "numeric label": (
         HEAD.replace("{0,1}", "numeric").encode() + b"1,x,0\n1,x,2\n",
         7,
-        "'l' is 0 or 1, but it is 2",
+        "'l' must be 0 or 1. Got 2",
     ),
     "sparse numeric label": (
         HEAD.replace("{0,1}", "numeric").encode() + b"{}\n{2 2}\n",
         7,
-        "'l' is 0 or 1, but it is 2",
+        "'l' must be 0 or 1. Got 2",
     ),
 }  # fmt: skip
 
@@ -116,9 +116,9 @@ BROKEN_XML = {
     "too deep": ("<a>" * 5000, 1, "nested in at most 1000.*labels="),
     "not XML": ("a,b\n1,2", 1, "well-formed.*name the labels with labels="),
     "no labels": ("<labels/>", None, "no <label> element"),
-    "label without name": ("<labels>\n<label/></labels>", 2, "Every label has a name"),
+    "label without name": ("<labels>\n<label/></labels>", 2, "Every label must have a name"),
     "label twice": (
-        '<labels><label name="l"/><label name="l"/></labels>', None, "'l' comes twice"
+        '<labels><label name="l"/><label name="l"/></labels>', None, "'l' is repeated"
     ),
 }  # fmt: skip
 
@@ -139,19 +139,19 @@ def test_broken_label_file_is_refused(tmp_path, name):
 def test_label_file_of_other_data_is_refused(tmp_path):
     (tmp_path / "data.arff").write_bytes(arff("1,x,0\n"))
     (tmp_path / "data.xml").write_text(XML.replace('"l"', '"other"'))
-    message = "data.xml names is a column, but 'other' is not.*belong together"
+    message = "data.xml must be a column. There is no column 'other'.*belong together"
     refuse(tmp_path / "data.arff", None, message)
 
 
 BROKEN_CSV = {
-    "row too short": (b"a,b,l\n1,2,0\n1,2\n", 3, "3 cells.*this one has 2"),
+    "row too short": (b"a,b,l\n1,2,0\n1,2\n", 3, "3 cells.*This one has 2"),
     "row too long": (b"a,b,l\n1,2,0\n1,2,0,4\n", 3, "3 cells.*has more.*quote cells"),
-    "unclosed quote": (b'a,b,l\n1,2,0\n"1,2,0\n', 3, "quoted cell is closed.*Close the quote"),
-    "text after a quote": (b'a,b,l\n"1"x,2,0\n', 2, "quoted cell ends.*'a'.*Double the quotes"),
-    "name twice": (b"a,a,l\n1,2,0\n", 1, "'a' comes twice"),
-    "empty": (b"", 1, "names of the columns.*it is empty"),
-    "missing label": (b"a,b,l\n1,2,\n", 2, "'l' is 0 or 1, but it is missing"),
-    "other number as label": (b'a,b,l\n"x\ny",2,1\n1,2,5\n', 4, "'l' is 0 or 1, but it is 5"),
+    "unclosed quote": (b'a,b,l\n1,2,0\n"1,2,0\n', 3, "quoted cell must be closed.*Close the quote"),
+    "text after a quote": (b'a,b,l\n"1"x,2,0\n', 2, "quoted cell must end.*'a'.*Double the quotes"),
+    "name twice": (b"a,a,l\n1,2,0\n", 1, "'a' is repeated"),
+    "empty": (b"", 1, "column names.*It is empty"),
+    "missing label": (b"a,b,l\n1,2,\n", 2, "'l' must be 0 or 1. A value is missing"),
+    "other number as label": (b'a,b,l\n"x\ny",2,1\n1,2,5\n', 4, "'l' must be 0 or 1. Got 5"),
     "binary": (b"a,b,l\n\0\1\2", 2, "zero byte"),
     "wrong encoding": (b"a,b,l\n\xe9t\xe9,1,1", 2, "0xe9.*latin-1"),
 }
@@ -166,18 +166,18 @@ def test_broken_csv_is_refused(tmp_path, name):
 
 
 BROKEN_LIBSVM = {
-    "label not a number": (b"1,x 0:1\n", 1, "begins with the numbers.*'1,x'"),
-    "label list ends with a comma": (b"0 1:1\n1, 0:1\n", 2, "begins with the numbers.*'1,'"),
-    "negative label": (b"-1 1:2\n", 1, "begins with the numbers.*'-1'"),
+    "label not a number": (b"1,x 0:1\n", 1, "start with its label numbers.*'1,x'"),
+    "label list ends with a comma": (b"0 1:1\n1, 0:1\n", 2, "start with its label numbers.*'1,'"),
+    "negative label": (b"-1 1:2\n", 1, "start with its label numbers.*'-1'"),
     "no colon": (b"1 5 3:1\n", 1, "number:value.*'5'"),
-    "no value": (b"1 5:\n", 1, "is a number.*'5:'"),
-    "value not a number": (b"0 1:1\n\n1 5:x\n", 3, "is a number.*'5:x'"),
+    "no value": (b"1 5:\n", 1, "must be a number.*'5:'"),
+    "value not a number": (b"0 1:1\n\n1 5:x\n", 3, "must be a number.*'5:x'"),
     "query": (b"1 qid:1 5:2\n", 1, "number:value.*'qid:1'"),
-    "fewer rows than told": (b"3 5 2\n0 1:1\n1 1:1\n", 1, "3 rows.*there are 2.*whole"),
-    "feature outside": (b"1 5 2\n0 5:1\n", 2, "Features have numbers from 0 to 4.*n_features"),
-    "label outside": (b"2 5 2\n0 1:1\n2 1:1\n", 3, "Labels have numbers from 0 to 1.*n_labels"),
-    "feature twice": (b"1 5 2\n0 1:1 1:2\n", 2, "feature once.*feature 1 comes twice"),
-    "label twice": (b"0 1:1\n2,2 1:1\n", 2, "label once.*label 2 comes twice"),
+    "fewer rows than told": (b"3 5 2\n0 1:1\n1 1:1\n", 1, "3 rows.*The file has 2.*complete"),
+    "feature outside": (b"1 5 2\n0 5:1\n", 2, "Feature numbers must be from 0 to 4.*n_features"),
+    "label outside": (b"2 5 2\n0 1:1\n2 1:1\n", 3, "Label numbers must be from 0 to 1.*n_labels"),
+    "feature twice": (b"1 5 2\n0 1:1 1:2\n", 2, "feature only once.*Feature 1 is repeated"),
+    "label twice": (b"0 1:1\n2,2 1:1\n", 2, "label only once.*Label 2 is repeated"),
     "billions of features": (
         b"1 999999999999 2\n0 1:1\n",
         None,
@@ -203,7 +203,7 @@ def test_truncated_gzip_is_refused(tmp_path, ending):
     path = write_multilabel(small(), tmp_path / f"a.{ending}.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
-        DataFileError, match=r"whole gzip file.*ends in the middle.*again"
+        DataFileError, match=r"not a complete gzip file.*ends in the middle.*again"
     ) as caught:
         read_multilabel(path, labels=-1 if ending == "csv" else None)
     line = int(re.search(r"line (\d+):", str(caught.value))[1])
@@ -215,7 +215,7 @@ def test_damaged_gzip_is_refused(tmp_path):
     content = bytearray(path.read_bytes())
     content[60:90] = bytes(30)
     path.write_bytes(content)
-    refuse(path, 1, "whole gzip file.*damaged")
+    refuse(path, 1, "complete gzip file.*damaged")
 
 
 @pytest.mark.parametrize("ending", ["arff", "csv", "libsvm"])
@@ -236,7 +236,7 @@ def test_bomb_in_other_formats_is_refused(tmp_path, ending):
 def test_broken_binary_file_is_refused(tmp_path, ending, break_it):
     path = write_multilabel(small(), tmp_path / f"a.{ending}")
     path.write_bytes(break_it(path.read_bytes()))
-    refuse(path, None, "whole (NPZ|Parquet) file")
+    refuse(path, None, "complete (NPZ|Parquet) file")
 
 
 def npz(**arrays):
@@ -248,13 +248,13 @@ def npz(**arrays):
 def test_npz_of_another_program_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(npz(X=np.eye(3)))
-    refuse(path, None, "X and y, or was written by labelance.*it has X.*np.savez")
+    refuse(path, None, "X and y, or be written by labelance.*It has X.*np.savez")
 
 
 def test_npz_with_objects_is_not_unpickled(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(npz(about=np.array([{}], dtype=object), X=np.eye(2)))
-    refuse(path, None, "that labelance wrote.*allow_pickle=False")
+    refuse(path, None, "written by labelance.*allow_pickle=False")
 
 
 def run_off(indptr):
@@ -282,14 +282,14 @@ def test_npz_with_indices_that_do_not_fit_is_refused(tmp_path, array, change):
         changed = dict(arrays)
     changed[array] = change(changed[array])
     path.write_bytes(npz(**changed))
-    refuse(path, None, "that labelance wrote")
+    refuse(path, None, "written by labelance")
 
 
 def test_zip_that_is_no_npz_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("about.npy", struct.pack("10s", b"x"))
-    refuse(path, None, "that labelance wrote")
+    refuse(path, None, "written by labelance")
 
 
 @pytest.mark.parametrize("ending", ["arff", "csv", "libsvm", "npz", "parquet"])
@@ -327,7 +327,7 @@ def test_damaged_parquet_is_read_or_refused(tmp_path, seed):
 @pytest.mark.parametrize("ending", ["arff", "csv", "libsvm", "npz", "parquet"])
 def test_encoding_that_cannot_be_read_is_refused(tmp_path, ending, encoding):
     path = write_multilabel(small(), tmp_path / f"a.{ending}")
-    with pytest.raises(InputError, match=r"encoding=.*Give one such as 'utf-8'"):
+    with pytest.raises(InputError, match=r"encoding=.*Try 'utf-8'"):
         read_multilabel(path, encoding=encoding)
 
 

@@ -50,13 +50,13 @@ def test_what_was_given_stays_as_it_was():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"Y": [[1, 0], [0, 0]]}, InputError, "3 rows and Y has 2"),
+        ({"Y": [[1, 0], [0, 0]]}, InputError, "3 rows, and Y has 2"),
         ({"Y": [[2, 0], [0, 0], [0, 0]]}, LabelFormatError, "zeros and ones"),
-        ({"values": np.zeros(3)}, InputError, "values is a table"),
+        ({"values": np.zeros(3)}, InputError, "values must have two dimensions"),
         ({"feature_names": ["a"]}, InputError, "1 names for 2"),
         ({"label_names": ["a"]}, InputError, "1 names for 2"),
         ({"categories": [None]}, InputError, "1 for 2 features"),
-        ({"categorical_features": [False, True]}, InputError, "the two differ"),
+        ({"categorical_features": [False, True]}, InputError, "The two differ"),
     ],
 )
 def test_parts_must_fit(changes, error, message):

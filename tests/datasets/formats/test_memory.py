@@ -170,7 +170,7 @@ def test_the_budget_is_a_gibibyte_or_a_hundred_times_the_file(tmp_path, monkeypa
 
 @pytest.mark.parametrize("amount", ["", "much", "-1", 0, -5, "0", True, "1e9", "1 XB", "٣GB"])
 def test_amounts_that_are_none_are_refused(tmp_path, amount):
-    with pytest.raises(InputError, match="max_size is a number of bytes"):
+    with pytest.raises(InputError, match="max_size must be a number of bytes"):
         read_multilabel(tmp_path / "a.csv", max_size=amount)
 
 

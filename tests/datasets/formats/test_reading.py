@@ -163,7 +163,7 @@ def test_labels_by_xml_come_in_the_order_of_the_data(sparse):
 
 @pytest.mark.parametrize("labels", [0, 6, -6])
 def test_numbers_of_labels_have_limits(sparse, labels):
-    with pytest.raises(InputError, match="between 1 and 5"):
+    with pytest.raises(InputError, match="from 1 to 5"):
         read_multilabel(sparse, labels=labels)
 
 
@@ -322,10 +322,10 @@ def test_extreme_classification_counts_from_zero(tmp_path):
 
 def test_options_of_other_formats_are_refused(tmp_path, sparse):
     with pytest.raises(
-        InputError, match="options of a file of format arff are ignore, label_separator, labels"
+        InputError, match="options of the format arff are ignore, label_separator, labels"
     ):
         read_multilabel(sparse, separator=";")
-    with pytest.raises(InputError, match="formats arff, csv"):
+    with pytest.raises(InputError, match="one of arff, csv"):
         read_multilabel(tmp_path / "a.doc")
 
 
@@ -397,7 +397,7 @@ def test_patterns_mean_what_they_say(name, pattern):
 def test_no_pattern_takes_forever(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a" * 200 + ",x\n1,0\n")
-    with pytest.raises(DataFileError, match="none is"):
+    with pytest.raises(DataFileError, match="No column matches"):
         read_multilabel(path, labels="*a" * 14 + "*b")
 
 
@@ -447,20 +447,20 @@ def test_a_wrong_label_is_refused_beside_missing_ones_and_its_line_is_named(tmp_
     path = tmp_path / "unknown.csv"
     path.write_text("x,a\n1,\n2,1\n3,7\n")
     for policy in ("negative", "drop"):
-        with pytest.raises(DataFileError, match=r"line 4.*it is 7") as error:
+        with pytest.raises(DataFileError, match=r"line 4.*Got 7") as error:
             read_multilabel(path, labels=["a"], missing_labels=policy)
-        assert "missing_labels" not in error.value.fix
+        assert "missing_labels" not in error.value.cure
 
 
 def test_what_missing_labels_cannot_do(tmp_path):
     path = tmp_path / "unknown.csv"
     path.write_text("x,a\n1,\n2,?\n")
-    with pytest.raises(DataFileError, match="every row lacks one"):
+    with pytest.raises(DataFileError, match="Every row has a missing label"):
         read_multilabel(path, labels=["a"], missing_labels="drop")
     with pytest.raises(InputError, match="missing_labels"):
         read_multilabel(path, labels=["a"], missing_labels="ignore")
     write_multilabel(([[1.0]], [[1]]), tmp_path / "known.npz")
-    with pytest.raises(InputError, match="options of a file of format npz"):
+    with pytest.raises(InputError, match="options of the format npz"):
         read_multilabel(tmp_path / "known.npz", missing_labels="drop")
 
 
@@ -477,9 +477,7 @@ def test_the_header_tells_what_separates_cells(tmp_path, separator):
 def test_numbers_with_a_decimal_comma_are_no_categories(tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("beat;key;is_sad\n120;C;0\n90,5;a;1\n")
-    with pytest.raises(
-        DataFileError, match=r"decimal point, but the column 'beat' has.*decimal=','"
-    ):
+    with pytest.raises(DataFileError, match=r"decimal point\. Column 'beat' has.*decimal=','"):
         read_multilabel(path, labels=-1)
     data = read_multilabel(path, labels=-1, categorical=["beat"])
     assert data.categories == (("120", "90,5"), ("C", "a"))
@@ -488,7 +486,7 @@ def test_numbers_with_a_decimal_comma_are_no_categories(tmp_path):
 def test_a_header_alone_is_no_table(tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("beat,is_sad\n")
-    with pytest.raises(DataFileError, match="Rows follow the header"):
+    with pytest.raises(DataFileError, match="Rows must follow the header"):
         read_multilabel(path, labels=-1)
 
 
@@ -568,10 +566,10 @@ def test_texts_of_labels_are_not_reduced_silently(tmp_path):
     with pytest.raises(DataFileError, match=r"label_separator.*'tempo' has numbers"):
         read_multilabel(path, labels=["tempo"], label_separator=";")
     with pytest.raises(
-        DataFileError, match=r"',' stands between.*'tags' has none.*label_separator=';'"
+        DataFileError, match=r"',' must occur between.*'tags' does not have it.*label_separator=';'"
     ):
         read_multilabel(path, labels=["tags"], label_separator=",")
-    with pytest.raises(InputError, match="label_separator is"):
+    with pytest.raises(InputError, match="label_separator must be"):
         read_multilabel(path, labels=["tags"], label_separator="")
 
 

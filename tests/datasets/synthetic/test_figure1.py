@@ -40,7 +40,7 @@ def test_the_seed_fixes_the_points() -> None:
 
 
 def test_unknown_variants_and_tiny_sizes_are_refused() -> None:
-    with pytest.raises(InputError, match="'c' came"):
+    with pytest.raises(InputError, match="Got 'c'"):
         make_figure1("c")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="n_samples is 9"):
+    with pytest.raises(InputError, match="Got 9"):
         make_figure1(n_samples=9)

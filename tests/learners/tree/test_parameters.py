@@ -55,19 +55,19 @@ OTHER_PROBLEMS = {
 
 @pytest.mark.parametrize("problems", OTHER_PROBLEMS.values(), ids=OTHER_PROBLEMS)
 def test_problems_of_another_x_are_refused(problems):
-    with pytest.raises(InputError, match="rows of X, and their classes"):
+    with pytest.raises(InputError, match="row numbers of X, and class numbers"):
         fit_many(X, problems())
 
 
 @pytest.mark.parametrize("start", [[0, 5], [1, len(X)], [0, len(X), 3, len(X)], [0]])
 def test_a_start_that_does_not_fit_the_rows_is_refused(start):
     sizes, _, *others = class_problems(y[:, None], 3)
-    with pytest.raises(InputError, match="start says where the rows of every problem begin"):
+    with pytest.raises(InputError, match="start must hold the first entry of every problem"):
         fit_many(X, Problems(sizes, np.array(start), *others))
 
 
 def test_a_pair_has_two_labels():
-    with pytest.raises(InputError, match="pair 1 is label 1 twice"):
+    with pytest.raises(InputError, match="Pair 1 is label 1 twice"):
         pair_problems([[0, 1], [1, 1]], [0, 1], [1, 1])
 
 
@@ -78,7 +78,7 @@ def test_problems_are_made_of_zeros_and_ones():
         pair_problems([[0, 2], [1, 1]], [0], [1])
     wrong = ([0], [2]), ([-1], [0]), ([0, 1], [1]), ([0.5], [1]), (0, 1), ([[0]], [[1]])
     for first, second in wrong:
-        with pytest.raises(InputError, match="number the labels of pairs from 0 to 1"):
+        with pytest.raises(InputError, match="label numbers from 0 to 1"):
             pair_problems([[0, 1], [1, 1]], first, second)
 
 

@@ -147,10 +147,10 @@ def test_is_frozen_and_can_be_sent(result):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"correction": "bonferroni"}, "'bonferroni' came"),
-        ({"alpha": 0}, "0 came"),
-        ({"alpha": 5}, "5 came"),
-        ({"zero": "keep"}, "'keep' came"),
+        ({"correction": "bonferroni"}, "Got 'bonferroni'"),
+        ({"alpha": 0}, "Got 0"),
+        ({"alpha": 5}, "Got 5"),
+        ({"zero": "keep"}, "Got 'keep'"),
     ],
 )
 def test_options_are_checked(options, message):

@@ -176,6 +176,6 @@ def test_nine_methods_are_quick(matrix_of):
 
 def test_more_than_ten_methods_are_sent_to_shaffer():
     p = np.full((11, 11), 0.5)
-    with pytest.raises(InputError, match=r"11 methods came\. Use shaffer"):
+    with pytest.raises(InputError, match=r"Got 11\. Use shaffer"):
         bergmann_hommel(p)
     assert shaffer(p).shape == (11, 11)

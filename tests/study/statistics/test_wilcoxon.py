@@ -124,5 +124,5 @@ def test_symmetry(n, k, seed):
 
 
 def test_unknown_zero_is_refused():
-    with pytest.raises(InputError, match="'pratt' came"):
+    with pytest.raises(InputError, match="Got 'pratt'"):
         wilcoxon_matrix(np.eye(3), zero="pratt")

@@ -90,9 +90,9 @@ def read_header(
             return header, head.count(b"\n") + 1, block[end:]
     raise file.error(
         head.count(b"\n") + 1,
-        "The head of an ARFF file ends with @data",
-        "the file ends without it",
-        "Check that this is a whole ARFF file",
+        "The header of an ARFF file must end with @data",
+        "The file ends without it",
+        "Check that the ARFF file is complete",
     )
 
 
@@ -135,7 +135,10 @@ def _parse_header(
     relation, names, specs, lines = _split_head(file, head)
     if not names:
         raise file.error(
-            None, "An ARFF file declares attributes", "this one has none", "Add @attribute lines"
+            None,
+            "An ARFF file must declare attributes",
+            "This one declares none",
+            "Add @attribute lines",
         )
     check_no_repeated_names(file, names, lines)
     for column in find_columns(file, names, ignore, "ignore"):
@@ -200,9 +203,9 @@ def _parse_relation(file: TextFile, number: int, line: str) -> str:
     if match is None:
         raise file.error(
             number,
-            "The head of an ARFF file has @relation, @attribute and comments",
-            f"there is {shorten(line.strip(), 40)!r}",
-            "Check that this is an ARFF file, or give its format",
+            "The header of an ARFF file must have @relation, @attribute and comments only",
+            f"Found {shorten(line.strip(), 40)!r}",
+            "Check that this is an ARFF file, or pass its format",
         )
     return unquote(match[1].strip())
 
@@ -213,8 +216,8 @@ def _split_attribute(file: TextFile, number: int, line: str) -> tuple[str, str]:
     if match is None or not match[2].strip():
         raise file.error(
             number,
-            "An attribute has a name and a type",
-            f"there is {shorten(line.strip(), 40)!r}",
+            "An attribute must have a name and a type",
+            f"Found {shorten(line.strip(), 40)!r}",
             "Write @attribute name numeric, or @attribute name {value, value}",
         )
     return unquote(match[1]), match[2]
@@ -232,14 +235,14 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
     if _TEXTUAL.match(spec):
         raise file.error(
             number,
-            "Every attribute is numeric or nominal",
+            "Every attribute must be numeric or nominal",
             f"{name!r} is of type {spec.split()[0]}",
-            "Give text='drop' to leave such columns out, or text='nominal' to make every "
-            "distinct text a category",
+            "Pass text='drop' to drop such columns, or text='nominal' to make every distinct text "
+            "a category",
         )
     raise file.error(
         number,
-        "The type of an attribute is numeric, real, integer, string, date or {value, value}",
+        "The type of an attribute must be numeric, real, integer, string, date or {value, value}",
         f"{name!r} is of type {shorten(spec.strip(), 40)!r}",
         "Correct the type",
     )
@@ -256,13 +259,16 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
     if rest[:1] != "}" or rest[1:].strip()[:1] not in ("", "%"):
         raise file.error(
             number,
-            f"The values of {name!r} stand between braces, parted by commas",
-            f"there is {shorten(rest, 40)!r} after {len(values)} values",
-            "Close the brace, and quote values with odd characters",
+            f"The values of {name!r} must be in braces, separated by commas",
+            f"Found {shorten(rest, 40)!r} after {len(values)} values",
+            "Close the brace, and quote values with special characters",
         )
     if len(set(values)) < len(values):
         raise file.error(
-            number, f"{name!r} has distinct values", "one comes twice", "Remove one of them"
+            number,
+            f"The values of {name!r} must be distinct",
+            "A value is repeated",
+            "Remove one of them",
         )
     return tuple(values)
 
@@ -351,8 +357,8 @@ class _Body:
             "name": self.header.names[min(max(column, 0), width - 1)],
             "token": token.decode(self.file.encoding, "replace"),
         }
-        asked, came, fix = (part.format(**facts) for part in MISTAKES[mistake])
-        return self.file.error(int(found.lines[row]), asked, came, fix)
+        problem, what, cure = (part.format(**facts) for part in MISTAKES[mistake])
+        return self.file.error(int(found.lines[row]), problem, what, cure)
 
 
 def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] | None:
@@ -364,9 +370,10 @@ def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] |
     if not 0 < abs(count) <= width:
         raise file.error(
             None,
-            f"The option -C in the relation name counts some of the {width} attributes as labels",
-            f"it is {count}",
-            "Correct it, or give labels=…",
+            f"The option -C in the relation name must count some of the {width} attributes as "
+            "labels",
+            f"Got {count}",
+            "Correct it, or pass labels=…",
         )
     return tuple(range(count) if count > 0 else range(width + count, width))
 

@@ -215,53 +215,53 @@ NOT_A_NUMBER, UNKNOWN_VALUE = 101, 102
 
 MISTAKES: dict[int, tuple[str, str, str]] = {
     TOO_FEW: (
-        "A row has {width} values, one for every attribute",
-        "this one has {column}",
-        "Add the values that are missing, ? where they are unknown",
+        "A row must have {width} values, one per attribute",
+        "This one has {column}",
+        "Add the missing values, ? if they are unknown",
     ),
     TOO_MANY: (
-        "A row has {width} values, one for every attribute",
-        "this one has more",
-        "Remove what is too much, and quote values with commas or spaces",
+        "A row must have {width} values, one per attribute",
+        "This one has more",
+        "Remove the extra values, and quote values with commas or spaces",
     ),
     EMPTY: (
-        "There is a value before every comma",
-        "the value of {name!r} is empty",
+        "There must be a value before every comma",
+        "The value of {name!r} is empty",
         "Write ? for a missing value",
     ),
     UNCLOSED: (
-        "A quoted value ends on its line",
-        "the value of {name!r} does not",
+        "A quoted value must end on its line",
+        "The value of {name!r} does not",
         "Close the quote",
     ),
     OPEN_ROW: (
-        "A sparse row ends with a brace",
-        "this one does not",
-        "Check that the file is whole, and close the row with }}",
+        "A sparse row must end with a brace",
+        "This one does not",
+        "Check that the file is complete, and close the row with }}",
     ),
     NOT_A_NUMBER: (
-        "{name!r} is numeric",
-        "its value is {token!r}",
+        "{name!r} must be numeric",
+        "Got {token!r}",
         "Write a number or ?, or declare the attribute nominal",
     ),
     UNKNOWN_VALUE: (
-        "The value of {name!r} is one that its attribute line declares",
-        "it is {token!r}",
+        "The value of {name!r} must be declared in its attribute line",
+        "Got {token!r}",
         "Declare this value, or correct it",
     ),
     WEIGHT: (
-        "Rows have no weights",
-        "this one is followed by {token!r}, as a weight is",
-        "Remove the weights; samples all count the same here",
+        "Weights of rows are not supported",
+        "This row is followed by {token!r}, like a weight",
+        "Remove the weights",
     ),
     WRONG_KIND: (
-        "Rows are all dense or all sparse, as the first one is",
-        "there is {token!r}",
+        "Rows must be all dense or all sparse, like the first one",
+        "Found {token!r}",
         "Write all rows in the same way",
     ),
     BAD_INDEX: (
-        "A cell of a sparse row is the number of a column, from 0 to {width} less one, and a value",
-        "there is {token!r}",
+        "A cell of a sparse row must be a column number below {width} and a value",
+        "Found {token!r}",
         "Correct the cell",
     ),
     NO_VALUE: (
@@ -276,7 +276,7 @@ MISTAKES: dict[int, tuple[str, str, str]] = {
     ),
     TRAILING: (
         "Cells are parted by commas and a row ends with its line",
-        "there is {token!r}",
+        "Found {token!r}",
         "Correct the row, and quote values with spaces",
     ),
 }

@@ -131,7 +131,7 @@ def unpack(
         try:
             chunk = member.decompress(packed, block_size)
         except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as problem:
-            raise _broken(name, f"its bytes are damaged ({problem})") from problem
+            raise _broken(name, f"Its bytes are damaged ({problem})") from problem
         if chunk:
             yield chunk
         if member.eof:
@@ -143,7 +143,7 @@ def unpack(
             continue
         packed = stream.read(read_size) if member.needs_input else b""
         if member.needs_input and not packed:
-            raise _broken(name, "it ends in the middle")
+            raise _broken(name, "It ends in the middle")
 
 
 def _unpack_zstandard(stream: BinaryIO, block_size: int) -> Iterator[bytes]:
@@ -154,7 +154,7 @@ def _unpack_zstandard(stream: BinaryIO, block_size: int) -> Iterator[bytes]:
             while chunk := unpacked.read(block_size):
                 yield chunk
     except OSError as problem:
-        raise _broken("Zstandard", f"it is damaged or ends in the middle ({problem})") from problem
+        raise _broken("Zstandard", f"It is damaged or ends in the middle ({problem})") from problem
 
 
 def compress(path: Path, out: BinaryIO) -> AbstractContextManager[Any]:
@@ -177,5 +177,5 @@ def _import_pyarrow(verb: str) -> Any:
     return optional_import("pyarrow", extra="data", purpose=f"{verb} Zstandard (.zst) files")
 
 
-def _broken(name: str, came: str) -> Unreadable:
-    return Unreadable(f"The file is a whole {name} file", came, "Download or copy it again")
+def _broken(name: str, found: str) -> Unreadable:
+    return Unreadable(f"This is not a complete {name} file", found, "Download or copy it again")

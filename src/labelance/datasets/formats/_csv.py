@@ -185,7 +185,9 @@ def read_csv(
     separator = _find_separator(file) if separator is None else separator
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
         raise InputError(
-            "separator is one character", f"separator={separator!r}", "Give ',', ';' or '\\t'"
+            "separator must be one character",
+            f"Got separator={separator!r}",
+            "Use ',', ';' or '\\t'",
         )
     body = _Body(file, separator)
     kinds = np.full(len(body.names), GUESS, dtype=np.uint8)
@@ -207,7 +209,10 @@ def read_csv(
     )
     if not len(table.cells):
         raise file.error(
-            None, "Rows follow the header", "there is none", "Check that this is the whole file"
+            None,
+            "The file has a header and no rows",
+            "Rows must follow the header",
+            "Check that the file is complete",
         )
     table = table.sort_categories(reader.learned)
     return table.take(np.flatnonzero(kinds != DROP)) if ignore else table
@@ -242,19 +247,19 @@ def check_no_decimal_commas(
             separator = separator or _find_separator(file)
             options = f"sep={separator!r}"
             if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
-                asked, options = "Numbers have no commas", options + ", thousands=','"
+                problem, options = "Numbers must not have commas", options + ", thousands=','"
             else:
-                asked, options = "Numbers have a decimal point", options + ", decimal=','"
+                problem, options = "Numbers must have a decimal point", options + ", decimal=','"
                 if any(
                     _POINTS.match(value) for column in data.categories for value in column or ()
                 ):
                     options += ", thousands='.'"
             raise file.error(
                 None,
-                asked,
-                f"the column {name!r} has {commas[0]!r}",
-                f"Write another file, such as pandas.read_csv({str(file.path)!r}, {options})"
-                ".to_csv('new.csv', index=False), or name the column in categorical=[…]",
+                problem,
+                f"Column {name!r} has {commas[0]!r}",
+                f"Convert the file, for example pandas.read_csv({str(file.path)!r}, {options})"
+                ".to_csv('new.csv', index=False), or add the column to categorical=[…]",
             )
 
 
@@ -310,29 +315,29 @@ class _Body:
 
     def _error(self, found: FoundCells) -> DataFileError:
         width, column = len(self.names), found.column
-        asked, came, fix = {
+        problem, what, cure = {
             TOO_FEW: (
-                f"A row has {width} cells, as the header has names",
-                f"this one has {column + 1}",
-                "Add the cells that are missing; they may be empty",
+                f"Every row must have {width} cells, like the header",
+                f"This one has {column + 1}",
+                "Add the missing cells; they may be empty",
             ),
             TOO_MANY: (
-                f"A row has {width} cells, as the header has names",
-                "this one has more",
-                f"Remove what is too much, and quote cells that have a {self.separator!r}",
+                f"Every row must have {width} cells, like the header",
+                "This one has more",
+                f"Remove the extra cells, and quote cells with a {self.separator!r}",
             ),
             TRAILING: (
-                "A quoted cell ends with its quote",
-                f"something follows in {self.names[min(column, width - 1)]!r}",
+                "A quoted cell must end with its quote",
+                f"Something follows in {self.names[min(column, width - 1)]!r}",
                 "Double the quotes inside quotes",
             ),
             UNCLOSED: (
-                "A quoted cell is closed",
-                f"the file ends in one of {self.names[min(column, width - 1)]!r} that begins here",
+                "A quoted cell must be closed",
+                f"One in {self.names[min(column, width - 1)]!r} starts here and never ends",
                 "Close the quote",
             ),
         }[found.mistake]
-        return self.file.error(int(found.lines[found.rows]), asked, came, fix)
+        return self.file.error(int(found.lines[found.rows]), problem, what, cure)
 
 
 def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
@@ -349,13 +354,13 @@ def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
         names = next(rows, [])
     except csv.Error as problem:
         raise file.error(
-            1, "The first line has the names of the columns", str(problem), "Correct it"
+            1, "The first line must hold the column names", str(problem), "Correct the header"
         ) from problem
     if not names:
         raise file.error(
             1,
-            "The first line has the names of the columns",
-            "it is empty",
+            "The first line must hold the column names",
+            "It is empty",
             "Add a header",
         )
     check_no_repeated_names(file, names, [1] * len(names))
@@ -378,7 +383,7 @@ def _quote_value(word: str) -> str:
 def _quote_name(word: str) -> str:
     if "\r" in word or "\0" in word:
         raise InputError(
-            "CSV holds text without carriage returns and zero bytes",
+            "CSV cannot hold carriage returns and zero bytes",
             f"{word!r} has one",
             "Rename it, or write another format",
         )

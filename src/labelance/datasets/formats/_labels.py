@@ -41,8 +41,8 @@ def check_no_repeated_names(
     second = names.index(name, names.index(name) + 1)
     raise file.error(
         None if lines is None else lines[second],
-        "Every column has its own name",
-        f"{name!r} comes twice",
+        "Column names must be unique",
+        f"{name!r} is repeated",
         "Add a header: this line looks like a row"
         if any(map(_NUMBER.fullmatch, names))
         else "Rename one of them",
@@ -66,8 +66,8 @@ def find_columns(
     if unknown:
         raise file.error(
             None,
-            f"Every name in {option}=[…] is a column",
-            f"{unknown[0]!r} is not",
+            f"Every name in {option}=[…] must be a column",
+            f"There is no column {unknown[0]!r}",
             f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
         )
     return [place[name] for name in wanted]
@@ -147,15 +147,15 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
     except (LookupError, ValueError) as problem:
         raise file.error(
             1,
-            "The label file is in an encoding that can be read",
-            f"it says another ({problem})",
+            "The encoding of the label file is not readable",
+            f"It declares another one ({problem})",
             'Save it as UTF-8, with encoding="utf-8" in its first line',
         ) from problem
     except expat.ExpatError as problem:
         raise file.error(
             problem.lineno,
-            "The label file is well-formed XML",
-            f"it is not ({expat.errors.messages[problem.code]})",
+            "The label file must be well-formed XML",
+            f"The parser reports: {expat.errors.messages[problem.code]}",
             "Correct it, or name the labels with labels=[…]",
         ) from problem
     return _distinct(file, names)
@@ -169,8 +169,8 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
     def refuse(*_: object) -> NoReturn:
         raise file.error(
             parser.CurrentLineNumber,
-            "A label file is plain XML",
-            "it has a document type or declares entities",
+            "A label file must be plain XML",
+            "It has a document type or declares entities",
             "Remove the DOCTYPE; nothing was expanded",
         )
 
@@ -184,8 +184,8 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
         if level > MOST_LEVELS:
             raise file.error(
                 parser.CurrentLineNumber,
-                f"Labels are nested in at most {MOST_LEVELS} levels",
-                "there are more",
+                f"Labels can be nested in at most {MOST_LEVELS} levels",
+                "This file has more",
                 "Close the elements, or name the labels with labels=[…]",
             )
         if tag.rpartition(":")[2] != "label":
@@ -193,8 +193,8 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
         if "name" not in attributes:
             raise file.error(
                 parser.CurrentLineNumber,
-                "Every label has a name",
-                "this one has none",
+                "Every label must have a name",
+                "This one has none",
                 'Write <label name="…"/>',
             )
         names.append(attributes["name"])
@@ -212,9 +212,9 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
     for name in label_names:
         if any((ord(c) < 32 and c not in "\t\n\r") or c in "\ufffe\uffff" for c in name):
             raise InputError(
-                "A label file holds names that XML can hold",
-                f"the label {name!r} has a control character",
-                "Rename the label, or write label_file=False",
+                "A label name must not have control characters",
+                f"Got the label {name!r}",
+                "Rename the label, or use label_file=False",
             )
     rows = [f"<label name={quoteattr(name)}></label>" for name in label_names]
     head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
@@ -225,14 +225,14 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
     if not names:
         raise file.error(
             None,
-            "The label file names the labels",
-            "it has no <label> element",
-            "Give the label file of Mulan, or name the labels with labels=[…]",
+            "The label file must name the labels",
+            "It has no <label> element",
+            "Pass a Mulan label file, or name the labels with labels=[…]",
         )
     repeated, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise file.error(
-            None, "Every label is named once", f"{repeated!r} comes twice", "Remove one"
+            None, "Every label must be named once", f"{repeated!r} is repeated", "Remove one"
         )
     return tuple(names)
 
@@ -243,7 +243,7 @@ MultiClass = Literal["error", "reduce"]
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (
-    "Give labels=['happy', 'sad'] for names, labels='TAG_*' for a beginning they share, "
+    "Pass labels=['happy', 'sad'] for names, labels='TAG_*' for a shared prefix, "
     "labels=-14 for the last 14 columns, labels=14 for the first, or labels='file.xml' for a "
     "label file"
 )
@@ -293,9 +293,9 @@ def _read_lists(
     if not names:
         raise table.file.error(
             None,
-            "With label_separator label columns have texts of labels",
-            f"there is no label in {show_names(table.names[j] for j in columns)}",
-            "Check which columns are the labels",
+            "With label_separator, label columns must hold lists of labels as text",
+            f"There is no label in {show_names(table.names[j] for j in columns)}",
+            "Check which columns are labels",
         )
     place = {name: j for j, name in enumerate(names)}
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
@@ -320,18 +320,18 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
     if texts is None or (texts and _present_code(texts, None) is not None):
         raise table.file.error(
             None,
-            f"With label_separator label columns have texts such as 'rock{separator}pop'",
-            f"{table.names[column]!r} has numbers, or words such as no and yes",
-            "Leave it out of the labels, or leave label_separator out",
+            f"With label_separator, label columns must hold text such as 'rock{separator}pop'",
+            f"{table.names[column]!r} has numbers, or strings such as no and yes",
+            "Leave it out of the labels, or omit label_separator",
         )
     other = find_list_separator(texts)
     if other is not None and not any(separator in text for text in texts):
         raise table.file.error(
             None,
-            f"label_separator='{separator}' stands between labels",
-            f"{table.names[column]!r} has none, and texts such as "
+            f"label_separator='{separator}' must occur between labels",
+            f"{table.names[column]!r} does not have it, and has texts such as "
             f"{next(text for text in texts if other in text)!r}",
-            f"Give label_separator='{other}'",
+            f"Pass label_separator='{other}'",
         )
     return texts
 
@@ -345,17 +345,17 @@ def _check_no_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiC
             continue
         labels = sorted({label for text in texts for label in split_list(text, separator)})
         example = next(text for text in texts if separator in text)
-        came = f"{name!r} has texts of several labels, such as {example!r}"
-        fix = f"Give label_separator='{separator}' for the labels {show_names(labels, 6)}"
+        found = f"{name!r} has several labels per cell, such as {example!r}"
+        cure = f"Pass label_separator='{separator}' for the labels {show_names(labels, 6)}"
         if _LIST_OF_PYTHON.fullmatch(example):
-            fix = (
+            cure = (
                 f"Write {name!r} without brackets and quotes first, such as frame[{name!r}]"
-                f""".str.replace(r"[][']", "", regex=True), and give label_separator=',' for that"""
+                f""".str.replace(r"[][']", "", regex=True), and pass label_separator=',' for that"""
             )
         if multi_class == "error":
-            raise table.file.error(None, "A label column has 0 and 1", came, fix)
+            raise table.file.error(None, "A label column must hold 0 and 1", found, cure)
         warn_user(
-            f"{came}, and multi_class='reduce' makes a label of each of {len(texts)} texts. {fix}.",
+            f"{found}, and multi_class='reduce' makes each of {len(texts)} texts a label. {cure}.",
             LabelanceWarning,
         )
 
@@ -396,9 +396,10 @@ def _check_unambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
     if wrong:
         raise table.file.error(
             None,
-            f"Labels of a column with several values are called column{BETWEEN}value",
-            f"the label column {wrong[0]!r} has a {BETWEEN} in its own name",
-            "Rename it, or leave it out of the labels",
+            f"The name of a label column must not contain {BETWEEN}",
+            f"Got {wrong[0]!r}",
+            f"Rename it, since labels of its values are called column{BETWEEN}value, or "
+            "leave it out of the labels",
         )
 
 
@@ -428,15 +429,15 @@ def label_file_beside(path: Path) -> Path:
 
 def _find_by_file(table: Table) -> Sequence[int]:
     """Find the labels by a label file beside the data, or else by the data file itself."""
-    beside = label_file_beside(table.file.path)
-    if beside.is_file():
-        return _find_by_name(table, _names_in(table, beside), f"the label file {beside}")
+    label_file = label_file_beside(table.file.path)
+    if label_file.is_file():
+        return _find_by_name(table, _names_in(table, label_file), f"the label file {label_file}")
     if table.labels is not None:
         return table.labels
     raise table.file.error(
         None,
-        "It must be known which columns are labels",
-        f"the file does not say, and there is no {beside.name} beside it",
+        "The label columns are unknown",
+        f"The file does not name them, and there is no {label_file.name} next to it",
         _HOW_TO,
     )
 
@@ -445,8 +446,8 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
     width = len(table.names)
     if not 0 < abs(number) <= width:
         raise InputError(
-            f"labels=… is a number of columns between 1 and {width}, or between -{width} and -1",
-            f"labels={number} was given",
+            f"labels=… as a number must be from 1 to {width}, or from -{width} to -1",
+            f"Got labels={number}",
             _HOW_TO,
         )
     return range(number) if number > 0 else range(width + number, width)
@@ -457,9 +458,9 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
     if not found:
         raise table.file.error(
             None,
-            f"Some column is called {pattern!r}",
-            "none is",
-            f"{did_you_mean(pattern, table.names)}{_HOW_TO}. Columns: {show_names(table.names)}",
+            f"No column matches {pattern!r}",
+            f"Columns: {show_names(table.names)}",
+            f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
         )
     return found
 
@@ -486,7 +487,7 @@ def matches_pattern(name: str, pattern: str) -> bool:
 
 
 def _find_by_name(
-    table: Table, names: Sequence[str], source: str, fix: str = _OTHER_FILE
+    table: Table, names: Sequence[str], source: str, cure: str = _OTHER_FILE
 ) -> Sequence[int]:
     wanted = set(names)
     found = list(compress(count(), map(wanted.__contains__, table.names)))
@@ -495,11 +496,11 @@ def _find_by_name(
         unknown = [name for name in names if name not in columns]
         raise table.file.error(
             None,
-            f"Every label that {source} names is a column",
-            f"{unknown[0]!r} is not"
+            f"Every label in {source} must be a column",
+            f"There is no column {unknown[0]!r}"
             if len(unknown) == 1
-            else f"{len(unknown)} are not, the first is {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], table.names)}{fix}. Columns: {show_names(table.names)}",
+            else f"{len(unknown)} are not; the first is {unknown[0]!r}",
+            f"{did_you_mean(unknown[0], table.names)}{cure}. Columns: {show_names(table.names)}",
         )
     return found
 
@@ -510,8 +511,8 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     if not len(keep):
         raise table.file.error(
             None,
-            "Some row has all its labels, where missing_labels='drop'",
-            "every row lacks one",
+            "missing_labels='drop' would drop all rows",
+            "Every row has a missing label",
             "Use missing_labels='negative', or leave columns out of the labels",
         )
     lines = None if table.lines is None else table.lines[keep]
@@ -571,11 +572,11 @@ def _check_cells(
     missing = bool(np.isnan(value))
     raise table.file.error(
         table.line(row),
-        f"The label {name!r} is 0 or 1",
-        "it is missing" if missing else f"it is {value:g}",
-        "Correct the value, or leave this column out of the labels, or "
+        f"Label {name!r} must be 0 or 1",
+        "A value is missing" if missing else f"Got {value:g}",
+        "Correct the value, leave this column out of the labels, or "
         + (
-            "give missing_labels='negative' or missing_labels='drop'"
+            "pass missing_labels='negative' or missing_labels='drop'"
             if missing
             else _cure_numbers(table, name, value)
         ),
@@ -621,15 +622,15 @@ def _unclear(
     if present is not None:
         return table.file.error(
             None,
-            f"present=… names one value of the label {table.names[column]!r}",
-            f"it has more of these, of its values {{{shown}}}",
-            "Name one value, or leave present out and make a label of every value, with "
+            f"present=… must name one value of label {table.names[column]!r}",
+            f"It names several of its values {{{shown}}}",
+            "Name one value, or omit present and make one label per value, with "
             "multi_class='reduce'",
         )
     return table.file.error(
         None,
-        f"The label {table.names[column]!r} has two values, such as 0 and 1, or NO and YES",
-        f"it has {{{shown}}}",
-        "Say which value means that a row has the label, with present='…', make a label of every "
+        f"Label {table.names[column]!r} must have two values, such as 0 and 1, or NO and YES",
+        f"Got {{{shown}}}",
+        "Choose the value that means the label is present, with present='…', make one label per "
         "value, with multi_class='reduce', or leave this column out of the labels",
     )

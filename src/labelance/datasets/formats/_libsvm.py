@@ -161,9 +161,9 @@ def _fail(text: Bytes, mistake: int, start: int, status: Longs) -> int:
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\n")
 
 _MISTAKES = {
-    BAD_LABEL: "A row begins with the numbers of its labels, parted by commas",
-    BAD_CELL: "Features are written as number:value",
-    BAD_VALUE: "The value of a feature is a number",
+    BAD_LABEL: "A row must start with its label numbers, separated by commas",
+    BAD_CELL: "Features must be written as number:value",
+    BAD_VALUE: "The value of a feature must be a number",
 }
 
 
@@ -204,9 +204,9 @@ def read_libsvm(
     if n is not None and n != rows.lines.size:
         raise file.error(
             1,
-            f"The first line says that there are {n} rows",
-            f"there are {rows.lines.size}",
-            "Check that the file is whole, or correct the line",
+            f"The first line declares {n} rows",
+            f"The file has {rows.lines.size}",
+            "Check that the file is complete, or correct the line",
         )
     if first_feature is None:
         # LibSVM counts from one; a zero shows that this file does not.
@@ -240,7 +240,7 @@ def _read_block(file: TextFile, first_line: int, block: bytes) -> _Rows:
         raise file.error(
             int(found.lines[count]),
             _MISTAKES[mistake],
-            f"there is {block[start:stop].decode(file.encoding, 'replace')!r}",
+            f"Found {block[start:stop].decode(file.encoding, 'replace')!r}",
             "Correct the line, or check that this is LibSVM text",
         )
     for cell, first, last in found.later[:left].tolist():
@@ -278,7 +278,10 @@ def _matrix(
         line = int(rows.lines[np.searchsorted(ends, twice[0], "right") - 1])
         number = matrix.indices[twice[0]] + first
         raise file.error(
-            line, f"A row has a {what} once", f"{what} {number} comes twice", "Remove one of them"
+            line,
+            f"A row can have a {what} only once",
+            f"{what.capitalize()} {number} is repeated",
+            "Remove one of them",
         )
     return matrix
 
@@ -294,9 +297,9 @@ def _out_of_range(
 ) -> DataFileError:
     return file.error(
         int(lines[np.searchsorted(ends, entry, "right") - 1]),
-        f"{what.capitalize()}s have numbers from {first} to {width + first - 1}",
-        "there is one outside",
-        f"Give first_{what} and n_{what}s as they are in this file",
+        f"{what.capitalize()} numbers must be from {first} to {width + first - 1}",
+        "There is one outside this range",
+        f"Pass first_{what} and n_{what}s as in this file",
     )
 
 
@@ -304,8 +307,8 @@ def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write the line ``n d q`` and the rows, counted from zero; names have no place here."""
     if any(values not in (None, ("0", "1")) for values in data.categories) or not data.n_features:
         raise InputError(
-            "LibSVM text has at least one feature, and numbers only",
-            "X has no features, or nominal ones with other values than 0 and 1",
+            "LibSVM text needs at least one feature, and numeric features only",
+            "X has no features, or categorical ones with values other than 0 and 1",
             "Encode them as numbers, or write ARFF or NPZ",
         )
     out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())

@@ -36,7 +36,9 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
     except DataFileError:
         raise
     except FileNotFoundError as problem:
-        raise file.error(None, "The file is opened", "there is none", "Check the path") from problem
+        raise file.error(
+            None, "The file does not exist", "Nothing is at this path", "Check the path"
+        ) from problem
     except Exception as problem:
         # Damaged bytes can fail anywhere: in the archive, in an array, in what they make up.
         raise _not_ours(file, problem) from problem
@@ -88,8 +90,8 @@ class _Archive:
         if "X" not in names or labels is None:
             raise self.file.error(
                 None,
-                "An NPZ file has the arrays X and y, or was written by labelance",
-                f"it has {', '.join(names[:5]) or 'none'}",
+                "An NPZ file must have the arrays X and y, or be written by labelance",
+                f"It has {', '.join(names[:5]) or 'no arrays'}",
                 "Write it with np.savez(file, X=X, y=y)",
             )
         try:
@@ -97,15 +99,15 @@ class _Archive:
         except DataFileError:
             raise
         except LabelanceError as problem:
-            raise self.file.error(None, problem.asked, problem.came, problem.fix) from problem
+            raise self.file.error(None, problem.problem, problem.found, problem.cure) from problem
 
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)
         if X.ndim == 0:
             raise self.file.error(
                 None,
-                f"{name} has rows and columns",
-                "it is a single number",
+                f"{name} must have rows and columns",
+                "It is a single number",
                 f"Save a table: np.savez(file, X=X, y=y) with {name}.ndim == 2",
             )
         self._take(BYTES_PER_NAME * X.shape[-1], "the names of the columns")
@@ -153,7 +155,7 @@ def _read_array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 def _not_ours(file: TextFile, problem: Exception) -> DataFileError:
     return file.error(
         None,
-        "The file is a whole NPZ file that labelance wrote",
-        f"it cannot be read as one ({problem})",
+        "This is not a complete NPZ file written by labelance",
+        f"Reading it failed ({problem})",
         "Write it again with write_multilabel, or make a MultiLabelDataset from your own arrays",
     )

@@ -66,9 +66,9 @@ def list_parquet(path: Path) -> list[Path]:
     found = sorted((file for file in files if file.name[0] not in "._"), key=_by_number)
     if not found:
         raise InputError(
-            "A folder of data larger than memory has Parquet files",
-            f"there is none in {path}",
-            "Name the folder that holds them; arrays of zarr are opened first in Python: "
+            "The folder must hold Parquet files",
+            f"There is none in {path}",
+            "Pass the folder that holds them; open zarr arrays first in Python: "
             "zarr.open_array(path, mode='r')",
         )
     return found
@@ -186,9 +186,9 @@ def _check_no_other_columns(file: TextFile, schema: Any, first: TextFile, expect
         if here != there:
             raise file.error(
                 None,
-                f"The files of a folder have the same columns, in the order of {first.path.name}",
-                f"it has {here or 'no more'} where that has {there or 'no more'}",
-                "Write it anew like the others, or move it to another folder",
+                f"All files of a folder must have the same columns, as in {first.path.name}",
+                f"It has {here or 'no more'} where {first.path.name} has {there or 'no more'}",
+                "Rewrite it like the others, or move it to another folder",
             )
 
 
@@ -213,8 +213,8 @@ def _reading(file: TextFile) -> Iterator[None]:
         # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
         raise file.error(
             None,
-            "The file is a whole Parquet file",
-            f"it cannot be read as one ({_first_line(problem)})",
+            "This is not a complete Parquet file",
+            f"Reading it failed ({_first_line(problem)})",
             "Check the path, or download or write it again",
         ) from problem
 
@@ -291,7 +291,7 @@ def _number_dates(file: TextFile, name: str, column: Any, kind: Any) -> Any:
     if not numbers.cast(pa.int64(), safe=False).equals(whole):
         raise file.error(
             None,
-            "Dates are kept as numbers of up to 16 digits",
+            "Dates are stored as numbers of up to 16 digits",
             f"{name!r} ({kind}) has longer ones",
             "Store it in microseconds, or remove this column",
         )
@@ -326,9 +326,9 @@ def to_arrow(data: MultiLabelDataset) -> Any:
     pa, _ = _pyarrow()
     if data.is_sparse and data.n_samples * data.n_features > MOST_CELLS:
         raise InputError(
-            f"A sparse X that goes to Parquet has at most {MOST_CELLS} cells, zeros counted",
-            f"it has {data.n_samples} x {data.n_features}",
-            "Write ARFF, LibSVM or NPZ, which keep it sparse",
+            f"A sparse X written to Parquet can have at most {MOST_CELLS} cells, including zeros",
+            f"X has {data.n_samples} x {data.n_features}",
+            "Write ARFF, LibSVM or NPZ, which keep X sparse",
         )
     words = {
         "labels": data.label_names,
@@ -418,9 +418,9 @@ _CURES = {"list": _LISTS, "larg": _LISTS, "time": _DATES, "date": _DATES, "dura"
 def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
     return file.error(
         None,
-        "Columns are numbers, booleans or words",
+        "Columns must hold numbers, booleans or strings",
         f"{name!r} is of type {kind}",
-        f"Leave it out with ignore=['{name}'], or convert it{_CURES.get(str(kind)[:4], '')}",
+        f"Drop it with ignore=['{name}'], or convert it{_CURES.get(str(kind)[:4], '')}",
     )
 
 

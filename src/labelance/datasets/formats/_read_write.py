@@ -82,9 +82,9 @@ def find_format(path: Path, format: str | None) -> Format:
     found = _SUFFIXES.get(inner) if format is None else _BY_NAME.get(format)
     if is_compressed(path) and found in ("parquet", "npz"):
         raise InputError(
-            "Parquet and NPZ are compressed by themselves",
+            "Parquet and NPZ are already compressed",
             f"{path.name!r} would be compressed twice",
-            f"Take {path.suffix} off the name",
+            f"Remove {path.suffix} from the name",
         )
     if found is None and format is None and inner in _READ_BY_PANDAS:
         function, what = _READ_BY_PANDAS[inner]
@@ -93,15 +93,15 @@ def find_format(path: Path, format: str | None) -> Format:
             f".to_csv({path.stem + '.csv'!r}, index=False)"
         )
         raise InputError(
-            f"A file is of one of the formats {', '.join(FORMATS)}",
+            f"The file format must be one of {', '.join(FORMATS)}",
             f"{path.name!r} is {what}",
             f"Use CSV{convert if path.exists() else f', such as {path.stem}.csv'}",
         )
     if found is None:
         raise InputError(
-            f"A file is of one of the formats {', '.join(FORMATS)}",
-            f"format={format!r}" if format else f"{path.name!r} ends otherwise",
-            "Name the format, such as format='csv', or use an ending such as .arff or .csv.gz",
+            f"Unknown file format: it must be one of {', '.join(FORMATS)}",
+            f"Got format={format!r}" if format else f"Got {path.name!r}",
+            "Pass for example format='csv', or use an extension such as .arff or .csv.gz",
         )
     return found
 
@@ -359,8 +359,8 @@ class DatasetBlocks:
         if missing_labels == "drop":
             raise InputError(
                 "Data larger than memory keep all their rows",
-                "missing_labels='drop' was given",
-                "Take missing labels for absent, missing_labels='negative', or drop the rows first",
+                "Got missing_labels='drop'",
+                "Use missing_labels='negative', or drop the rows first",
             )
         file = TextFile(Path(path), max_size=find_budget(Path(path)))
         self._source = source = ParquetBlocks(
@@ -377,9 +377,9 @@ class DatasetBlocks:
         )
         if source.is_sparse:
             raise InputError(
-                "Data larger than memory have dense features",
-                f"{path} says that its own are sparse",
-                "Leave memory=… out: what is sparse in Parquet fits into memory",
+                "Data larger than memory must have dense features",
+                f"{path} declares sparse features",
+                "Omit memory=…: sparse features in Parquet fit into memory",
             )
 
     def read_header(self) -> MultiLabelDataset:
@@ -399,16 +399,16 @@ def _check_no_other_formats(path: Path) -> None:
     format = _SUFFIXES.get(path.suffix.lower())
     if format == "parquet":
         return
-    fix = "Write it as Parquet first, or leave memory=… out"
+    cure = "Write it as Parquet first, or omit memory=…"
     if format == "csv":
-        fix = (
-            "Make a folder of Parquet of it first, with pyarrow.dataset as ds: ds.write_dataset("
+        cure = (
+            "Make a Parquet folder of it first, with pyarrow.dataset as ds: ds.write_dataset("
             f"ds.dataset({str(path)!r}, format='csv'), {path.stem!r}, format='parquet')"
         )
     raise InputError(
-        "Data larger than memory are in a Parquet file, or a folder of them",
-        f"{path} is of another format",
-        fix,
+        "Data larger than memory must be a Parquet file, or a folder of them",
+        f"{path} has another format",
+        cure,
     )
 
 
@@ -431,9 +431,9 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
     for name in options:
         if name not in takes:
             raise InputError(
-                f"The options of a file of format {kind} are {', '.join(sorted(takes)) or 'none'}",
-                f"{name}={options[name]!r} was given",
-                "Leave it out, or name the format if the ending misleads",
+                f"The options of the format {kind} are {', '.join(sorted(takes)) or 'none'}",
+                f"Got {name}={options[name]!r}",
+                "Remove it, or pass format=… if the file extension is wrong",
             )
 
 
@@ -448,33 +448,33 @@ def _check_policies(options: dict[str, Any]) -> None:
     for name, known in _POLICIES.items():
         if options.get(name, "error") not in known:
             raise InputError(
-                f"{name} is one of {', '.join(map(repr, known))}",
-                f"{options[name]!r} came",
+                f"{name} must be one of {', '.join(map(repr, known))}",
+                f"Got {options[name]!r}",
                 "Choose one of these",
             )
     named = list_names(options.get("labels"))
     both = [name for name in list_names(options.get("ignore")) if name in named]
     if both:
         raise InputError(
-            "A column is a label or is left out",
+            "A column can be a label or ignored, not both",
             f"labels and ignore both name {both[0]!r}",
-            "Take it out of one of them",
+            "Remove it from one of them",
         )
     separator = options.get("label_separator")
     if separator is None:
         return
     if not isinstance(separator, str) or not separator:
         raise InputError(
-            "label_separator is what stands between labels, such as ';'",
-            f"it is {separator!r}",
-            "Give what separates them in the file",
+            "label_separator must be the text between labels, such as ';'",
+            f"Got {separator!r}",
+            "Pass the separator of the file",
         )
     other = next((name for name in ("present", "multi_class") if name in options), None)
     if other is not None:
         raise InputError(
-            "With label_separator a row has the labels that its text names",
-            f"{other}={options[other]!r} says it in another way",
-            "Leave one of the two out",
+            f"label_separator and {other} exclude each other",
+            f"Got {other}={options[other]!r}, too",
+            "Remove one of the two",
         )
 
 
@@ -556,8 +556,8 @@ def write_multilabel(
                     other.write_bytes(label_file_bytes(dataset.label_names))
     except UnicodeEncodeError as problem:
         raise InputError(
-            "Names and values are text that UTF-8 can hold",
-            f"{problem.object!r} is not",
+            "Names and values must be text that UTF-8 can encode",
+            f"Got {problem.object!r}",
             "Rename it",
         ) from problem
     return path
@@ -578,8 +578,8 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
     name, times = Counter((*data.feature_names, *data.label_names)).most_common(1)[0]
     if times > 1 and kind not in ("npz", "libsvm"):
         raise InputError(
-            "Every column of a file has its own name",
-            f"{name!r} is the name of {times} of them",
+            "Column names of a file must be unique",
+            f"{times} columns are called {name!r}",
             "Rename the features or the labels, or write NPZ",
         )
     X: Any = data.values
@@ -589,7 +589,7 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
     wrong = np.isfinite(counts) & ~code & ~np.isnan(values)
     if wrong.any():
         raise InputError(
-            "A nominal feature holds codes 0, 1, … of its categories",
+            "A categorical feature must hold the codes 0, 1, … of its categories",
             "X has other values in one",
             "Correct X or categories",
         )
@@ -609,5 +609,7 @@ def _check_no_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists():
             raise InputError(
-                "Files that exist are kept", f"{path} exists", "Give another name or overwrite=True"
+                f"{path} already exists",
+                "Existing files are kept",
+                "Pass overwrite=True, or choose another name",
             )

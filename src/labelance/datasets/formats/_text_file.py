@@ -64,9 +64,9 @@ def parse_amount(amount: int | str, name: str = "max_size") -> int:
     match = _AMOUNT.fullmatch(str(amount)) if isinstance(amount, str) else None
     if match is None or not float(match[1]):
         raise InputError(
-            f"{name} is a number of bytes, or an amount such as '4GB' or '512MiB'",
-            f"{name}={amount!r} was given",
-            "Give it like this, or leave it out",
+            f"{name} must be a number of bytes, or an amount such as '4GB' or '512MiB'",
+            f"Got {name}={amount!r}",
+            f"Try {name}='4GB'",
         )
     power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
@@ -102,34 +102,36 @@ class TextFile:
     def __post_init__(self) -> None:
         if not _extends_ascii(self.encoding):
             raise InputError(
-                "The encoding is one of text that Python knows and that extends ASCII",
-                f"encoding={self.encoding!r} was given",
-                "Give one such as 'utf-8', 'latin-1' or 'cp1252'",
+                "encoding must be a text encoding that Python knows and that extends ASCII",
+                f"Got encoding={self.encoding!r}",
+                "Try 'utf-8', 'latin-1' or 'cp1252'",
             )
         if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
             raise self.error(
                 None,
-                "A data file is a regular file, which can be read twice",
-                "this is a pipe or a device",
-                "Write what it gives to a file first",
+                "A data file must be a regular file, since it is read twice",
+                "This is a pipe or a device",
+                "Write its content to a file first",
             )
 
-    def error(self, line: int | None, asked: str, came: str, fix: str) -> DataFileError:
+    def error(self, line: int | None, problem: str, found: str, cure: str) -> DataFileError:
         """Make the error that names this file and the line."""
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
-        return DataFileError(f"{where}: {asked}", came, fix)
+        return DataFileError(f"{where}: {problem}", found, cure)
 
     def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
         if needed > self.max_size:
-            raise self.error(line, *self.too_large(f"{what} would take {format_amount(needed)}"))
+            raise self.error(
+                line, *self.too_large(f"{what.capitalize()} would take {format_amount(needed)}")
+            )
 
-    def too_large(self, came: str) -> tuple[str, str, str]:
+    def too_large(self, found: str) -> tuple[str, str, str]:
         """Say what is wrong with a file that takes more memory than allowed."""
         return (
-            f"What is in the file takes at most max_size={format_amount(self.max_size)}",
-            came,
-            "If you trust the file, give more, such as max_size='4GB'",
+            f"The content of the file exceeds max_size={format_amount(self.max_size)}",
+            found,
+            "If you trust the file, raise it, for example to max_size='4GB'",
         )
 
     def blocks(self) -> Iterator[bytes]:
@@ -169,7 +171,7 @@ class TextFile:
         try:
             return next(chunks, b"")
         except Unreadable as problem:
-            raise self.error(number, problem.asked, problem.came, problem.fix) from problem
+            raise self.error(number, problem.problem, problem.found, problem.cure) from problem
 
     def _chunks(self) -> Iterator[bytes]:
         """Yield the bytes, unzipped, in chunks of at most ``BLOCK_SIZE``."""
@@ -189,7 +191,7 @@ class TextFile:
         for chunk in chunks:
             total += len(chunk)
             if total > self.max_size:
-                raise Unreadable(*self.too_large("it is larger when unzipped"))
+                raise Unreadable(*self.too_large("It is larger when unzipped"))
             yield chunk
 
     def _open(self) -> BinaryIO:
@@ -197,7 +199,7 @@ class TextFile:
             return self.path.open("rb")
         except OSError as problem:
             raise self.error(
-                None, "The file is opened", str(problem.strerror), "Check the path"
+                None, "The file cannot be opened", str(problem.strerror), "Check the path"
             ) from problem
 
     def _newlines(self) -> Iterator[bytes]:
@@ -222,17 +224,17 @@ class TextFile:
         if len(block) > MAX_BLOCK:
             raise self.error(
                 number,
-                f"A line has at most {MAX_BLOCK} bytes",
-                "this one has more",
-                "Check that this is a file of data",
+                f"A line can have at most {MAX_BLOCK} bytes",
+                "This one has more",
+                "Check that this is a data file",
             )
         if b"\0" in block:
             line = number + block.count(b"\n", 0, block.index(b"\0"))
             raise self.error(
                 line,
-                "A data file is text",
-                "there is a zero byte, as in a binary file or in UTF-16",
-                "Give the right file, or save it as UTF-8 text",
+                "A data file must be text",
+                "It has a zero byte, like a binary file or UTF-16",
+                "Check the path, or save it as UTF-8 text",
             )
         if block.isascii():
             return block
@@ -241,9 +243,9 @@ class TextFile:
         except UnicodeDecodeError as problem:
             raise self.error(
                 number + block.count(b"\n", 0, problem.start),
-                f"The file is text in {self.encoding}",
-                f"there is the byte 0x{block[problem.start]:02x}, which is not",
-                "Give the encoding it was written in, such as encoding='latin-1'",
+                f"The file is not text in {self.encoding}",
+                f"Found the byte 0x{block[problem.start]:02x}",
+                "Pass the encoding of the file, such as encoding='latin-1'",
             ) from problem
         return block
 

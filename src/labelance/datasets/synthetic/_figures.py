@@ -100,15 +100,17 @@ def make_figure1(
     """
     if variant not in _CLOUDS:
         raise InputError(
-            "make_figure1 has the variants 'a' and 'b'", f"{variant!r} came", "Choose one"
+            "variant of make_figure1 must be 'a' or 'b'",
+            f"Got {variant!r}",
+            "Choose one of the two",
         )
     if n_samples < 2 * len(SHARES):
         raise InputError(
-            f"make_figure1 places at least {2 * len(SHARES)} points",
-            f"n_samples is {n_samples}",
-            "Ask for more",
+            f"n_samples of make_figure1 must be at least {2 * len(SHARES)}",
+            f"Got {n_samples}",
+            "Raise n_samples",
         )
-    check_fits_memory(n_samples, 16, caller="make_figure1", fix="Ask for fewer points")
+    check_fits_memory(n_samples, 16, caller="make_figure1", cure="Make fewer points")
     rng = as_generator(random_state)
     clouds = np.array(_CLOUDS[variant])
     owner = clouds[:, 0].astype(np.intp)

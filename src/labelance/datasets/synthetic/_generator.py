@@ -45,9 +45,9 @@ def label_frequencies(
     if counts.min() < 1 or counts.max() >= n_samples:
         worst = int(np.argmin(np.minimum(counts, n_samples - counts)))
         raise InputError(
-            "make_multilabel_imbalanced gives every label at least one row with it and one without",
-            f"label {worst} would have {counts[worst]} of n_samples={n_samples}",
-            "Ask for more rows or less imbalance",
+            "Every label needs at least one row that has it and one that lacks it",
+            f"Label {worst} would have {counts[worst]} of n_samples={n_samples}",
+            "Raise n_samples, or lower imbalance",
         )
     return counts
 
@@ -57,15 +57,15 @@ def _from_ratios(
 ) -> NDArray[np.float64]:
     if cardinality is not None:
         raise InputError(
-            "The ratios of all labels already fix the cardinality",
-            f"cardinality={cardinality} was given too",
-            "Leave cardinality out, or give imbalance as one number",
+            "One ratio per label already determines the cardinality",
+            f"Got cardinality={cardinality}, too",
+            "Omit cardinality, or pass imbalance as one number",
         )
     if ratio.shape != (n_labels,) or not (np.isfinite(ratio) & (ratio > 0)).all():
         raise InputError(
-            f"imbalance is one number or {n_labels} positive ratios, one for each label",
-            f"it has shape {ratio.shape} and values from {ratio.min():g} to {ratio.max():g}",
-            "Give zeros divided by ones for every label",
+            f"imbalance must be one number, or {n_labels} positive ratios, one per label",
+            f"It has shape {ratio.shape} and values from {ratio.min():g} to {ratio.max():g}",
+            "Pass zeros divided by ones for every label",
         )
     return 1 / (1 + ratio)
 
@@ -84,9 +84,9 @@ def _geometric(
         return _fall(n_labels, imbalance, lambda curve: top * curve, _mean_ratio)
     if not 0 < cardinality <= n_labels / 2:
         raise InputError(
-            f"cardinality lies above 0 and, with n_labels={n_labels}, at most at {n_labels / 2:g}",
-            f"it is {cardinality:g}",
-            "For labels that most rows have, give imbalance as an array with ratios below 1",
+            f"cardinality must be in (0, {n_labels / 2:g}] for n_labels={n_labels}",
+            f"Got {cardinality:g}",
+            "For labels that most rows have, pass imbalance as an array with ratios below 1",
         )
 
     def shares(curve: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,9 +127,9 @@ def _fall(
     steepest = 40.0  # beyond any table: the rarest label at 4e-18 of the first
     if miss(steepest) < 0:
         raise InputError(
-            "A mean imbalance ratio above that of equal labels needs labels of unequal frequency",
-            f"{n_labels} cannot be so unequal",
-            "Add labels, or leave out imbalance or cardinality",
+            "This mean imbalance ratio needs labels of more unequal frequencies",
+            f"{n_labels} labels cannot be so unequal",
+            "Raise n_labels, or omit imbalance or cardinality",
         )
     return curve(brentq(miss, 0.0, steepest))
 
@@ -142,7 +142,9 @@ def _mean_ratio(share: NDArray[np.float64]) -> float:
 def _at_least(what: str, value: float, least: float, reason: str) -> None:
     if not value >= least * (1 - 1e-9):
         raise InputError(
-            f"{what} is at least {least:.4g} here ({reason})", f"it is {value:g}", f"Raise {what}"
+            f"{what} must be at least {least:.4g} here ({reason})",
+            f"Got {value:g}",
+            f"Raise {what}",
         )
 
 
@@ -249,7 +251,7 @@ def make_multilabel_imbalanced(
         n_samples,
         16 * density * n_features if sparse else 8 * n_features,
         caller="make_multilabel_imbalanced",
-        fix="Ask for fewer rows or columns",
+        cure="Make fewer rows or columns",
     )
     rng = as_generator(random_state)
     ones = label_frequencies(n_samples, n_labels, cardinality, imbalance)
@@ -276,8 +278,8 @@ def _check_ranges(**ranges: tuple[float, float, float]) -> None:
     for name, (value, least, most) in ranges.items():
         if not least <= value <= most:
             raise InputError(
-                f"{name} lies between {least:g} and {most:g} here",
-                f"it is {value}",
+                f"{name} must be between {least:g} and {most:g} here",
+                f"Got {value}",
                 f"Change {name}",
             )
 
@@ -293,9 +295,9 @@ def _split_minority(
     reached = cells.sum(axis=0) / cells.sum()
     if np.abs(reached - shares).max() > TOLERANCE:
         raise InputError(
-            f"type_shares={tuple(shares.tolist())} are to be met within {TOLERANCE}",
-            f"labels with so few rows come to {tuple(reached.round(3).tolist())} at best",
-            "Ask for more rows, less imbalance or other shares",
+            f"type_shares={tuple(shares.tolist())} cannot be met within {TOLERANCE}",
+            f"The closest shares for these labels are {tuple(reached.round(3).tolist())}",
+            "Raise n_samples, lower imbalance, or change the shares",
         )
     return parts
 
@@ -304,15 +306,15 @@ def _check_shares(type_shares: Sequence[float], k: int) -> NDArray[np.float64]:
     shares = np.asarray(type_shares, dtype=float)
     if shares.shape != (4,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-6:
         raise InputError(
-            "type_shares are four shares (SF, BD, RR, OT) that add up to 1",
-            f"{type_shares} came",
-            "Give four numbers, or None",
+            "type_shares must be four shares (SF, BD, RR, OT) that sum to 1",
+            f"Got {type_shares}",
+            "Pass four numbers, or None",
         )
     for name, share, sizes in zip(("SF", "BD", "RR", "OT"), shares, sizes_by_type(k)):
         if share and not len(sizes):
             raise InputError(
-                f"A share of {share:g} of {name} cells is asked for",
-                f"with k_neighbors={k} no cell is {name}",
+                f"type_shares asks for a share of {share:g} of {name} cells",
+                f"With k_neighbors={k} no cell can be {name}",
                 "Raise k_neighbors or set this share to 0",
             )
     return shares

@@ -129,8 +129,8 @@ def assign_types(
         if len(parts[-1]) > n_groups:
             raise InputError(
                 f"The types of label {label} need {len(parts[-1])} separate groups of {k + 1} rows",
-                f"there are {n_groups} of them",
-                "Ask for more safe cells in type_shares, or make the label rarer",
+                f"There are {n_groups}",
+                "Raise the share of safe cells in type_shares, or make the label rarer",
             )
     return parts, cells
 
@@ -316,10 +316,10 @@ def _slots_needed(
                 n_digits += 1
             return n_digits, levels
     raise InputError(
-        f"Sparse rows tell {n_groups} groups apart by their words",
+        f"The sparse rows must distinguish {n_groups} groups",
         f"density={density:g} of n_features={n_features} distinguishes only "
         f"{(width * MOST_LEVELS) ** n_slots}",
-        "Raise n_features, or bring density nearer to 0.3, or ask for fewer rows",
+        "Raise n_features, bring density closer to 0.3, or lower n_samples",
     )
 
 

@@ -235,9 +235,9 @@ class C45Classifier(ListsParameters, ClassifierMixin, BaseEstimator):
             weight = weight * compute_sample_weight(self.class_weight, y)
         if not np.any(weight > 0):
             raise InputError(
-                "C45Classifier needs rows to learn from",
-                "every row has weight 0",
-                "Give some row a positive weight",
+                "C45Classifier needs rows with a positive weight",
+                "Every row has weight 0",
+                "Give at least one row a positive weight",
             )
         return None if np.all(weight == 1) else weight
 
@@ -428,9 +428,9 @@ def fit_many(
         weight = check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)
         if not np.all(weight > 0):
             raise InputError(
-                "fit_many weighs rows with positive numbers",
-                "some weights are 0 or less",
-                "Leave such rows out of the problems",
+                "The weights of fit_many must be positive",
+                "Some weights are 0 or less",
+                "Remove such rows from the problems",
             )
     return grow_forest(X, problems, make_options(**options), weight=weight, n_jobs=n_jobs)
 

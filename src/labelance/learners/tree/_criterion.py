@@ -55,13 +55,15 @@ def make_options(
     """Validate the options and return them; the defaults are those of ``J48 -C 0.25 -M 2``."""
     if not 0 < confidence < 1:
         raise InputError(
-            "confidence is a number between 0 and 1",
-            f"it is {confidence!r}",
-            "J48 takes 0.25",
+            "confidence must be a number between 0 and 1",
+            f"Got {confidence!r}",
+            "Try 0.25, the default of J48",
         )
     if not min_samples_leaf >= 1:
         raise InputError(
-            "min_samples_leaf is at least 1", f"it is {min_samples_leaf!r}", "J48 takes 2"
+            "min_samples_leaf must be at least 1",
+            f"Got {min_samples_leaf!r}",
+            "Try 2, the default of J48",
         )
     return C45Options(
         float(min_samples_leaf),

@@ -54,9 +54,9 @@ def nominal_columns(
     if given.dtype == bool:
         if given.shape != (d,):
             raise InputError(
-                "categorical_features as a mask has one entry per feature",
-                f"it has shape {given.shape} and X has {d} features",
-                f"Give {d} booleans, column numbers or column names",
+                "categorical_features as a mask must have one entry per feature",
+                f"It has shape {given.shape}, and X has {d} features",
+                f"Pass {d} booleans, column numbers or column names",
             )
         return np.flatnonzero(given)
     if given.dtype.kind in "OUS":
@@ -64,8 +64,8 @@ def nominal_columns(
     numbers = given.astype(np.int64)
     if np.any((numbers < -d) | (numbers >= d)):
         raise InputError(
-            f"categorical_features names columns 0 to {d - 1}",
-            f"it has {numbers.min()} to {numbers.max()}",
+            f"categorical_features must hold column numbers from 0 to {d - 1}",
+            f"Got {numbers.min()} to {numbers.max()}",
             "Count columns from 0",
         )
     return np.unique(numbers % d)
@@ -76,9 +76,9 @@ def _positions(wanted: NDArray[Any], names: ArrayLike | None) -> NDArray[np.int6
     strange = [name for name in wanted if name not in known]
     if strange:
         raise InputError(
-            "categorical_features names columns of X",
+            "categorical_features must name columns of X",
             f"X has no column {strange[0]!r}",
-            "Give names of a data frame's columns, or column numbers",
+            "Pass column names of a data frame, or column numbers",
         )
     return np.array([known.index(name) for name in wanted], dtype=np.int64)
 
@@ -122,8 +122,8 @@ def count_categories(
     known = cells[~np.isnan(cells)]
     if np.any(known < 0) or np.any(known != np.floor(known)):
         raise InputError(
-            "Nominal features hold category codes 0, 1, 2, …",
-            "there are negative or fractional cells among them",
+            "Categorical features must hold the codes 0, 1, 2, …",
+            "Some codes are negative or fractional",
             "Encode them, for example with sklearn.preprocessing.OrdinalEncoder",
         )
     largest = np.nan_to_num(column_range(part)[1]).astype(np.int64)
@@ -135,7 +135,7 @@ def count_categories(
         wrong = int(np.flatnonzero(largest >= counts[nominal])[0])
         raise InputError(
             f"Feature {nominal[wrong]} declares {counts[nominal[wrong]]} categories",
-            f"it has the code {largest[wrong]}",
+            f"It has the code {largest[wrong]}",
             "Raise its n_categories",
         )
     return counts

@@ -174,16 +174,16 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
     are_lists = pairs[0].ndim == 1 and pairs[0].shape == pairs[1].shape
     if not are_lists or not all(_are_codes(part, Y.shape[1]) for part in pairs):
         raise InputError(
-            f"first and second number the labels of pairs from 0 to {Y.shape[1] - 1}",
-            f"they are {first!r} and {second!r}",
+            f"first and second must hold label numbers from 0 to {Y.shape[1] - 1}",
+            f"Got {first!r} and {second!r}",
             "Pass two lists of the same length, such as [0, 0, 1] and [1, 2, 2]",
         )
     same = np.flatnonzero(pairs[0] == pairs[1])
     if len(same):
         raise InputError(
-            "A pair has two labels: its rows are those with exactly one of them",
-            f"pair {same[0]} is label {pairs[0][same[0]]} twice",
-            "Leave such pairs out",
+            "A pair must have two different labels",
+            f"Pair {same[0]} is label {pairs[0][same[0]]} twice",
+            "Remove such pairs",
         )
     return problem_per_pair(Y, *pairs)
 
@@ -194,16 +194,16 @@ def check_problems(problems: Problems, n_rows: int) -> None:
     ends = len(start) == len(problems.n_classes) + 1 and start[0] == 0 and start[-1] == n_entries
     if not (ends and len(problems.targets) == n_entries and (np.diff(start) >= 0).all()):
         raise InputError(
-            "start says where the rows of every problem begin, and where those of the last end",
-            f"it is {start!r} for {len(problems.n_classes)} problems and {n_entries} rows",
-            "Begin with 0 and add up the numbers of rows; give every row a class",
+            "start must hold the first entry of every problem, and the end of the last",
+            f"Got {start!r} for {len(problems.n_classes)} problems and {n_entries} rows",
+            "Start with 0 and use cumulative row counts; give every row a class",
         )
     classes = np.repeat(problems.n_classes, np.diff(start))
     if not (_are_codes(problems.rows, n_rows) and _are_codes(problems.targets, classes)):
         raise InputError(
-            "The rows of problems are rows of X, and their classes are numbered from 0",
-            f"X has {n_rows} rows, and some rows or classes are less than 0 or too large",
-            "Make the problems from the y of this X, and give n_classes for every problem",
+            "Problems must hold row numbers of X, and class numbers from 0",
+            f"X has {n_rows} rows, and some rows or classes are out of range",
+            "Make the problems from the y of this X, and pass n_classes for every problem",
         )
 
 

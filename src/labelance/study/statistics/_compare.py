@@ -268,15 +268,15 @@ def smallest_adjusted_p(n_datasets: int, n_methods: int, correction: Correction 
 def _check_options(correction: str | None, alpha: float) -> None:
     if correction not in TITLES:
         raise InputError(
-            f"correction is one of {[*TITLES]}",
-            f"{correction!r} came",
+            f"correction must be one of {[*TITLES]}",
+            f"Got {correction!r}",
             'Use "bergmann_hommel" for up to 10 methods and "shaffer" for more',
         )
     if not 0 < alpha < 1:
         raise InputError(
-            "alpha is the level of a test, between 0 and 1",
-            f"{alpha} came",
-            "Use 0.05 unless you know better",
+            "alpha must be between 0 and 1, the level of a test",
+            f"Got {alpha}",
+            "Try 0.05",
         )
 
 

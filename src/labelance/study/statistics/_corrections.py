@@ -199,9 +199,9 @@ def _largest_bounds(p: Floats, k: int) -> Floats:
     """For every pair the largest |I| min p over the exhaustive sets I that hold it."""
     if k > MOST_METHODS:
         raise InputError(
-            f"Bergmann-Hommel goes through all partitions of at most {MOST_METHODS} methods",
-            f"{k} methods came",
-            "Use shaffer, which is nearly as powerful at any number, or compare fewer methods",
+            f"Bergmann-Hommel works with at most {MOST_METHODS} methods",
+            f"Got {k}",
+            "Use shaffer, which is nearly as powerful for any number, or compare fewer methods",
         )
     sets = exhaustive_sets(k)
     smallest = np.full(sets.shape[1], np.inf)

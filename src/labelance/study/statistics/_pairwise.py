@@ -116,9 +116,9 @@ def signed_ranks(values: Floats, *, zero: Zero) -> SignedRanks:
     """Rank the differences of all pairs, and test them."""
     if zero not in ("split", "drop"):
         raise InputError(
-            'zero says what becomes of equal scores: "split" or "drop"',
-            f"{zero!r} came",
-            'Use "split" for what Demšar (2006) recommends',
+            'zero must be "split" or "drop"',
+            f"Got {zero!r}",
+            'Use "split", as recommended by Demšar (2006)',
         )
     k = values.shape[1]
     differences = pair_differences(values)

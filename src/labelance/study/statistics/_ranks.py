@@ -169,8 +169,8 @@ def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05)
     if n_methods < 2 or n_datasets < 1 or not 0 < alpha < 1:
         raise InputError(
             "A critical difference needs at least 2 methods, 1 data set and 0 < alpha < 1",
-            f"n_methods={n_methods}, n_datasets={n_datasets}, alpha={alpha} came",
-            "Give the size of the table of scores and the level of the test",
+            f"Got n_methods={n_methods}, n_datasets={n_datasets}, alpha={alpha}",
+            "Pass the size of the score table and the level of the test",
         )
     q = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
@@ -207,9 +207,9 @@ def cliques(
     ranks = np.asarray(ranks, dtype=np.float64)
     if ranks.shape != (len(values),):
         raise InputError(
-            "Every method has one average rank",
-            f"there are {len(values)} methods and ranks of shape {ranks.shape}",
-            "Give ranks and p values of the same methods in the same order",
+            "Every method needs one average rank",
+            f"Got {len(values)} methods and ranks of shape {ranks.shape}",
+            "Pass ranks and p values of the same methods in the same order",
         )
     runs = find_cliques(ranks, values > alpha)
     if isinstance(adjusted, (np.ndarray, list, tuple)):

@@ -46,8 +46,8 @@ def open_scores(
     if n_datasets < 2 or n_methods < 2:
         raise InputError(
             "A comparison needs scores of at least 2 data sets (rows) and 2 methods (columns)",
-            f"the table has {n_datasets} row(s) and {n_methods} column(s)",
-            "Add data sets or methods, or transpose the table if it lies on its side",
+            f"The table has {n_datasets} row(s) and {n_methods} column(s)",
+            "Add data sets or methods, or transpose the table",
         )
     names = _names(columns if methods is None else methods, n_methods, given=methods is not None)
     bad = np.argwhere(~np.isfinite(values))
@@ -55,8 +55,8 @@ def open_scores(
         row, column = bad[0]
         raise InputError(
             "A comparison needs the score of every method on every data set",
-            f"row {rows[row]!r} has {values[row, column]} for method {names[column]!r}",
-            "Leave that row out, or compute what is missing in it",
+            f"Row {rows[row]!r} has {values[row, column]} for method {names[column]!r}",
+            "Drop this row, or compute the missing score",
         )
     return Scores(values if higher_is_better else -values, _methods(names, scores))
 
@@ -67,14 +67,14 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
     size = len(values)
     if size < 2 or values.shape != (size, size):
         raise InputError(
-            "p values of all pairs of k methods are a k x k matrix with k >= 2",
-            f"a matrix of shape {values.shape} came",
-            "Make it with wilcoxon_matrix, or write each pair's p value on both sides",
+            "p values of all pairs of k methods must be a k x k matrix with k >= 2",
+            f"Got a matrix of shape {values.shape}",
+            "Make it with wilcoxon_matrix, or fill in both halves of the matrix",
         )
     if columns is not None and is_pandas_dataframe(p_matrix) and rows != columns:
         raise InputError(
-            "Rows and columns of the p values name the same methods in the same order",
-            f"the rows are {rows} and the columns {columns}",
+            "Rows and columns of the p values must name the same methods in the same order",
+            f"The rows are {rows}, and the columns {columns}",
             "Use p_matrix.loc[names, names] with one list of names",
         )
     apart = ~np.eye(size, dtype=bool)
@@ -82,9 +82,9 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
     if not valid[apart].all():
         a, b = np.argwhere(apart & ~valid)[0]
         raise InputError(
-            "p values lie in [0, 1] and are the same for (a, b) and (b, a)",
-            f"those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}",
-            "Give a full symmetric matrix of unadjusted two-sided p values",
+            "p values must be in [0, 1], and equal for (a, b) and (b, a)",
+            f"Those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}",
+            "Pass a full symmetric matrix of unadjusted two-sided p values",
         )
     names = _names(columns, size, given=False)
     return values, _methods(names, p_matrix)
@@ -113,15 +113,15 @@ def _read(table: Table, what: str) -> tuple[Floats, Sequence[Any] | None, Sequen
         values = np.array(table if columns is None else frame.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"A table of {what} holds numbers only",
-            f"it cannot be read as such ({error})",
-            "Drop columns of words, or make them the index of the frame",
+            f"A table of {what} must hold numbers only",
+            f"Converting it failed ({error})",
+            "Drop columns of strings, or make them the index of the frame",
         ) from error
     if values.ndim != 2:
         raise InputError(
-            f"A table of {what} has rows and columns",
-            f"an array with {values.ndim} dimension(s) came",
-            "Give a two-dimensional array or a data frame",
+            f"A table of {what} must have rows and columns",
+            f"Got an array with {values.ndim} dimension(s)",
+            "Pass a two-dimensional array or a data frame",
         )
     rows = list(table.index) if is_pandas_dataframe(table) else range(len(values))
     return values, columns, rows
@@ -133,9 +133,9 @@ def _names(columns: Sequence[Any] | None, n_methods: int, *, given: bool) -> tup
     names = tuple(str(column) for column in columns)
     if len(names) != n_methods or len(set(names)) != n_methods:
         raise InputError(
-            f"Each of the {n_methods} columns is a method with a name of its own",
-            f"the names are {list(names)}",
-            "Give one name per column in methods=" if given else "Rename equal columns",
+            f"Each of the {n_methods} columns must have its own method name",
+            f"The names are {list(names)}",
+            "Pass one name per column in methods=" if given else "Rename equal columns",
         )
     return names
 
