@@ -2,7 +2,7 @@
 
 A loop counts what it has done, and whoever was called with ``verbose=1`` lets people see it::
 
-    with speaking(self.verbose):                                     # a public method
+    with show_progress(self.verbose):                                 # a public method
         with loop("Searching neighbors", n, "rows") as progress:     # somewhere below it
             progress.advance(512)
 
