@@ -1,8 +1,11 @@
 """The command line ends a process; tests go on."""
 
 import signal
+import sys
 
 import pytest
+
+from labelance.cli import main
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +17,19 @@ def signals_as_before():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run a command; return its exit code, standard output and standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["labelance", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        return code, *capsys.readouterr()
+
+    return run

@@ -21,7 +21,6 @@ from sklearn.neighbors import KNeighborsClassifier
 import labelance
 from labelance import __version__
 from labelance._progress import loop
-from labelance.cli import main
 from labelance.datasets import (
     load_dataset,
     make_multilabel_imbalanced,
@@ -49,23 +48,6 @@ TREE = [
 ]
 METHODS = ["no sampling", "MLSMOTE", "MLSOL", "EMLSMOTE", "EMLSOL"]
 LEARNERS = ["BR of C4.5", "MLkNN"]
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Run a command; return its exit code, standard output and standard error."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["labelance", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

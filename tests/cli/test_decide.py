@@ -1,7 +1,6 @@
 """``labelance decide``: scores of any model in, decisions out."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from labelance.cli import main
 from labelance.datasets import MultiLabelDataset, write_multilabel
 from labelance.decisions import (
     decide_within_budget,
@@ -23,17 +21,11 @@ NAMES = ["cat", "dog", "rare"]
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    """Run ``labelance decide``; return its exit code, standard output and standard error."""
+def call(call):
+    """Run ``labelance decide``; its messages are in one line."""
 
     def run(*words):
-        monkeypatch.setattr(sys, "argv", ["labelance", "decide", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
+        code, out, err = call("decide", *words)
         return code, out, " ".join(err.split())
 
     return run

@@ -6,11 +6,11 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
-from labelance.cli import main
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.study import Store, list_presets, load_study
 from labelance.study._study import Fold
@@ -34,20 +34,9 @@ class = "sklearn.neighbors.KNeighborsClassifier"
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    """Run a command; return its exit code, standard output and standard error."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["labelance", "study", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+def call(call):
+    """Run a command of ``labelance study``."""
+    return partial(call, "study")
 
 
 @pytest.fixture
