@@ -15,6 +15,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import InputError
 
@@ -227,7 +228,9 @@ def find_recall_thresholds(
         "guaranteed" if enough else f"too few positives: {m}, needs {needed}; {how}"
         for enough, m, how in zip(served, n_positive, effect)
     )
-    predicted, tp = _count_predicted(Y, scores, thresholds, unknown)
+    rows = ScoredRows.of(Y, scores, unknown)
+    counts = [rows.counts_at(*cut) for cut in enumerate(thresholds)]
+    predicted, tp = (np.array([each[i] for each in counts], dtype=np.int64) for i in (1, 0))
     return Guarantees(
         "recall", recall, confidence, thresholds, n_positive, np.full(q, needed), predicted,
         *_observed(tp, n_positive, confidence), served, reason, names,
@@ -572,19 +575,6 @@ def _count_alarms(
     k = len(score) - np.searchsorted(np.sort(score), thresholds)
     hits = positive.sum() - np.searchsorted(np.sort(score[positive]), thresholds)
     return k, hits
-
-
-def _count_predicted(
-    Y: sp.csr_array, scores: Any, thresholds: NDArray[np.float64], unknown: sp.csr_array | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return of every label the known cells that reach its threshold, and its true positives."""
-    predicted = np.zeros(len(thresholds), dtype=np.int64)
-    parts = zip(iterate_columns(scores), _known_columns(unknown, *Y.shape), thresholds)
-    for j, (score, known, threshold) in enumerate(parts):
-        predicted[j] = np.count_nonzero(known & (score >= threshold))
-    rows, labels = Y.nonzero()
-    hit = take_cells(scores, rows, labels) >= thresholds[labels]
-    return predicted, np.bincount(labels[hit], minlength=len(thresholds))
 
 
 def _known_columns(unknown: sp.csr_array | None, n: int, q: int) -> Any:
