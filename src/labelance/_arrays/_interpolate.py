@@ -3,6 +3,10 @@
 A random number is consumed only for a feature in which seed and reference are both known
 and differ, in column order. So a sparse row costs its non-zeros, not d, and the same seed
 gives the same values whatever the container.
+
+Dense rows have a form of the rule in NumPy, which a test holds against the kernels of sparse rows:
+these take as long (0.8 to 1.0 times for 64 and 500 features), but 1.9 CPU seconds to compile, in
+the first call of every sampler that makes rows.
 """
 
 from __future__ import annotations
