@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import log_loss
 
 from labelance import RareLabelClassifier
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
-from labelance.ensemble._blend import blend, label_weights, mean_weights, pooled_weights
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import Forest
@@ -98,25 +96,7 @@ def test_projected_labels_give_leaf_means_of_the_labels(monkeypatch):
     assert scores[y == 1].mean() > 0.5 > scores[y == 0].mean()
 
 
-# ---------------------------------------------------------------------------------------- the blend
-
-
-def test_pooled_weights_prefer_the_better_part():
-    rng = np.random.default_rng(0)
-    truth = rng.uniform(0.05, 0.6, (400, 3))
-    Y = (rng.random(truth.shape) < truth).astype(float)
-    noise = rng.uniform(0.05, 0.6, truth.shape)
-    weights = pooled_weights(Y, [noise, truth], None, equal_share=0.0)
-    assert (weights[1] > 0.8).all()
-    assert_allclose(weights.sum(axis=0), 1)
-    both = pooled_weights(Y, [noise, truth], None, equal_share=0.5)
-    assert_allclose(both, (weights + 0.5) / 2)
-    own = label_weights(Y, [noise, truth], None, prior=mean_weights(2, 3))
-    assert (own[1] > 0.5).all()
-    losses = [
-        log_loss(Y.ravel(), blend([noise, truth], w).ravel()) for w in (mean_weights(2, 3), own)
-    ]
-    assert losses[1] < losses[0]
+# ------------------------------------------------------------------------------------------- curves
 
 
 def test_curves_keep_the_order_and_draw_rare_labels_to_the_others(data):
@@ -167,11 +147,25 @@ def test_decisions_are_those_of_the_default_rule_on_rows_left_out(data):
     found = find_thresholds(y.astype(int), model.oob_decision_function_)
     assert_array_equal(model.thresholds_, found.thresholds)
     assert_array_equal(model.decisions_.interval(), found.interval())
-    assert_allclose(model.weights_.sum(axis=0), 1)
-    assert len(model.parts_) == len(model.weights_)
     plain = RareLabelClassifier(n_estimators=10, objective=None, random_state=0).fit(X, y)
     assert plain.decisions_ is None
     assert_array_equal(plain.thresholds_, np.full(y.shape[1], 0.5))
+
+
+def test_boosting_is_a_part_where_it_is_cheap():
+    X, y = make_multilabel_imbalanced(60, n_labels=3, random_state=0)
+    always = ("random forest", "extra trees", "kernel ridge")
+    assert RareLabelClassifier(n_estimators=2).fit(X, y).parts_ == (*always, "boosting")
+    assert RareLabelClassifier(n_estimators=2).fit(X, np.tile(y, 11)).parts_ == always
+    text, y = make_multilabel_imbalanced(60, 300, 3, sparse=True, density=0.04, random_state=0)
+    assert RareLabelClassifier(n_estimators=2).fit(text, y).parts_ == always
+
+
+def test_scores_are_the_mean_of_the_parts(data):
+    X, y = data
+    model = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
+    parts = [part.scores(model._encoding.transform(X)) for part in model._models]
+    assert_allclose(model.predict_proba(X)[:, model._learned], np.mean(parts, axis=0))
 
 
 def test_scores_of_rows_left_out_are_not_those_of_training_rows(data):

@@ -143,7 +143,7 @@ OPTIONS = {
     "BudgetClassifier": lambda new: new(MLkNN(), per_row=2),
     "StackedBagging": lambda new: new(BinaryRelevance(), MLROS()),
     "MLSOLBagging": lambda new: new(MLkNN(), MLSOL()),
-    "RareLabelClassifier": None,  # its parts are not chosen yet
+    "RareLabelClassifier": lambda new: new(n_estimators=10),
 }
 
 # Other options than the defaults, by a name that stays when a parameter's does not.

@@ -6,7 +6,6 @@ Every part is fitted by one call, without a search: it returns a model for new r
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
@@ -27,6 +25,8 @@ from labelance.ensemble._encoding import Floats, Table
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge
 from labelance.model_selection._splitters import assign_folds
+
+_MOST_BOOSTED = 32  # labels, of which each takes four fits
 
 
 class Part(Protocol):
@@ -136,14 +136,9 @@ def _fit_labels(task: Task, rows: Any, make: Callable[[], Any]) -> PerLabelModel
 def _fit_label(table: Table, present: Any, weight: Weights, make: Callable[[], Any]) -> Any:
     if present.all() or not present.any():
         return None
-    with warnings.catch_warnings():
-        # A regression near its optimum serves the blend as well.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # Labels share the cores; threads inside of each would only wait for one another.
+    with threadpool_limits(1, user_api="openmp"):
         return make().fit(table, present, sample_weight=weight)
-
-
-def _regression() -> LogisticRegression:
-    return LogisticRegression(solver="liblinear")
 
 
 def _boosting() -> HistGradientBoostingClassifier:
@@ -153,7 +148,12 @@ def _boosting() -> HistGradientBoostingClassifier:
 PARTS: dict[str, Callable[[Task, np.random.Generator], FittedPart]] = {
     "random forest": partial(fit_forest, splitter="best"),
     "extra trees": partial(fit_forest, splitter="random"),
-    "logistic regression": partial(fit_each_label, make=_regression),
     "kernel ridge": fit_kernel,
     "boosting": partial(fit_each_label, make=_boosting),
 }
+
+
+def choose_parts(sparse: bool, n_labels: int) -> tuple[str, ...]:
+    """Return the names of the parts for a table: all, or all that take many columns or labels."""
+    boosted = not sparse and n_labels <= _MOST_BOOSTED
+    return tuple(name for name in PARTS if name != "boosting" or boosted)

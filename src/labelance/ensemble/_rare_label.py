@@ -16,17 +16,17 @@ from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
-from labelance.ensemble._blend import blend, mean_weights
 from labelance.ensemble._encoding import Encoding
-from labelance.ensemble._parts import PARTS, Task
+from labelance.ensemble._parts import PARTS, Task, choose_parts
 
 
 class RareLabelClassifier(WeightedClassifier):
     """A blend of learners with thresholds for rare labels, good without tuning.
 
-    Trees, a kernel machine and linear models err on different rows, so their mean is better than
-    each; and every part gives scores of rows that it did not learn from, on which the thresholds
-    of all labels are found. One fit, without a search.
+    Two forests, a kernel machine and (for dense tables of at most 32 labels) boosted trees err on
+    different rows, so the mean of their scores is better than each of them. Every part also scores
+    the training rows without having learned from them; on these scores the thresholds of all
+    labels are found. One fit, without a search.
 
     Parameters
     ----------
@@ -48,9 +48,7 @@ class RareLabelClassifier(WeightedClassifier):
     Attributes
     ----------
     parts_ : tuple of str
-        Names of the learners that are blended.
-    weights_ : ndarray of shape (n_parts, n_labels)
-        The weight of every part in the score of every label.
+        Names of the learners whose scores are averaged.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this: ``inf`` never, ``-inf`` always.
     decisions_ : Thresholds or None
@@ -114,7 +112,7 @@ class RareLabelClassifier(WeightedClassifier):
         self._constant = (counts == data.n_samples).astype(float)
         self._learned = np.flatnonzero((counts > 0) & (counts < data.n_samples))
         self._encoding, table = Encoding.fit(data.X, data.categorical)
-        self.parts_ = choose_parts(table)
+        self.parts_ = choose_parts(self._encoding.sparse, len(self._learned))
         self._models = []
         held_out = []
         if len(self._learned):
@@ -124,8 +122,7 @@ class RareLabelClassifier(WeightedClassifier):
                 fitted = PARTS[name](task, stream)
                 self._models.append(fitted.model)
                 held_out.append(fitted.held_out)
-        self.weights_ = mean_weights(len(self.parts_), n_labels)
-        self.oob_decision_function_ = self._blend(held_out, data.n_samples)
+        self.oob_decision_function_ = self._average(held_out, data.n_samples)
         self._find_thresholds(data, weight)
 
     def _find_thresholds(self, data: Data, weight: Weights) -> None:
@@ -140,16 +137,16 @@ class RareLabelClassifier(WeightedClassifier):
             )
             self.thresholds_ = self.decisions_.thresholds
 
-    def _blend(self, scores: list[Any], n: int) -> np.ndarray:
+    def _average(self, scores: list[Any], n: int) -> np.ndarray:
         """Return scores of all labels from those that parts give to the labels they learned."""
-        blended = np.tile(self._constant, (n, 1))
-        if len(self._learned):
-            blended[:, self._learned] = blend(scores, self.weights_[:, self._learned])
-        return blended
+        average = np.tile(self._constant, (n, 1))
+        if scores:
+            average[:, self._learned] = sum(scores) / len(scores)
+        return average
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         table = self._encoding.transform(clean)
-        return self._blend([model.scores(table) for model in self._models], table.shape[0])
+        return self._average([model.scores(table) for model in self._models], table.shape[0])
 
     def _thresholds(self) -> np.ndarray:
         return self.thresholds_
@@ -158,8 +155,3 @@ class RareLabelClassifier(WeightedClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def choose_parts(table: Any) -> tuple[str, ...]:
-    """Return the names of the parts for a table."""
-    return "random forest", "extra trees", "logistic regression", "kernel ridge"
