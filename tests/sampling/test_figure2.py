@@ -25,7 +25,7 @@ def test_mlsol_labels_by_the_place():
         figure.X, metric="euclidean", scale=None, categorical=np.zeros(2, bool), missing="error"
     )
     cd = positions(metric, figure.X, figure.candidates, seeds, figure.candidate_references)
-    labels = assign_labels(local, seeds, figure.candidate_references, cd).toarray()
+    labels = assign_labels(local, seeds, figure.candidate_references, cd)[0].toarray()
     assert_array_equal(labels, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 

@@ -46,7 +46,7 @@ def generate_labels_slowly(Y, T, s, r, cd):
 )
 def test_labels_of_example_l(s, r, cd, expected):
     local = local_distribution(Y_L, find_neighbors(X_L, 4))
-    Y = assign_labels(local, np.array([s]), np.array([r]), np.array([cd]))
+    Y, _ = assign_labels(local, np.array([s]), np.array([r]), np.array([cd]))
     assert_array_equal(Y.toarray()[0], expected)
 
 
@@ -57,7 +57,7 @@ def test_labels_equal_the_papers_loop(seed, q, k, rule):
     local = local_distribution(Y, find_neighbors(X, k), variant=("paper", "mulan")[rule])
     s, r = rng.integers(20, size=(2, 40))
     cd = rng.choice([0, 0.25, 0.5, 0.75, 1, rng.random()], size=40)
-    fast = assign_labels(local, s, r, cd)
+    fast, _ = assign_labels(local, s, r, cd)
     T = local.types.toarray()
     slow = [generate_labels_slowly(Y, T, *parents) for parents in zip(s, r, cd)]
     assert_array_equal(fast.toarray(), slow)

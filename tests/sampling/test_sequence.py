@@ -142,7 +142,12 @@ def test_steps_are_not_touched():
 
 def test_traits_come_from_the_steps():
     assert SamplerSequence([MLROS(), MLRUS()]).traits == SamplerTraits(
-        adds=True, deletes=True, clones=True, label_order_free=False, in_blocks=True
+        adds=True,
+        deletes=True,
+        clones=True,
+        label_order_free=False,
+        in_blocks=True,
+        needs_all=None,
     )
     assert SamplerSequence([MLeNN(), MLTL()]).traits == SamplerTraits(
         deletes=True, random=False, finds_neighbors=True, in_blocks=True

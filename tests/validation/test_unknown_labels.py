@@ -27,8 +27,9 @@ USES_BY_PACKAGE = {
         BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
         find_thresholds guarantee_recall
     """,
-    "imbalance": "cvir density imr irlbl label_counts mean_imr mean_ir",
-    "learners": "BinaryRelevance",
+    "ensemble": "EMLS EMLSOL draw_training_sets",
+    "imbalance": "cvir density imr irlbl label_counts local_distribution mean_imr mean_ir",
+    "learners": "BinaryRelevance MLkNN PerLabel",
     "metrics": """
         calibration_bins example_f1 hamming_loss imbalance_report label_areas macro_auc_pr
         macro_auc_roc macro_balanced_accuracy macro_brier_loss macro_calibration_error macro_f1
@@ -38,6 +39,7 @@ USES_BY_PACKAGE = {
         IterativeStratifiedGroupKFold IterativeStratifiedKFold IterativeStratifiedShuffleSplit
         RepeatedIterativeStratifiedKFold label_distribution
     """,
+    "sampling": "FunctionSampler MLROS MLRUS MLSOL SamplerSequence sample_weights",
 }
 USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for name in names.split()}
 
@@ -63,8 +65,6 @@ NO_LABELS = {
 # The error names the part that refuses.
 NAMED_AS = {
     "report.MinorityTypesDisplay": "profile",
-    "sampling.SamplerSequence": "MLROS",
-    "sampling.sample_weights": "MLSOL",
 }
 
 # Unknown may well look like absent, or like both, to these.
@@ -110,6 +110,9 @@ def keep_most(X, y):
 
 MAKE = {
     "BudgetClassifier": lambda new: new(BinaryRelevance(), per_row=2),
+    "EMLSMOTE": lambda new: new(BinaryRelevance()),
+    "EMLSOL": lambda new: new(BinaryRelevance()),
+    "ERHwRSMT": lambda new: new(BinaryRelevance()),
     "FunctionSampler": lambda new: new(keep_most),
     "LabelCalibration": lambda new: new(BinaryRelevance(), min_class_count=3),
     "RecallGuarantee": lambda new: new(BinaryRelevance(), recall=0.7, too_few="always"),
@@ -190,6 +193,8 @@ def arrays_of(result):
         return [a for part in result for a in arrays_of(part)]
     if hasattr(result, "toarray"):
         return [result.toarray()]
+    if hasattr(result, "left_out"):  # a training set
+        return arrays_of([result.X, result.y])
     if hasattr(result, "to_numpy"):
         return [result.to_numpy(dtype=float, na_value=np.nan)]
     if isinstance(result, (int, float, np.ndarray, np.generic)):

@@ -32,7 +32,7 @@ STREAM = "-"  # standard input or output in place of a file
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
-MissingLabels = Literal["error", "negative", "drop"]
+MissingLabels = Literal["error", "negative", "drop", "keep"]
 
 
 def option(help: str, *flags: str, **more: Any) -> Any:
@@ -109,8 +109,8 @@ class Source:
     missing_labels: Annotated[
         MissingLabels | None,
         option(
-            "What to do with missing cells of label columns: take them for absent (negative) or "
-            "leave their rows out (drop); an error by default."
+            "What to do with missing cells of label columns: take them for absent (negative), "
+            "leave their rows out (drop) or keep them unknown (keep); an error by default."
         ),
     ] = None
     multi_class: Annotated[

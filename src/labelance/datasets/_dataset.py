@@ -107,14 +107,16 @@ class MultiLabelDataset:
 
         Names and categories are those of the frames.
         """
+        from labelance._arrays._labels import mark_unknown
         from labelance._arrays._open import open_container
         from labelance._validation._labels import validate_labels
 
-        features, labels = open_container(X, "X"), validate_labels(y, caller="A dataset")
+        features = open_container(X, "X")
+        labels = validate_labels(y, caller="A dataset", needs_all=None)
         known = features.categories()
         return cls(
             values=features.clean(),
-            Y=labels.Y,
+            Y=mark_unknown(labels.Y, labels.unknown),
             feature_names=features.names,  # type: ignore[arg-type]
             label_names=labels.names,  # type: ignore[arg-type]
             categories=tuple(known.get(j) for j in range(features.shape[1])),
@@ -238,15 +240,18 @@ def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
 
 
 def _clean_labels(Y: Any) -> csr_array:
-    """Return Y as a CSR of sorted ones."""
+    """Return Y as a CSR of sorted ones, and of stored NaN where a label is unknown."""
     check_structure(Y, "Y")
     sparse = csr_array(Y if issparse(Y) else np.atleast_2d(np.asarray(Y)))
-    if not np.isin(sparse.data, (0, 1)).all():
+    unknown = np.isnan(sparse.data) if sparse.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if not (np.isin(sparse.data, (0, 1)) | unknown).all():
         raise LabelFormatError(
             "Y must be a table of zeros and ones",
             "It has other values",
             "Pass one column per label, with 1 if a row has the label",
         )
+    if unknown.any():
+        return _canonical(sparse, shared=True)
     cells = (sparse.data != 0).astype(label_dtype(sparse.shape[1]))
     ones = csr_array((cells, sparse.indices, sparse.indptr), sparse.shape)
     return _canonical(ones, shared=True)

@@ -58,7 +58,7 @@ def irlbl_against_mean(counts: Counts) -> Floats:
     return signs
 
 
-def imr_against_mean(counts: Counts, n_rows: int) -> Floats:
+def imr_against_mean(counts: Counts, n_rows: int | Counts) -> Floats:
     """Return the sign of ImR - MeanImR of every label; nan for a constant label.
 
     With m minority rows of n, ImR is n / m - 1, so the rule is that of IRLbl.

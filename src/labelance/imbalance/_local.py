@@ -5,7 +5,7 @@ are O(k nnz(M)) at any number of labels.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property, partial
 from typing import Any, Literal, Protocol, get_args
@@ -24,18 +24,25 @@ from labelance.imbalance._local_tensor import TypedCells, measure_cells
 Integers = NDArray[np.integer]
 
 
-def minority_values(Y: csr_array) -> NDArray[np.int8]:
+# A minority cell with fewer known neighbors (of at least as many) has no type.
+FEWEST_KNOWN = 2
+
+
+def minority_values(Y: csr_array, unknown: csr_array | None = None) -> NDArray[np.int8]:
     """Return the rarer of the values 0 and 1 of every label; a tie makes it 1."""
-    return (2 * column_counts(Y) <= Y.shape[0]).astype(np.int8)
+    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
+    return (2 * column_counts(Y) <= n_known).astype(np.int8)
 
 
-def minority_matrix(Y: csr_array, values: NDArray[np.int8]) -> csr_array:
+def minority_matrix(
+    Y: csr_array, values: NDArray[np.int8], unknown: csr_array | None = None
+) -> csr_array:
     """Mark the cells of Y that hold their label's minority value.
 
     Where the minority value is 1 the column of M is Y's, elsewhere it is 1 - Y. So row i
     of M is the symmetric difference of row i of Y and the set of *flipped* labels, those
     whose minority value is 0. A flipped column has more ones than zeros, so M never has
-    more cells than Y.
+    more cells than Y. Unknown cells are in neither.
     """
     flipped = np.flatnonzero(values == 0)
     if not flipped.size:
@@ -47,6 +54,9 @@ def minority_matrix(Y: csr_array, values: NDArray[np.int8]) -> csr_array:
     # More than half of these cells are ones of Y: the mask is small beside Y.
     missing = np.ones((Y.shape[0], flipped.size), dtype=bool)
     missing[rows[~stays], place[Y.indices[~stays]]] = False
+    if unknown is not None:
+        some_row, some_place = unknown[:, flipped].nonzero()
+        missing[some_row, some_place] = False
     M = _ones_at(rows[stays], Y.indices[stays], Y) + _ones_at(
         np.nonzero(missing)[0], flipped[np.nonzero(missing)[1]], Y
     )
@@ -162,9 +172,19 @@ def type_cells(
     cells that have them.
     """
     k = neighbors.shape[1]
-    types = types_by_count(k)[opposite]
+    return _reexamine(M, types_by_count(k)[opposite], k - opposite, neighbors, variant)
+
+
+def _reexamine(
+    M: csr_array,
+    types: NDArray[np.int8],
+    same: NDArray[np.int32],
+    neighbors: NDArray[np.integer],
+    variant: Variant,
+) -> NDArray[np.int8]:
+    """Make rare cells borderline by their neighbors of the ``same`` class."""
     rare = np.flatnonzero(types == LabelType.RARE)
-    same = k - opposite[rare]
+    same = same[rare]
     cell, partner = np.repeat(rare, same), list_same_class(M, neighbors, rare, same)
     if variant == "mulan":
         # The authors' program looks for safe neighbors only, so that no chain can form.
@@ -197,7 +217,7 @@ def _reached(
     """
     node = np.zeros(len(types), dtype=np.int32)
     node[rare] = np.arange(1, len(rare) + 1)
-    counts = types[partner] != LabelType.OUTLIER
+    counts = (types[partner] != LabelType.OUTLIER) & (types[partner] > 0)  # 0: it has no type
     edges = node[partner[counts]], node[cell[counts]]
     graph = coo_array((np.ones(len(edges[0])), edges), shape=(len(rare) + 1, len(rare) + 1))
     order = breadth_first_order(graph.tocsr(), 0, directed=True, return_predecessors=False)
@@ -234,6 +254,10 @@ class LocalDistribution:
         The rarer value, 0 or 1, of every label.
     n_neighbors : int
         The number of neighbors.
+    known : csr_array of shape (n_samples, n_labels), int32, or None
+        The number of neighbors in which the label is known; None if all are.
+    unknown : csr_array of shape (n_samples, n_labels) or None
+        Ones at cells that have no type because y does not know them, or too few neighbors do.
     on_device : TypedCells or None
         The cells and their types on the device that the labels came from, for our own use.
     """
@@ -243,6 +267,8 @@ class LocalDistribution:
     weights: NDArray[np.float64]
     minority_value: NDArray[np.int8]
     n_neighbors: int
+    known: csr_array | None = None
+    unknown: csr_array | None = None
     on_device: TypedCells | None = None
 
     @cached_property
@@ -252,8 +278,9 @@ class LocalDistribution:
 
     @cached_property
     def C(self) -> csr_array:
-        """The proportion of neighbors of the opposite class, equation (1); zeros are kept."""
-        return _on_pattern(self.opposite, self.opposite.data / self.n_neighbors)
+        """The proportion of (known) neighbors of the opposite class, equation (1), with zeros."""
+        of = self.n_neighbors if self.known is None else self.known.data
+        return _on_pattern(self.opposite, self.opposite.data / of)
 
     @cached_property
     def type_counts(self) -> NDArray[np.int64]:
@@ -271,7 +298,9 @@ class LocalDistribution:
             Stored where a share is defined, zeros included. Not stored for majority cells,
             for outliers, and for labels whose other minority cells are all at C = 0.
         """
-        return _shares(self.opposite, self.n_neighbors)
+        if self.known is None:
+            return _shares(self.opposite, self.n_neighbors)
+        return _shares(self.C, 1)
 
     def __repr__(self) -> str:
         n_rows, n_labels = self.types.shape
@@ -295,7 +324,8 @@ def local_distribution(
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
+        The labels, zeros and ones. An unknown cell (NaN) is no minority cell, and not counted among
+        the neighbors of others; a cell with fewer than two known neighbors is not stored.
     neighborhood : Neighborhood
         The k neighbors of every row, from `labelance.neighbors.find_neighbors`, or any
         object with the row numbers as ``indices`` of shape (n_samples, k), where no row
@@ -338,16 +368,21 @@ def local_distribution(
     """
     _check_choice("variant", variant, Variant)
     _check_choice("weighting", weighting, Weighting)
-    clean = validate_labels(y, caller="local_distribution").Y
-    return find_local_distribution(
-        clean, _open_neighbors(neighborhood, clean.shape[0]), variant, weighting
-    )
+    labels = validate_labels(y, caller="local_distribution", needs_all=None)
+    neighbors = _open_neighbors(neighborhood, labels.Y.shape[0])
+    return find_local_distribution(labels.Y, neighbors, variant, weighting, labels.unknown)
 
 
 def find_local_distribution(
-    Y: csr_array, neighbors: NDArray[np.int64], variant: Variant, weighting: Weighting
+    Y: csr_array,
+    neighbors: NDArray[np.int64],
+    variant: Variant,
+    weighting: Weighting,
+    unknown: csr_array | None = None,
 ) -> LocalDistribution:
     """Measure the local distribution of clean labels."""
+    if unknown is not None:
+        return _known_distribution(Y, neighbors, variant, weighting, unknown)
     values = minority_values(Y)
     M = minority_matrix(Y, values)
     k = neighbors.shape[1]
@@ -374,6 +409,66 @@ def find_local_distribution(
         n_neighbors=k,
         on_device=typed,
     )
+
+
+def _known_distribution(
+    Y: csr_array,
+    neighbors: NDArray[np.int64],
+    variant: Variant,
+    weighting: Weighting,
+    unknown: csr_array,
+) -> LocalDistribution:
+    """Measure the local distribution where some labels are unknown: C counts known neighbors."""
+    k = neighbors.shape[1]
+    values = minority_values(Y, unknown)
+    M = minority_matrix(Y, values, unknown)
+    same, known = _count_known_neighbors(M, unknown, neighbors)
+    # Cells that cannot have a type leave M, so that all arrays have one pattern.
+    enough = known >= min(FEWEST_KNOWN, k)
+    typed, untyped = _part_cells(M, enough)
+    opposite = (known - same)[enough]
+    known, same = known[enough], count_same_class(typed, neighbors)
+    types = np.select(
+        [10 * opposite < 3 * known, 10 * opposite < 7 * known, opposite < known],
+        [LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE],
+        LabelType.OUTLIER,
+    ).astype(np.int8)
+    local = LocalDistribution(
+        opposite=_on_pattern(typed, opposite),
+        types=_on_pattern(typed, _reexamine(typed, types, same, neighbors, variant)),
+        weights=np.zeros(Y.shape[0]),
+        minority_value=values,
+        n_neighbors=k,
+        known=_on_pattern(typed, known),
+        unknown=csr_array(unknown + untyped),
+    )
+    terms = local.shares() if weighting == "paper" else local.C
+    return replace(local, weights=np.asarray(terms.sum(axis=1)).ravel())
+
+
+def _count_known_neighbors(
+    M: csr_array, unknown: csr_array, neighbors: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Count, for every minority cell, the neighbors of its class, and those that are known.
+
+    Among the neighbors that a cell has in "minority or unknown" are those of its class; the
+    others are unknown. So one kernel counts both.
+    """
+    same = count_same_class(M, neighbors)
+    both = csr_array(M + 2 * unknown.astype(M.dtype))
+    both.sort_indices()
+    either = count_same_class(both, neighbors)[both.data == 1]
+    return same, np.int32(neighbors.shape[1]) - (either - same)
+
+
+def _part_cells(M: csr_array, first: NDArray[np.bool_]) -> tuple[csr_array, csr_array]:
+    """Return the cells of a mask over M's cells, and the others."""
+    parts = []
+    for chosen in (first, ~first):
+        indptr = np.concatenate(([0], np.cumsum(chosen)))[M.indptr].astype(M.indptr.dtype)
+        ones = np.ones(np.count_nonzero(chosen), np.int8)
+        parts.append(csr_array((ones, M.indices[chosen], indptr), shape=M.shape))
+    return parts[0], parts[1]
 
 
 def _count_opposite(M: csr_array, neighbors: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -96,6 +96,7 @@ class MLkNN(BaseMultiLabelClassifier):
     """
 
     _works_on_device: ClassVar[bool] = True
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseMultiLabelClassifier._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -168,15 +169,21 @@ class MLkNN(BaseMultiLabelClassifier):
             categorical=data.categorical,
             missing=self.missing,
         )
-        self._rows, self._labels = data.X, data.Y
+        self._rows, self._labels, self._unknown = data.X, data.Y, data.unknown
         self._count(self._around(neighborhood))
 
     def _count(self, around: Neighborhood) -> None:
         """Set the prior and posterior probabilities."""
-        counts = count_neighbors(around, self._labels)
-        with_label, without = count_rows(self._labels, counts, self.n_neighbors)
-        s, n = self.smoothing, self._labels.shape[0]
-        self.prior_ = (s + with_label.sum(axis=1)) / (2 * s + n)
+        if self._unknown is None:
+            counts = count_neighbors(around, self._labels)
+            with_label, without = count_rows(self._labels, counts, self.n_neighbors)
+        else:
+            scaled = count_known_neighbors(around, self._labels, self._unknown, self.n_neighbors)
+            with_label, without = count_known_rows(
+                self._labels, self._unknown, scaled, self.n_neighbors
+            )
+        s, n_with = self.smoothing, with_label.sum(axis=1)
+        self.prior_ = (s + n_with) / (2 * s + (n_with + without.sum(axis=1)))
         present = self.prior_[:, None] * self._smooth(with_label)
         absent = (1 - self.prior_)[:, None] * self._smooth(without)
         self.posterior_ = present / (present + absent)
@@ -210,6 +217,10 @@ class MLkNN(BaseMultiLabelClassifier):
         around = search_neighbors(
             rows, self.n_neighbors, self._feature_metric, queries=queries, n_jobs=self.n_jobs
         )
+        if self._unknown is not None:
+            e = count_known_neighbors(around, self._labels, self._unknown, self.n_neighbors)
+            # Where the label of no neighbor is known, nothing speaks against the prior.
+            return np.where(e >= 0, self.posterior_[np.arange(e.shape[1]), e], self.prior_)
         counts = count_neighbors(around, self._labels)
         scores = np.tile(self.posterior_[:, 0], (clean.shape[0], 1))
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
@@ -235,6 +246,32 @@ class MLkNN(BaseMultiLabelClassifier):
 def count_neighbors(around: Neighborhood, Y: sp.csr_array) -> sp.csr_array:
     """Return e, the number of neighbors with a label, for every row and label where it is not 0."""
     return around.adjacency(Y.shape[0]).astype(np.int32) @ Y
+
+
+def count_known_neighbors(
+    around: Neighborhood, Y: sp.csr_array, unknown: sp.csr_array, k: int
+) -> NDArray[np.int64]:
+    """Return e as if all k neighbors were known: the share among known ones, times k, rounded.
+
+    -1 where the label of no neighbor is known.
+    """
+    adjacency = around.adjacency(Y.shape[0]).astype(np.int64)
+    seen, known = (adjacency @ Y).toarray(), k - (adjacency @ unknown).toarray()
+    return np.where(known > 0, (2 * k * seen + known) // np.maximum(2 * known, 1), -1)
+
+
+def count_known_rows(
+    Y: sp.csr_array, unknown: sp.csr_array, e: NDArray[np.int64], k: int
+) -> tuple[Floats, Floats]:
+    """Count as `count_rows` does, among rows that know the label and a neighbor that does."""
+    q = Y.shape[1]
+    counted = (e >= 0) & (unknown.toarray() == 0)
+    places, present = e + np.arange(q) * (k + 1), Y.toarray() == 1
+
+    def histogram(cells: NDArray[np.bool_]) -> Floats:
+        return np.bincount(places[cells], minlength=q * (k + 1)).reshape(q, k + 1).astype(float)
+
+    return histogram(counted & present), histogram(counted & ~present)
 
 
 def count_rows(Y: sp.csr_array, e: sp.csr_array, k: int) -> tuple[Floats, Floats]:

@@ -152,6 +152,11 @@ class PerLabel(BaseMultiLabelClassifier):
         self.estimators_ = [model[0] for model in self._models]
         self.unsampled_labels_ = np.flatnonzero([not label.sampled for label in fitted])
 
+    def _why_all_known(self) -> str | None:
+        sampler = self.sampler
+        shared = isinstance(sampler, BaseMultiLabelSampler) and sampler.traits.label_specific
+        return sampler._why_all_known() if shared else None  # else it sees known rows of a label
+
     def _report_refusals(self, sampler: Any, fitted: list[FittedLabel]) -> None:
         """Warn of labels that the sampler refused, or raise if it refused all."""
         refused = [j for j, label in enumerate(fitted) if label.refusal is not None]
@@ -203,20 +208,28 @@ class LabelRows(NamedTuple):
 class LabelByLabel:
     """Resamples the rows anew for every label; the sampler sees that label alone."""
 
-    def __init__(self, sampler: Any, rows: Rows, Y: sp.csr_array, schema: Schema) -> None:
+    def __init__(self, sampler: Any, rows: Rows, data: Data, schema: Schema) -> None:
         self.sampler, self.rows, self.schema = sampler, rows, schema
-        self.columns = sp.csc_array(Y)
+        self.columns = sp.csc_array(data.Y)
+        self.unknown = None if data.unknown is None else sp.csc_array(data.unknown)
 
     def as_they_are(self, label: int) -> LabelRows:
-        """Return the rows of a label that are not resampled."""
-        return LabelRows(self.rows, sp.csr_array(self.columns[:, [label]]), False)
+        """Return the rows of a label that are not resampled: all of which it is known."""
+        y = sp.csr_array(self.columns[:, [label]])
+        if self.unknown is None or not self.unknown[:, [label]].nnz:
+            return LabelRows(self.rows, y, False)
+        known = np.flatnonzero(self.unknown[:, [label]].toarray().ravel() == 0)
+        if not len(known):  # as in a small bag
+            return LabelRows(self.rows, y, False)
+        return LabelRows(self.rows.take(known), y[known], False)
 
     def resample(self, label: int, rng: np.random.Generator) -> LabelRows:
         """Return resampled rows; raise what the sampler raises."""
-        target = self.columns[:, [label]].toarray().astype(np.int64)
+        found = self.as_they_are(label)
+        target = found.y.toarray().astype(np.int64)
         sampler = set_random_states(clone(self.sampler), rng)
         ours = isinstance(sampler, BaseMultiLabelSampler)
-        X, y = sampler.fit_resample(self.rows.given, target if ours else target.ravel())
+        X, y = sampler.fit_resample(found.rows.given, target if ours else target.ravel())
         rows = Rows(validate_like(X, self.schema, caller="PerLabel"), X)
         return LabelRows(rows, sp.csr_array(np.asarray(y).reshape(-1, 1)), True)
 
@@ -227,7 +240,7 @@ class MadeForLabels(LabelByLabel):
     def __init__(
         self, sampler: Any, rows: Rows, data: Data, schema: Schema, rng: np.random.Generator
     ) -> None:
-        super().__init__(sampler, rows, data.Y, schema)
+        super().__init__(sampler, rows, data, schema)
         drawn = sampler.plan(rows.given, data.labels.container.native).draw(rng)
         self.made_for = drawn.provenance["label_indices_"]
         self.rows_after = Rows(validate_like(drawn.X, schema, caller="PerLabel"), drawn.X)
@@ -249,7 +262,7 @@ def _make_source(
     ours = isinstance(sampler, BaseMultiLabelSampler)
     if ours and sampler.traits.label_specific:
         return MadeForLabels(sampler, rows, data, schema, rng)
-    return LabelByLabel(sampler, rows, data.Y, schema)
+    return LabelByLabel(sampler, rows, data, schema)
 
 
 def _fit_label(

@@ -33,7 +33,12 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import MissingPolicy, check_no_missing
-from labelance._validation._labels import TOGETHER, check_all_known, validate_labels
+from labelance._validation._labels import (
+    TOGETHER,
+    check_all_known,
+    take_unknown,
+    validate_labels,
+)
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
@@ -118,6 +123,9 @@ class Draw:
         Labels of those rows where the sampler changed them. None means unchanged.
     X_new, Y_new : array or None
         Synthetic rows that follow.
+    unknown_rows, unknown_new : csr_array or None
+        Ones at the cells of these rows that are unknown. None means: as in the original rows, and
+        no cell of new rows.
     provenance : mapping
         Fitted attributes that say where the rows come from.
     """
@@ -126,6 +134,8 @@ class Draw:
     Y_rows: sp.csr_array | None = None
     X_new: Any = None
     Y_new: sp.csr_array | None = None
+    unknown_rows: sp.csr_array | None = None
+    unknown_new: sp.csr_array | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def sources(self, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -207,10 +217,18 @@ class BlockwiseDraw:
         kept = slice(min(start, n_kept), min(stop, n_kept))
         rows = np.arange(kept.start, kept.stop) if drawn.rows is None else drawn.rows[kept]
         Y_rows = None if drawn.Y_rows is None else drawn.Y_rows[kept]
+        unknown_rows = take_unknown(drawn.unknown_rows, kept)
         if drawn.Y_new is None or stop <= n_kept:
-            return self.data.restore(rows, Y_rows)
+            return self.data.restore(rows, Y_rows, unknown_rows=unknown_rows)
         new = slice(max(start, n_kept) - n_kept, stop - n_kept)
-        return self.data.restore(rows, Y_rows, drawn.X_new[new], drawn.Y_new[new])
+        return self.data.restore(
+            rows,
+            Y_rows,
+            drawn.X_new[new],
+            drawn.Y_new[new],
+            unknown_rows,
+            take_unknown(drawn.unknown_new, new),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,13 +301,21 @@ def _materialize(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
     """Return what was drawn from n clean rows, as rows in the containers that came in."""
     if isinstance(drawn, Resampled):
         return drawn
-    X, y = data.restore(drawn.rows, drawn.Y_rows, drawn.X_new, drawn.Y_new)
+    X, y = data.restore(
+        drawn.rows,
+        drawn.Y_rows,
+        drawn.X_new,
+        drawn.Y_new,
+        drawn.unknown_rows,
+        drawn.unknown_new,
+    )
     return Resampled(X, y, drawn.provenance, *drawn.sources(n))
 
 
-def _constant_labels(Y: sp.csr_array) -> np.ndarray:
-    """Return the labels that no row has, or all rows."""
-    return np.flatnonzero(np.isin(column_counts(Y), (0, Y.shape[0])))
+def _constant_labels(Y: sp.csr_array, n_known: Any = None) -> np.ndarray:
+    """Return the labels that no row has, or all rows of which they are known."""
+    counts = column_counts(Y)
+    return np.flatnonzero((counts == 0) | (counts == (Y.shape[0] if n_known is None else n_known)))
 
 
 def _warn_of_constant(labels: np.ndarray, names: Sequence[Any]) -> None:
@@ -529,7 +555,7 @@ class BaseMultiLabelSampler(
 
     def _warn_of_constant_labels(self, data: Data) -> None:
         """Set ``constant_labels_`` and warn: such labels have nothing to balance."""
-        self.constant_labels_ = _constant_labels(data.Y)
+        self.constant_labels_ = _constant_labels(data.Y, data.labels.n_known)
         _warn_of_constant(self.constant_labels_, data.labels.names or range(data.Y.shape[1]))
 
     def _generator(self) -> np.random.Generator:

@@ -86,7 +86,7 @@ class FunctionSampler(BaseMultiLabelSampler):
 
     # A function may do anything, except tell what it did.
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, deletes=True, edits=True, label_order_free=False
+        adds=True, deletes=True, edits=True, label_order_free=False, needs_all=None
     )
 
     _supports_blocks: ClassVar[bool] = False
@@ -126,8 +126,9 @@ class FunctionSampler(BaseMultiLabelSampler):
             X, y = self.func(*plan, **options)
         else:
             # Copies, so that neither the function nor who gets its result can change the input.
-            given = data.features.restore(None, None), data.labels.restore(data.Y, None, 0)
-            X, y = _checked(self.func(*given, **options), data)
+            X_given = data.features.restore(None, None)
+            y_given = data.labels.restore(data.Y, None, 0, data.unknown)
+            X, y = _checked(self.func(X_given, y_given, **options), data)
         n = num_samples(y)
         return Resampled(X, y, {}, np.full(n, -1), np.zeros(n, dtype=bool))
 
@@ -138,7 +139,7 @@ def _checked(result: Any, data: Data) -> tuple[Any, Any]:
     if not (isinstance(result, tuple) and len(result) == 2):
         raise InputError(problem, f"It returned {type(result).__name__}", "Return X, y")
     try:
-        new = validate_data(*result, caller="FunctionSampler", missing="keep")
+        new = validate_data(*result, caller="FunctionSampler", missing="keep", needs_all=None)
     except InputError as error:
         raise InputError(problem, f"In the returned data: {error.found}", error.cure) from error
     for role, old, now in (("X", data.X, new.X), ("y", data.Y, new.Y)):
@@ -253,6 +254,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
             label_order_free=all(t.label_order_free for t in each),
             finds_neighbors=each[0].finds_neighbors,
             in_blocks=all(t.in_blocks for t in each),
+            needs_all=next((t.needs_all for t in each if t.needs_all), None),
         )
 
     @property

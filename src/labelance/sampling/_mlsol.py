@@ -44,8 +44,8 @@ THETA[LabelType.OUTLIER] = -1e-5
 
 def assign_labels(
     local: LocalDistribution, seeds: np.ndarray, references: np.ndarray, cd: np.ndarray
-) -> sp.csr_array:
-    """Return the labels of one synthetic row per (seed, reference, cd).
+) -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Return the labels of one synthetic row per (seed, reference, cd), and those it leaves open.
 
     Parameters
     ----------
@@ -66,9 +66,16 @@ def assign_labels(
     cells = np.ones(len(columns), dtype=np.int8)
     minority = sp.csr_array((cells, columns, indptr), shape=(len(seeds), M.shape[1]))
     # M is Y with the columns flipped whose ones are the majority; flipping again gives Y.
-    Y = minority_matrix(minority, local.minority_value)
+    unknown = None
+    if local.unknown is not None:
+        # What a typed parent decides is known, whatever the other one is.
+        unknown = local.unknown[seeds] + local.unknown[references]
+        unknown = sp.csr_array(unknown - unknown.multiply(minority))
+        unknown.eliminate_zeros()
+        unknown.data[:] = 1
+    Y = minority_matrix(minority, local.minority_value, unknown)
     Y.has_sorted_indices = True
-    return Y
+    return Y, unknown
 
 
 def _merge_parents(
@@ -220,6 +227,10 @@ class MLSOL(NeighborSampler):
     rare cells follows the paper (``variant``), and features are not scaled unless asked
     (``scale="range"``).
 
+    Where cells of y are unknown (NaN), they are no minority cells; C counts the neighbors in which
+    the label is known, and a cell with fewer than two of them makes no seed. A synthetic label
+    is unknown unless a parent with a type decides it.
+
     References
     ----------
     B. Liu, G. Tsoumakas (2019): Synthetic Oversampling of Multi-Label Data based on Local
@@ -244,6 +255,7 @@ class MLSOL(NeighborSampler):
         finds_neighbors=True,
         inherits_labels=True,
         in_blocks=True,
+        needs_all=None,
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -298,7 +310,7 @@ class MLSOL(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)
-        local = find_local_distribution(data.Y, rows, self.variant, self.weighting)
+        local = find_local_distribution(data.Y, rows, self.variant, self.weighting, data.unknown)
         strategy = resolve_strategy(self.sampling_strategy, data, every_label)
         lacking = None if strategy.targets is None else strategy.lacking
         weights = self._weights(local, strategy.labels, lacking)
@@ -344,9 +356,11 @@ class MLSOL(NeighborSampler):
             data.X, seeds, references, data.categorical, rng, line=line, room=True
         )
         cd = positions(plan.metric, data.X, X_new, seeds, references)
+        Y_new, unknown = assign_labels(plan.local, seeds, references, cd)
         return Draw(
             X_new=X_new,
-            Y_new=assign_labels(plan.local, seeds, references, cd),
+            Y_new=Y_new,
+            unknown_new=unknown,
             provenance={
                 "seed_indices_": seeds,
                 "reference_indices_": references,

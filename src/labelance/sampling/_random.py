@@ -107,7 +107,8 @@ class MLROS(RowSampler):
 
     Notes
     -----
-    Missing and nominal values are copied as they are. A draw takes floor(sampling_ratio * n)
+    Missing and nominal values are copied as they are. So are unknown labels (NaN), which count
+    nowhere. A draw takes floor(sampling_ratio * n)
     uniform numbers from the generator at once; clone number t is row floor(u_t * size) of
     its label's bag. Labels take their turns in column order, so the order of the columns
     matters.
@@ -139,7 +140,7 @@ class MLROS(RowSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, clones=True, label_order_free=False, in_blocks=True
+        adds=True, clones=True, label_order_free=False, in_blocks=True, needs_all=None
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -314,7 +315,8 @@ class MLRUS(RowSampler):
 
     Notes
     -----
-    At least one row stays. "paper" draws its rows without replacement, in one call of the
+    At least one row stays. A row in which a protected label is unknown (NaN) may have it, and is
+    kept ("paper"). "paper" draws its rows without replacement, in one call of the
     generator's ``choice``. The others take floor(sampling_ratio * n) uniform numbers at once;
     deletion number t is row floor(u_t * size) of its label's bag, in whose place the last
     row of the bag then comes, as in all other bags that have it. There labels take turns in
@@ -345,7 +347,7 @@ class MLRUS(RowSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        deletes=True, label_order_free=False, in_blocks=True
+        deletes=True, label_order_free=False, in_blocks=True, needs_all=None
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -376,7 +378,10 @@ class MLRUS(RowSampler):
         if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLRUS")
             self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
-            return np.flatnonzero(~rows_with(data.Y, kept))
+            protected = rows_with(data.Y, kept)
+            if data.unknown is not None:
+                protected |= rows_with(data.unknown, kept)
+            return np.flatnonzero(~protected)
         check_no_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         self.sampling_strategy_ = {}
         counts = column_counts(data.Y)

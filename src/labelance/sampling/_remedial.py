@@ -301,6 +301,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         second = self._second().traits
         return replace(
             second,
+            needs_all=REMEDIAL.traits.needs_all,
             adds=True,
             edits=True,
             clones=second.clones or not second.adds,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -80,14 +81,15 @@ def rows_by_label(data: Data, labels: np.ndarray, rows: np.ndarray | None) -> di
     return {names[j]: None if rows is None else int(rows[j]) for j in chosen}
 
 
-def minority_counts(Y: sp.csr_array) -> np.ndarray:
+def minority_counts(Y: sp.csr_array, unknown: sp.csr_array | None = None) -> np.ndarray:
     """Return the number of minority cells of every label."""
     counts = column_counts(Y)
-    return np.where(minority_values(Y) == 1, counts, Y.shape[0] - counts)
+    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
+    return np.where(minority_values(Y, unknown) == 1, counts, n_known - counts)
 
 
 def resolve_strategy(
-    strategy: SamplingStrategy, data: Data, auto: Rule, counts: Rule = minority_counts
+    strategy: SamplingStrategy, data: Data, auto: Rule, counts: Rule | None = None
 ) -> Strategy:
     """Turn ``sampling_strategy`` into labels and targets.
 
@@ -108,17 +110,18 @@ def resolve_strategy(
         numbers. Unless given, rows of the minority class.
     """
     Y, names = data.Y, data.labels.names
-    present = counts(Y)
+    n_known = data.labels.n_known
+    present = minority_counts(Y, data.unknown) if counts is None else counts(Y)
     if callable(strategy):
         strategy = strategy(data.labels.container.native)
     if isinstance(strategy, str):
-        return Strategy(_by_word(strategy, Y, auto), None, present)
+        return Strategy(_by_word(strategy, Y, auto, n_known), None, present)
     if isinstance(strategy, (int, float, np.floating)):
         mask = auto(Y)
-        reached = _reach_ratio(present, Y.shape[0], float(strategy))
+        reached = _reach_ratio(present, n_known, float(strategy))
         return Strategy(mask, np.where(mask, reached, np.nan), present)
     if isinstance(strategy, Mapping):
-        return _by_mapping(strategy, present, Y.shape[0], names)
+        return _by_mapping(strategy, present, n_known, names)
     return Strategy(_by_list(np.asarray(strategy), Y.shape[1], names), None, present)
 
 
@@ -139,7 +142,7 @@ def resolve_labels(
 def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
     """Return how many minority rows each label lacks to its target, or else to balance."""
     resolved = resolve_strategy(strategy, data, every_label)
-    to_balance = np.where(resolved.labels, data.n_samples - 2 * resolved.present, 0)
+    to_balance = np.where(resolved.labels, data.labels.n_known - 2 * resolved.present, 0)
     lacking = to_balance if resolved.targets is None else resolved.lacking
     return lacking.astype(np.int64)
 
@@ -191,9 +194,9 @@ def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
     return irlbl_against_mean(column_counts(Y)) < 0
 
 
-def above_mean_imr(Y: sp.csr_array) -> np.ndarray:
+def above_mean_imr(Y: sp.csr_array, n_known: Any) -> np.ndarray:
     """Return the labels that are more imbalanced within than the mean: ImR > MeanImR."""
-    return imr_against_mean(column_counts(Y), Y.shape[0]) > 0
+    return imr_against_mean(column_counts(Y), n_known) > 0
 
 
 def every_label(Y: sp.csr_array) -> np.ndarray:
@@ -216,11 +219,11 @@ def rows_with(Y: sp.csr_array, labels: np.ndarray) -> np.ndarray:
     return np.diff(cells[Y.indptr]) > 0
 
 
-def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
-    rules = {
+def _by_word(word: str, Y: sp.csr_array, auto: Rule, n_known: Any) -> np.ndarray:
+    rules: dict[str, Rule] = {
         "auto": auto,
         "minority": above_mean_irlbl,
-        "imbalanced": above_mean_imr,
+        "imbalanced": partial(above_mean_imr, n_known=n_known),
         "all": every_label,
     }
     if word not in rules:
@@ -232,7 +235,7 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule) -> np.ndarray:
     return rules[word](Y)
 
 
-def _reach_ratio(present: np.ndarray, n: int, ratio: float) -> np.ndarray:
+def _reach_ratio(present: np.ndarray, n: np.ndarray, ratio: float) -> np.ndarray:
     """Return the rows at which they reach the ratio to all others, safe against 28.999…."""
     if not 0 < ratio <= 1:
         raise InputError(
@@ -245,7 +248,7 @@ def _reach_ratio(present: np.ndarray, n: int, ratio: float) -> np.ndarray:
 
 
 def _by_mapping(
-    wanted: Mapping[Any, Any], present: np.ndarray, n: int, names: tuple[Any, ...] | None
+    wanted: Mapping[Any, Any], present: np.ndarray, n: np.ndarray, names: tuple[Any, ...] | None
 ) -> Strategy:
     q = len(present)
     mask, targets = np.zeros(q, dtype=bool), np.full(q, np.nan)
@@ -253,7 +256,7 @@ def _by_mapping(
         j = _position(label, q, names)
         mask[j] = True
         if not isinstance(target, Integral):
-            targets[j] = _reach_ratio(present[j : j + 1], n, float(target))[0]
+            targets[j] = _reach_ratio(present[j : j + 1], n[j : j + 1], float(target))[0]
             continue
         if target < present[j]:
             raise InputError(

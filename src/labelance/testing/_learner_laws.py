@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from io import StringIO
 from typing import Any
@@ -275,12 +275,18 @@ def check_works_in_cross_validation(learner: Any) -> None:
 
 
 def check_bad_labels_are_refused(learner: Any) -> None:
-    """One-dimensional Y, words, class numbers and NaN are refused, saying what to do."""
+    """One-dimensional Y, words and class numbers are refused, saying what to do.
+
+    So are unknown cells (NaN), unless the learner does without them.
+    """
     X, Y = sampler_data()
     strange = Y.astype(float)
     strange[0, 0] = np.nan
-    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X), [[1]] * (len(X) - 1) + [[2, 3]]):
+    for bad in (Y[:, 0], Y * 2, ["a,b"] * len(X), [[1]] * (len(X) - 1) + [[2, 3]]):
         assert_refused(partial(learner.fit, X, bad), LabelFormatError)
+    with suppress(LabelFormatError):
+        scores = clone(learner).fit(X, strange).predict_proba(X)
+        assert np.isfinite(scores).all(), "unknown labels made scores unknown"
 
 
 def check_must_be_fitted(learner: Any) -> None:

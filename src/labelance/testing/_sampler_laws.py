@@ -258,13 +258,20 @@ RANDOM_LAWS = (
 
 
 def check_bad_labels_are_refused(sampler: Any, traits: SamplerTraits) -> None:
-    """One-dimensional Y, words, class numbers and NaN are refused, saying what to do."""
+    """One-dimensional Y, words and class numbers are refused, saying what to do.
+
+    So are unknown cells (NaN), unless the trait ``needs_all`` is None.
+    """
     X, Y = sampler_data()
     strange = Y.astype(float)
     strange[0, 0] = np.nan
     ragged = [[1]] * (len(X) - 1) + [[2, 3]]
-    for bad in (Y[:, 0], Y * 2, strange, ["a,b"] * len(X), ragged):
+    for bad in (Y[:, 0], Y * 2, ["a,b"] * len(X), ragged):
         assert_refused(partial(sampler.fit_resample, X, bad), LabelFormatError)
+    if traits.needs_all is not None:
+        assert_refused(partial(sampler.fit_resample, X, strange), LabelFormatError)
+    else:
+        sampler.fit_resample(X, strange)
 
 
 def check_bad_shapes_are_refused(sampler: Any, traits: SamplerTraits) -> None:

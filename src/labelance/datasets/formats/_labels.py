@@ -20,7 +20,14 @@ from scipy.sparse import csr_array, issparse
 from labelance._arrays._cells import find_stored, rows_with_missing, stored_columns
 from labelance._arrays._columns import cells_by_column
 from labelance._arrays._containers import stored_values, to_dense
-from labelance._arrays._labels import ABSENT, PRESENT, find_list_separator, split_list
+from labelance._arrays._labels import (
+    ABSENT,
+    PRESENT,
+    find_list_separator,
+    mark_unknown,
+    part_unknown,
+    split_list,
+)
 from labelance._utils._messages import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset
 from labelance.datasets.formats._compression import strip_suffix
@@ -238,7 +245,7 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
 
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
-MissingLabels = Literal["error", "negative", "drop"]
+MissingLabels = Literal["error", "negative", "drop", "keep"]
 MultiClass = Literal["error", "reduce"]
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
@@ -273,6 +280,8 @@ def split_labels(
         values = _label_values(table, columns, present, multi_class)
         _check_cells(table, columns, cells, check_no_missing=missing_labels == "error")
         Y, label_names = _indicator(table.file, cells, values), [value.name for value in values]
+        if missing_labels == "keep":
+            Y = _keep_unknown(Y, cells, values)
     return MultiLabelDataset(
         values=table.cells[:, others],
         Y=Y,
@@ -532,6 +541,13 @@ def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_arra
     return Y if codes.all() else _add_implied(file, Y, cells, codes == 0)
 
 
+def _keep_unknown(Y: csr_array, cells: Any, values: list[LabelValue]) -> csr_array:
+    """Return Y with a stored NaN where a label column holds nothing."""
+    if len(values) > cells.shape[1]:
+        cells = cells[:, [value.place for value in values]]
+    return mark_unknown(Y, part_unknown(cells)[1])
+
+
 def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
     """Add ones where nothing is stored, in the columns whose first value means present."""
     rows, columns = np.arange(cells.shape[0]), np.flatnonzero(implied)
@@ -576,7 +592,7 @@ def _check_cells(
         "A value is missing" if missing else f"Got {value:g}",
         "Correct the value, leave this column out of the labels, or "
         + (
-            "pass missing_labels='negative' or missing_labels='drop'"
+            "pass missing_labels='keep', 'negative' or 'drop'"
             if missing
             else _cure_numbers(table, name, value)
         ),

@@ -56,13 +56,14 @@ def write_npz(data: MultiLabelDataset, out: BinaryIO) -> None:
 
 
 def _csr_arrays(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a CSR; the ones of Y need no data."""
+    """The arrays of a CSR; the ones of Y need no data, unless some cells are unknown (NaN)."""
     arrays = {
         f"{name}_indices": matrix.indices,
         f"{name}_indptr": matrix.indptr,
         f"{name}_shape": np.array(matrix.shape),
     }
-    return arrays if name == "Y" else arrays | {f"{name}_data": matrix.data}
+    only_ones = name == "Y" and matrix.dtype.kind != "f"
+    return arrays if only_ones else arrays | {f"{name}_data": matrix.data}
 
 
 class _Archive:
@@ -118,7 +119,8 @@ class _Archive:
         indices, indptr = self._array(f"{name}_indices"), self._array(f"{name}_indptr")
         n_rows, n_columns = self._array(f"{name}_shape").tolist()
         self._take(BYTES_PER_NAME * abs(n_columns), f"the names of {n_columns} columns")
-        data = np.ones(len(indices), np.int8) if name == "Y" else self._array(f"{name}_data")
+        only_ones = name == "Y" and "Y_data.npy" not in self.archive.namelist()
+        data = np.ones(len(indices), np.int8) if only_ones else self._array(f"{name}_data")
         check_compressed(indptr, indices, len(data), (n_rows, n_columns), name)
         return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 

@@ -340,7 +340,7 @@ def to_arrow(data: MultiLabelDataset) -> Any:
     }
     features, labels = map(iterate_columns, (data.values, data.Y))
     columns = [_to_arrow(pa, *each) for each in zip(features, data.categories)]
-    columns += [pa.array(column.astype(data.Y.dtype)) for column in labels]
+    columns += [_labels_to_arrow(pa, column.astype(data.Y.dtype)) for column in labels]
     names = [*data.feature_names, *data.label_names]
     table = pa.Table.from_arrays(columns, names=names)
     metadata = {METADATA_KEY: json.dumps(words)}
@@ -353,6 +353,14 @@ def _pyarrow() -> tuple[Any, Any]:
         optional_import("pyarrow", extra="data", purpose=purpose),
         optional_import("pyarrow.parquet", extra="data", purpose=purpose),
     )
+
+
+def _labels_to_arrow(pa: Any, column: NDArray[Any]) -> Any:
+    """Return a column of labels; unknown ones are null."""
+    if column.dtype.kind != "f":
+        return pa.array(column)
+    unknown = np.isnan(column)
+    return pa.array(np.where(unknown, 0, column).astype(np.int8), mask=unknown)
 
 
 def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | None) -> Any:

@@ -161,9 +161,10 @@ def read_multilabel(
     present : str or collection of str, optional
         The values of label columns that mean that a row has the label; 1, true, yes and the
         like unless given.
-    missing_labels : {"error", "negative", "drop"}, default="error"
+    missing_labels : {"error", "negative", "drop", "keep"}, default="error"
         What to do with missing cells of label columns, as partially labelled data have them: refuse
-        them, take the label for absent, or leave out the rows in which any label is missing.
+        them, take the label for absent, leave out the rows in which any label is missing, or
+        keep them unknown: then ``Y`` stores NaN there.
     multi_class : {"error", "reduce"}, default="error"
         What to do with label columns of several values, which do not say when a row has the label:
         refuse them, or make a label ``column=value`` of every value. With
@@ -356,6 +357,13 @@ class DatasetBlocks:
             "ignore": ignore,
         }
         _check_policies({name: policy for name, policy in policies.items() if policy is not None})
+        if missing_labels == "keep":
+            raise InputError(
+                "Labels of a file that is read in blocks must be 0 or 1",
+                "Got missing_labels='keep'",
+                "Read the file with read_multilabel, or take missing labels for absent with "
+                "missing_labels='negative'",
+            )
         if missing_labels == "drop":
             raise InputError(
                 "Data larger than memory keep all their rows",
@@ -575,6 +583,12 @@ def _write(
 
 def _check(data: MultiLabelDataset, kind: Format) -> None:
     """Refuse what no reader could tell apart: two columns of one name, codes of no value."""
+    if kind == "libsvm" and np.isnan(data.Y.data.astype(float)).any():
+        raise InputError(
+            "LibSVM has no place for unknown labels",
+            f"{np.count_nonzero(np.isnan(data.Y.data))} cells of y are unknown",
+            "Write ARFF, CSV, Parquet or NPZ, which have a place for them",
+        )
     name, times = Counter((*data.feature_names, *data.label_names)).most_common(1)[0]
     if times > 1 and kind not in ("npz", "libsvm"):
         raise InputError(

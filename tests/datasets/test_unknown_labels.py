@@ -1,0 +1,52 @@
+"""Files keep unknown labels on request, and every writer but LibSVM has a place for them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
+from labelance.exceptions import DataFileError, InputError
+
+NAN = float("nan")
+Y = np.array([[1, 0, NAN], [NAN, 1, 0], [0, 0, 1], [1, NAN, NAN]])
+X = np.array([[0.5, 0.0], [0.0, 2.0], [1.0, 0.25], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("ending", ["arff", "csv", "tsv", "parquet", "npz", "arff.gz"])
+def test_what_is_written_reads_back(tmp_path, ending, make):
+    data = MultiLabelDataset.from_data(make(X), Y)
+    path = write_multilabel(data, tmp_path / f"data.{ending}")
+    options = {} if ending == "npz" else {"missing_labels": "keep"}
+    back = read_multilabel(path, **options)
+    np.testing.assert_array_equal(back.Y.toarray(), Y)
+    np.testing.assert_array_equal(back.to_X_y()[1], Y)
+    if ending not in ("csv", "tsv"):
+        assert back.same_as(data)
+
+
+def test_libsvm_has_no_place_for_unknown_labels(tmp_path):
+    with pytest.raises(InputError, match="4 cells of y are unknown"):
+        write_multilabel((X, Y), tmp_path / "data.libsvm")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_request_they_are_an_error_that_names_the_request(tmp_path):
+    path = write_multilabel((X, Y), tmp_path / "data.csv")
+    with pytest.raises(DataFileError, match="missing_labels='keep'"):
+        read_multilabel(path)
+
+
+def test_rows_and_frames_keep_them():
+    data = MultiLabelDataset.from_data(X, pd.DataFrame(Y, columns=["a", "b", "c"]))
+    np.testing.assert_array_equal(data.take([1, 3]).Y.toarray(), Y[[1, 3]])
+    np.testing.assert_array_equal(data.to_frame()[1].to_numpy(), Y)
+    assert data.label_names == ("a", "b", "c")
+
+
+def test_a_missing_class_makes_all_its_labels_unknown(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,class\n1,low\n2,\n3,high\n4,mid\n")
+    data = read_multilabel(path, labels=["class"], multi_class="reduce", missing_labels="keep")
+    np.testing.assert_array_equal(np.isnan(data.Y.toarray()).all(axis=1), [0, 1, 0, 0])
