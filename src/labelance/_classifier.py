@@ -348,7 +348,7 @@ def _why_step_needs_all(step: Any) -> str | None:
 def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: Any = None) -> Any:
     """Fit an estimator inside one of ours to data that are validated already.
 
-    One of ours takes them as they are; others get X as it came, and y as a dense table, since few
+    One of ours takes them as they are; others get X as given, and y as a dense table, since few
     of them take a sparse one; it is smaller than the scores that they will give.
     """
     if _takes_clean(estimator):

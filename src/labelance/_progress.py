@@ -54,7 +54,7 @@ class Loop:
     unit : str
         What is counted, in the plural.
     advice : str
-        How to get done sooner, told where it takes over a minute.
+        How to get done faster, told where it takes over a minute.
     warm_up : int
         The first steps that do not count for the forecast, because code is compiled in them.
     """
@@ -98,7 +98,7 @@ class Loop:
 
 
 class Board:
-    """Where loops are shown, the outer ones first; here a line that is written anew.
+    """Where loops are shown, the outer ones first; here a line that is written again.
 
     Threads may count at the same time: one lock orders them, and one thread draws.
 
@@ -107,7 +107,7 @@ class Board:
     draws : bool
         Whether there is a line; else only what takes over a minute is told, in lines of their own.
     heading : str
-        What the line begins with, whether a loop runs or not; it may be set anew.
+        What the line begins with, whether a loop runs or not; it may be set again.
     reword : callable
         Returns a line that stays in other words.
     """
@@ -207,7 +207,7 @@ class Board:
             self._width = 0
 
     def tell(self, text: str) -> None:
-        """Write a line that stays, above the one that is written anew."""
+        """Write a line that stays, above the one that is written again."""
         self.clear()
         _write(f"{self.reword(text)}\n")
 
@@ -231,7 +231,7 @@ class _Counter:
 
 
 class _Advice(Board):
-    """Tells people who did not ask for progress what can be had sooner, once."""
+    """Tells people who did not ask for progress what can be had faster, once."""
 
     def tell(self, text: str) -> None:
         print_notice(f"{text} verbose=1 shows how far it is.")
@@ -357,7 +357,7 @@ def run_parallel(
 
 
 def note(text: str) -> None:
-    """Write a line that stays, for whoever listens; without a listener nothing."""
+    """Write a line that stays, for the listener; without a listener nothing."""
     board = _listener.get()
     if board is not None and board.process == os.getpid():
         board.print_notice(text)

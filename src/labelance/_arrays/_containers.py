@@ -26,7 +26,7 @@ from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
 _GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
-# How whole numbers travel before the column's own dtype is restored.
+# How integers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 # Strings are nominal unless they are ids or free text; objects, only if the user says so.
 _WORDS = (nw.String, nw.Object)
@@ -89,7 +89,7 @@ def to_working_floats(values: np.ndarray) -> np.ndarray:
 
 
 def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Cast floats to ``dtype``; whole-number types take the nearest whole number.
+    """Cast floats to ``dtype``; whole-number types take the nearest integer.
 
     A number between two integers stays between them when rounded, so a synthetic value
     keeps lying between its parents.
@@ -169,7 +169,7 @@ class DenseContainer(PlainContainer):
         return to_working_floats(self.native)
 
     def raw(self) -> np.ndarray:
-        """Return the cells as they came; labels need no floats."""
+        """Return the cells as given; labels need no floats."""
         return self.native
 
     def restore(self, rows: np.ndarray | None, new: np.ndarray | None) -> Any:
@@ -404,7 +404,7 @@ class FrameContainer:
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows.
 
         Kept rows keep their index labels; once rows are added or repeated the index is
-        numbered anew, as imbalanced-learn's over-samplers do.
+        numbered again, as imbalanced-learn's over-samplers do.
         """
         kept = self.frame if rows is None else self._take(rows)
         if new is None:

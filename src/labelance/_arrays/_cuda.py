@@ -22,7 +22,7 @@ _BITS = 48  # numbers drawn at once, as a power of two
 def interpolate_features(X: Any, seeds: Any, references: Any, rng: np.random.Generator) -> Any:
     """Return one row per pair of rows of a tensor, with a random number for every feature.
 
-    The generator goes on from where it would be if it had drawn the numbers itself.
+    The generator continues from where it would be if it had drawn the numbers itself.
     """
     n_new, d = len(seeds), X.shape[1]
     out = torch.empty((n_new, d), dtype=X.dtype, device=X.device)

@@ -135,7 +135,7 @@ class TaskLayer:
     ``dask.delayed`` would make a graph of every task, and merge it with those of its arguments:
     milliseconds for each.
 
-    The function of a task is a dependency beside its arguments, for a task of two dependencies is
+    The function of a task is a dependency next to its arguments, for a task of two dependencies is
     never fused. Fused in one part of a result and not in another, a task would be two under one
     name, and a scheduler that has not yet forgotten the one takes it for the other.
     """
@@ -308,7 +308,7 @@ def count_rows_and_columns(data: Any) -> tuple[int, ...]:
 
 
 class DaskContainer(ABC):
-    """Rows in blocks as they came.
+    """Rows in blocks as given.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ class DaskContainer(ABC):
         return self._collect(blocks, edges, renumber=renumber)
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return some of the rows as they came, with their names if they have any."""
+        """Return some of the rows as given, with their names if they have any."""
         edges = result_edges(self.edges, rows, 0)
         return self._collect(self._kept(rows, edges), edges, renumber=False)
 
@@ -401,7 +401,7 @@ class DaskContainer(ABC):
 
     @abstractmethod
     def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
-        """Return blocks as one collection; ``renumber`` names its rows anew, from 0."""
+        """Return blocks as one collection; ``renumber`` names its rows again, from 0."""
 
 
 class DaskArray(DaskContainer):
@@ -581,7 +581,7 @@ def _append_edges(edges: np.ndarray, n: int, most: int) -> np.ndarray:
 
 
 def _repeats(rows: np.ndarray | None) -> bool:
-    """Tell whether a row comes more than once, so that a frame's index is numbered anew."""
+    """Tell whether a row comes more than once, so that a frame's index is numbered again."""
     return rows is not None and len(np.unique(rows)) < len(rows)
 
 

@@ -68,7 +68,7 @@ class _MappedFile(NamedTuple):
     """The storage that a map belongs to; the file and which of its bytes is mapped where."""
 
     storage: Storage
-    file: int | None  # None where nothing can be read beside the map
+    file: int | None  # None where nothing can be read next to the map
     start: int
     address: int
 
@@ -86,7 +86,7 @@ class Storage:
     memory : int
         How many bytes the process should hold at most.
     keeps : bool
-        Whether results that took long are kept in files with names, for a process that goes on
+        Whether results that took long are kept in files with names, for a process that continues
         where this one may end.
     """
 
@@ -418,7 +418,7 @@ def return_freed_memory(n_rows: int) -> None:
     """Give memory that work on many rows has freed back to the system.
 
     The C library keeps arrays of up to 32 MB for those to come, of every thread apart; after a
-    search in threads they would count beside all that follows.
+    search in threads they would count next to all that follows.
     """
     if n_rows >= _MANY_ROWS:
         _trim()

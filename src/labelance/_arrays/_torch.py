@@ -90,7 +90,7 @@ class TensorContainer(PlainContainer):
         return to_working_floats(to_host(self.native))
 
     def raw(self) -> Any:
-        """Return the cells as they came: an array, or from a GPU the non-zero ones as CSR."""
+        """Return the cells as given: an array, or from a GPU the non-zero ones as CSR."""
         return _gather_cells(self.native) if self.kind == "device" else to_host(self.native)
 
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files are written beside their place and renamed: nothing half-written remains."""
+"""Files are written next to their place and renamed: nothing half-written remains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CANNOT_WRITE = frozenset({
 
 @contextmanager
 def replace_when_done(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; rename it if the block ends well.
+    """Yield a temporary path next to ``path``; rename it if the block ends well.
 
     So nothing half-written remains. The temporary name keeps the suffixes, for writers that
     look at them. A disk that is full, or a folder that cannot be written to, is a `FileWriteError`.

@@ -84,7 +84,7 @@ def _compile(function: Kernel) -> Kernel:
         _keep_while_the_folder_stays(compiled)
     except RuntimeError:
         # No folder to write to (a read-only install without a home; NUMBA_CACHE_DIR names
-        # one): compile anew in every process rather than not at all.
+        # one): compile again in every process rather than not at all.
         compiled = njit(**_OPTIONS)(function)
     return compiled
 

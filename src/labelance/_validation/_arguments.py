@@ -1,4 +1,4 @@
-"""Check what comes beside X and y: groups, weights, names of labels, whole numbers."""
+"""Check what comes next to X and y: groups, weights, names of labels, integers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, .
 
 
 def check_positive(name: str, value: Any, *, caller: str) -> int:
-    """Return the parameter ``name`` if it is a whole number of at least 1."""
+    """Return the parameter ``name`` if it is an integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(
             f"{name} of {caller} must be an integer >= 1",

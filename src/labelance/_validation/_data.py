@@ -1,4 +1,4 @@
-"""Check X and y together, once, and clean them: nothing behind this checks again."""
+"""Check X and y together, once, and clean them: nothing after this checks again."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Data:
         unknown_rows: sp.csr_array | None = None,
         unknown_new: sp.csr_array | None = None,
     ) -> tuple[Any, Any]:
-        """Return kept rows, and new ones under them, in the containers that came in.
+        """Return kept rows, and new ones under them, in the containers of the input.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ MissingPolicy = Literal["error", "refuse", "distance", "keep"]
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Clean features, and how to give rows back as they came."""
+    """Clean features, and how to return rows in their original form."""
 
     X: Any
     categorical: np.ndarray
@@ -256,7 +256,7 @@ def check_not_empty(shape: tuple[int, int], caller: str, role: str) -> None:
 def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None:
     """Raise where one of the two is a tensor and the other is none, or is on another device.
 
-    The same for a Dask collection beside rows in memory; labels in memory are welcome beside one.
+    The same for a Dask collection next to rows in memory; labels in memory are welcome next to one.
     """
     here, there = place_of(X), place_of(other)
     if other is None or here == there or (here == "Dask" and there is None):

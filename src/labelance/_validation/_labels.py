@@ -38,7 +38,7 @@ TOGETHER = "it looks at all labels of a row together"
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Clean labels, and how to give rows back as they came.
+    """Clean labels, and how to return rows in their original form.
 
     ``unknown`` has a one where y does not say whether the row has the label, and Y none; it is
     None where all is known.
@@ -64,7 +64,7 @@ class Labels:
 
     @property
     def table(self) -> Any:
-        """The labels as a table: as they came, or their indicator where label sets came."""
+        """The labels as a table: as given, or their indicator where label sets came."""
         if isinstance(self.container, LabelSets):
             return self.Y.astype(label_dtype(self.Y.shape[1]), copy=False)
         return self.container.native
@@ -76,7 +76,7 @@ class Labels:
         added: int,
         unknown: sp.csr_array | None = None,
     ) -> Any:
-        """Return clean labels of kept ``rows`` and ``added`` rows in the kind that came in."""
+        """Return clean labels of kept ``rows`` and ``added`` rows in the kind of the input."""
         return self.container.restore_labels(mark_unknown(Y, unknown), rows, added)
 
 

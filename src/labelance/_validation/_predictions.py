@@ -36,7 +36,7 @@ class Scored(NamedTuple):
 def validate_predictions(
     y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None = TOGETHER
 ) -> Predicted:
-    """Check true and predicted labels once; nothing behind this checks again."""
+    """Check true and predicted labels once; nothing after this checks again."""
     true, predicted = _open_both(y_true, y_pred, caller=caller, needs_all=needs_all)
     _check_match(true, predicted.container, what="y_pred", caller=caller)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
@@ -76,7 +76,7 @@ def validate_scores(
     in_blocks: bool = False,
     sparse: bool = False,
 ) -> Scored:
-    """Check true labels and scores once; nothing behind this checks again.
+    """Check true labels and scores once; nothing after this checks again.
 
     Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks. A
     ``caller`` that takes ``sparse`` scores gets a csr_array, in which absent scores are 0.
@@ -125,7 +125,7 @@ def validate_score_table(
 
 
 def validate_probabilities(scores: Any, *, caller: str, sparse: bool = False) -> Any:
-    """Check a table of probabilities once; nothing behind this checks again."""
+    """Check a table of probabilities once; nothing after this checks again."""
     return open_probabilities(scores, caller=caller, sparse=sparse)[0]
 
 

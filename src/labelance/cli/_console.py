@@ -118,7 +118,7 @@ def report_kept_files(*files: Path, goes_on: Path | None = None) -> Iterator[Non
     *files : Path
         What the block may write.
     goes_on : Path, optional
-        A folder in which the same command goes on if it is there.
+        A folder in which the same command continues if it is there.
     """
     before = [_version(file) for file in files]
     try:

@@ -76,7 +76,7 @@ def resample(
     """Resample a data file and write the result.
 
     With --memory a Parquet file, or a folder of them, may be larger than memory. A run that was
-    ended, even killed, goes on where it was when the same command is given again.
+    ended, even killed, continues where it was when the same command is given again.
     """
     check_free(output, force)
     sampler = _make_sampler(method, set_ or [], seed)
@@ -263,7 +263,7 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
 def _resample(
     sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
 ) -> MultiLabelDataset:
-    """Resample; new values in ``whole`` columns are rounded to whole numbers."""
+    """Resample; new values in ``whole`` columns are rounded to integers."""
     from labelance.outofcore._resample import adapt_sampler
     from labelance.sampling._base import warning_with_names
 
@@ -275,7 +275,7 @@ def _resample(
         adapt_sampler(sampler, dataset)
         with warning_with_names(dataset.Y, dataset.label_names):
             X, Y = _resample_on(sampler, dataset, device)
-    # Between two whole numbers a value stays when it is rounded.
+    # Between two integers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, values=X, Y=Y)
 
@@ -301,7 +301,7 @@ _SEARCH_HINTS = (
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
-    """Return the columns of whole numbers in CSV, which says no types; ARFF's numbers are real."""
+    """Return the columns of integers in CSV, which says no types; ARFF's numbers are real."""
     if format not in ("csv", "tsv"):
         return np.empty(0, dtype=np.intp)
     X: Any = dataset.values

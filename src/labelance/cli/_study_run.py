@@ -181,7 +181,7 @@ def _open_plan(plan: str, datasets: str | None) -> Study:
 def find_classes_here() -> None:
     """Let plans name classes in Python files of the present folder.
 
-    Installed packages come first, or a file beside some results could take the place of one.
+    Installed packages come first, or a file next to some results could take the place of one.
     """
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())

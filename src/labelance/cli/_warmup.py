@@ -37,7 +37,7 @@ def warmup(
 ) -> None:
     """Compile the kernels of all samplers, learners, splits and metrics, and keep them on disk.
 
-    What is compiled is kept beside the installed package, or in the folder that the variable
+    What is compiled is kept next to the installed package, or in the folder that the variable
     NUMBA_CACHE_DIR names, for the processor that it was compiled on.
     """
     folder, named = kernel_folder(), os.environ.get("NUMBA_CACHE_DIR")

@@ -227,7 +227,7 @@ def load_dataset(
     -----
     A folder of your own holds, for each dataset, ``NAME.arff`` or ``NAME.arff.gz`` and
     ``NAME.xml``. The files of bundled datasets lie in the folder ``datasets/bundled`` of the
-    package, and beside them ``LICENSES.md``: whose they are, their terms, what was changed.
+    package, and next to them ``LICENSES.md``: whose they are, their terms, what was changed.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     ------
     DownloadError
         If no mirror gives a file with the right checksum. What a broken transfer has brought
-        is kept, and the next call goes on from there.
+        is kept, and the next call continues from there.
     """
     info = find_entry(name)
     here = None if force and info.sources else _find_files(info, data_home)

@@ -79,7 +79,7 @@ def git_blob_id(content: bytes) -> str:
 def _claim(part: Path) -> Iterator[Path]:
     """Take a half-finished file for this thread alone, and leave what is there at the end.
 
-    Renaming is atomic, so of two that download at once one resumes and the other begins anew.
+    Renaming is atomic, so of two that download at once one resumes and the other begins again.
     """
     mine = part.with_name(f"{part.name}-{os.getpid()}-{get_ident()}")
     with suppress(FileNotFoundError):
@@ -125,7 +125,7 @@ def _get(address: str, part: Path, git_blob: str) -> str | None:
 
 
 def _transfer(address: str, part: Path) -> bool:
-    """Append to ``part`` what it lacks, or write it anew; return whether all of it came."""
+    """Append to ``part`` what it lacks, or write it again; return whether all of it came."""
     start = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "labelance", "Accept-Encoding": "identity"}
     if start:
@@ -194,7 +194,7 @@ def _matrix(columns: Sequence[RObject]) -> csr_array:
 
 
 def _sparse_rows(X: csr_array) -> list[str]:
-    """Write every row as ``{column value,column value}``, whole numbers without a point."""
+    """Write every row as ``{column value,column value}``, integers without a point."""
     distinct, which = np.unique(X.data, return_inverse=True)
     words = [str(int(value)) if value.is_integer() else repr(value) for value in distinct.tolist()]
     cells = [f"{column} {words[w]}" for column, w in zip(X.indices.tolist(), which.tolist())]

@@ -84,7 +84,7 @@ class LabelCalibration(WeightedClassifier):
     Notes
     -----
     scikit-learn's ``CalibratedClassifierCV`` calibrates one label; inside
-    ``MultiOutputClassifier`` it fits the whole estimator anew for every label, and refuses labels
+    ``MultiOutputClassifier`` it fits the whole estimator again for every label, and refuses labels
     in fewer rows than folds. Here the estimator is fitted once (out of bag) or four times, for
     all labels together.
 

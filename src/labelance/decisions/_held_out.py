@@ -58,7 +58,7 @@ def has_bags(estimator: Any) -> bool:
     """
     if isinstance(estimator, Pipeline):
         *before, last = (step for _, step in estimator.steps)
-        # Ensembles of ours would need the transformed rows validated anew.
+        # Ensembles of ours would need the transformed rows validated again.
         return not (hasattr(last, "_has_bags") or any(map(_sees_labels, before))) and has_bags(last)
     if _fits_each_label(estimator):
         return has_bags(estimator.estimator)

@@ -1,4 +1,4 @@
-"""What a label's threshold may aim at, beside the measures that have a name."""
+"""What a label's threshold may aim at, next to the measures that have a name."""
 
 from __future__ import annotations
 

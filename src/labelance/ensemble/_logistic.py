@@ -62,7 +62,7 @@ def fit_logistic_regressions(
     To what a regression gives a row its column of ``offset`` is added.
 
     Newton's method goes a step in all regressions at a time, by few products of large matrices,
-    and goes on with those that have not come to rest.
+    and continues with those that have not come to rest.
 
     Returns
     -------

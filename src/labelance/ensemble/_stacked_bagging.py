@@ -1,4 +1,4 @@
-"""Stacked bagging: honest bags beside synthetic rows, and a second level over out-of-bag scores."""
+"""Stacked bagging: bags next to synthetic rows, and a second level over out-of-bag scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from labelance.ensemble._training_sets import (
 
 
 class StackedBagging(WeightedClassifier):
-    """Bags of rows beside synthetic ones, averaged, and corrected by a second level.
+    """Bags of rows next to synthetic ones, averaged, and corrected by a second level.
 
     Each member learns from a bootstrap bag, from the rows that a sampler makes out of rows of
     the bag, and from a random share of the features. What the members say of the rows outside

@@ -44,7 +44,7 @@ class TrainingSet:
     data : Data
         Clean rows and their labels, for learners of ours.
     X, y : array, sparse matrix or data frame
-        The same in the containers that came in, for estimators of others.
+        The same in the containers of the input, for estimators of others.
     left_out : ndarray of int
         The original rows that are not among them.
     weight : ndarray or None

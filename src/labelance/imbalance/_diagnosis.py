@@ -154,7 +154,7 @@ def count_together(
     """Count the rows that labels share; a label that all rows have shares them with every label.
 
     Among more labels than ``most`` a half of those taken are the most frequent, the others those
-    of largest SCUMBLE: the rare ones that stand beside frequent ones.
+    of largest SCUMBLE: the rare ones that stand next to frequent ones.
     """
     counts = leave_out_full(column_counts(Y), Y.shape[0])
     by_count = np.argsort(-counts, kind="stable")[: int(np.count_nonzero(counts))]

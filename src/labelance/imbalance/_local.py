@@ -51,7 +51,7 @@ def minority_matrix(
     place[flipped] = np.arange(flipped.size)
     stays = place[Y.indices] < 0
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    # More than half of these cells are ones of Y: the mask is small beside Y.
+    # More than half of these cells are ones of Y: the mask is small compared with Y.
     missing = np.ones((Y.shape[0], flipped.size), dtype=bool)
     missing[rows[~stays], place[Y.indices[~stays]]] = False
     if unknown is not None:

@@ -1,4 +1,4 @@
-"""C and types of minority cells, and what new rows get of them, where the labels came from.
+"""C and types of minority cells, and what new rows get of them, on the device of the labels.
 
 Labels are packed, 32 to a number, so that n rows with q labels take n q / 8 bytes. Whether a
 neighbor has a cell is one bit to look at. Types that follow from other types are found in rounds,

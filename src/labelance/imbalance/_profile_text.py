@@ -88,7 +88,7 @@ def _level(profile: ProfileValues) -> str:
 
 
 def _bar(count: str, most: float) -> str:
-    """Return the cell of a count with a bar behind it, on a log scale."""
+    """Return the cell of a count with a bar after it, on a log scale."""
     share = math.log1p(int(count)) / most if count and most else 0.0
     bar = f"linear-gradient(90deg, #7fb2d680 {share:.0%}, transparent 0)"
     return f'<td style="background: {bar}; min-width: 6em">{count}</td>'

@@ -23,7 +23,7 @@ class ProfiledData:
     Attributes
     ----------
     X : array, sparse matrix, data frame or None
-        The features as they came.
+        The features as given.
     Y : csr_array
         Clean labels.
     categorical_features
@@ -77,7 +77,7 @@ class ProfileValues:
     scumble_labels: NDArray[np.float64]
     minority_value: NDArray[np.int8]
     type_counts: NDArray[np.int64] | None
-    # What the page looks at once more, kept as it came; the numbers above are all a user needs.
+    # What the page looks at once more, kept as given; the numbers above are all a user needs.
     _data: ProfiledData | None = field(repr=False)
 
     @property

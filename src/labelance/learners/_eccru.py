@@ -41,7 +41,7 @@ class ECCRU(LearnerWithEstimator):
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
     variant : {"paper", "mulan"}, default="paper"
         "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
-        places in lists of the rows that are shuffled anew for every chain; and where no
+        places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
@@ -207,7 +207,7 @@ class ECCRU2(ECCRU):
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
     variant : {"paper", "mulan"}, default="paper"
         "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
-        places in lists of the rows that are shuffled anew for every chain; and where no
+        places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
@@ -299,7 +299,7 @@ class ECCRU3(ECCRU2):
         Try every distinct score, or 0.05, 0.10, … 0.95 as the authors' program does.
     variant : {"paper", "mulan"}, default="paper"
         "mulan" follows the program of the paper's authors: the bootstrap is drawn once, as
-        places in lists of the rows that are shuffled anew for every chain; and where no
+        places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only

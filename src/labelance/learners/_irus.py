@@ -185,7 +185,7 @@ def _deal_majority(
 ) -> tuple[NDArray, NDArray]:
     """List every member's rows: those of the minority, then ``wanted`` others, dealt at random.
 
-    The majority is shuffled as it is dealt, and dealt anew when it is used up. Rows that a member
+    The majority is shuffled as it is dealt, and dealt again when it is used up. Rows that a member
     has from the deal before lie at the end of the pool, and are left out until it is complete.
     """
     q = len(wanted)

@@ -89,7 +89,7 @@ class PerLabel(BaseMultiLabelClassifier):
     error, since then the sampler or its parameters are at fault.
 
     A sampler of this library that makes every new row for one label (UCLSO, MLRkNNOS, MLSMOTE)
-    resamples once, and a label learns from the rows that came and those made for it. The others
+    resamples once, and a label learns from the input rows and those made for it. The others
     get the label as a y of one column; those that compare labels with each other (MLROS, REMEDIAL)
     find nothing to do there, but MLSOL and MLUL do.
 
@@ -206,7 +206,7 @@ class LabelRows(NamedTuple):
 
 
 class LabelByLabel:
-    """Resamples the rows anew for every label; the sampler sees that label alone."""
+    """Resamples the rows again for every label; the sampler sees that label alone."""
 
     def __init__(self, sampler: Any, rows: Rows, data: Data, schema: Schema) -> None:
         self.sampler, self.rows, self.schema = sampler, rows, schema

@@ -158,7 +158,7 @@ def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:
 def split_powerset(Y: csr_array) -> Split:
     """Return one problem whose classes are the labelsets of Y, in the order of bit strings."""
     found = find_labelsets(Y)
-    # A labelset comes after another if it has a label earlier, or goes on where the other ends.
+    # A labelset comes after another if it has a label earlier, or continues where the other ends.
     labels = np.split(-found.sets.indices, found.sets.indptr[1:-1])
     order = np.array(sorted(range(len(found)), key=lambda i: tuple(labels[i])))
     place = np.empty_like(order)

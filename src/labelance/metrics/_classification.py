@@ -80,7 +80,7 @@ class Confusion:
         return np.divide(part, whole, out=out, where=whole > 0)
 
     def _flipped(self) -> "Confusion":
-        """The same with zeros and ones exchanged."""
+        """Swap zeros and ones."""
         return Confusion(self.tn, self.fn, self.fp, self.tp)
 
     def _parts(self) -> tuple[Counts, Counts, Counts, Counts]:
@@ -107,7 +107,7 @@ def count_confusion(
 
 
 def _ones(Y: csr_array, axis: int) -> Counts:
-    """Number of ones along an axis; the labels are int8, so the sum needs a wider type."""
+    """Count the ones along an axis; the labels are int8, so the sum needs a wider type."""
     return np.asarray(Y.sum(axis=axis, dtype=np.int64)).ravel()
 
 

@@ -25,7 +25,7 @@ from labelance._utils._kernel import kernel
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
 
-# Scores sorted at a time: 8 MiB of float64, enough to keep a thread busy, small beside the scores.
+# Scores sorted at a time: 8 MiB of float64, enough to keep a thread busy, small against the scores.
 BLOCK = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""One page about one prediction: every label's rates beside its imbalance."""
+"""One page about one prediction: every label's rates next to its imbalance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def _as_columns(response: Any) -> Any:
 
 
 def _chance_of_one(proba: NDArray[np.floating], classes: Any) -> NDArray[np.floating]:
-    """The column of class 1; a label seen with one class only has a single column."""
+    """Return the column of class 1; a label seen with one class only has a single column."""
     return np.asarray(proba)[:, np.asarray(classes) == 1].sum(axis=1)
 
 

@@ -1,4 +1,4 @@
-"""How large the parts of a split should be, as whole numbers that can be compared exactly."""
+"""How large the parts of a split should be, as integers that can be compared exactly."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -90,7 +90,7 @@ def train_test_weights(train_size: Any, test_size: Any, n: int, *, default: floa
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether ``value`` is a whole number by type."""
+    """Tell whether ``value`` is an integer by type."""
     return isinstance(value, (int, np.integer))
 
 
@@ -123,7 +123,7 @@ def _share(size: Any, total: int) -> Fraction:
 
 
 def _whole_numbers(shares: list[Fraction]) -> Integers:
-    """Return whole numbers in the ratio of the shares; their sum stands for 1."""
+    """Return integers in the ratio of the shares; their sum stands for 1."""
     scale = min(lcm(*(share.denominator for share in shares)), FINEST)
     weights = np.array([round(share * scale) for share in shares], dtype=np.int64)
     return weights // np.gcd.reduce(weights)

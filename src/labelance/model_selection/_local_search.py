@@ -15,7 +15,7 @@ from labelance.model_selection._stratify import (
     label_incidence,
 )
 
-# How much a fold of the wrong size counts beside wrong odds, given up step by step: at 0.3 sizes
+# How much a fold of the wrong size counts next to wrong odds, given up step by step: at 0.3 sizes
 # are right within two per cent where the groups allow it.
 SIZE_COSTS = (0.3, 0.1, 0.03, 0.0)
 # What an assignment of groups is measured against, and how many odds the search for it may look at.
@@ -58,7 +58,7 @@ def assign_groups(
     """Return the fold of every row; the rows of a group go together.
 
     The greedy assignment looks at one label of a group at a time, and chance often beats it
-    when groups are large. So it is only the start of a local search, which goes on, caring less
+    when groups are large. So it is only the start of a local search, which continues, caring less
     and less for sizes, until chance is out of the race.
     """
     n_groups = int(group_of.max()) + 1
@@ -81,7 +81,7 @@ def search_objective(incidence: LabelIncidence, n_folds: int) -> Objective:
     # What all rows have is the same in every fold.
     varies = count < n
     odds = np.where(varies, count / np.where(varies, n - count, 1), 0.0)
-    # The mean over labels, and beside it, in second order, the mean over pairs.
+    # The mean over labels, and next to it, in second order, the mean over pairs.
     importance = np.repeat(1 / np.maximum(np.diff(incidence.phases), 1), np.diff(incidence.phases))
     return Objective(odds, importance * varies, n / n_folds, 0.0)
 

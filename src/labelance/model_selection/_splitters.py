@@ -82,7 +82,7 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     Folds may differ by a few rows in size. A label with fewer rows than folds is missing in
     some folds, and any rare label may be, so choose metrics that cope.
 
-    Wants are compared as whole numbers, never as rounded ones, so a tie is a tie for any number
+    Wants are compared as integers, never as rounded ones, so a tie is a tie for any number
     of folds. The cost is linear in the number of ones (or pairs of ones) in y.
 
     References
@@ -306,7 +306,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     Notes
     -----
     The result is measured against 100 random assignments of the groups. While chance could still do
-    better, as happens with few groups, the search goes on, and even sizes count less and less:
+    better, as happens with few groups, the search continues, and even sizes count less and less:
     labels come first.
 
     Examples

@@ -1,6 +1,6 @@
 """Iterative stratification: the rarest label is assigned first, to the fold that wants it most.
 
-The wants are kept as whole numbers. With shares ``weights / weights.sum()``, fold f wants
+The wants are kept as integers. With shares ``weights / weights.sum()``, fold f wants
 ``weights[f] * count`` of everything, and every copy it gets takes ``weights.sum()`` off. So two
 folds tie exactly when they tie in the paper's reals, whatever the number of folds.
 
@@ -192,7 +192,7 @@ def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float
     incidence : LabelIncidence
         The labels of every unit.
     weights : ndarray of int64, shape (n_folds,)
-        Shares of the folds, as whole numbers.
+        Shares of the folds, as integers.
     draws : ndarray of float64, shape (n_units,)
         Numbers in [0, 1); every full tie between folds uses up the next one.
     """

@@ -191,7 +191,7 @@ def _choose_index(
 
 
 def _shortest(lengths: np.ndarray, k: int) -> np.ndarray:
-    """Return the rows nearest to a query that share nothing with it, its own beside k others."""
+    """Return the rows nearest to a query that share nothing with it, its own next to k others."""
     return np.argsort(lengths, kind="stable")[: k + 1].copy()
 
 
@@ -233,7 +233,7 @@ class FeatureLists(NamedTuple):
 
     rows: np.ndarray
     values: np.ndarray
-    lengths: np.ndarray  # squared, of the rows; kept beside their numbers, which lie anywhere
+    lengths: np.ndarray  # squared, of the rows; kept next to their numbers, which lie anywhere
     starts: np.ndarray  # where a feature's rows begin; one more at the end
 
 

@@ -254,7 +254,7 @@ def _search_by_cell(X: DaskRows, search: BlockSearch) -> TopK | None:
 
 
 def _place_cells(X: DaskRows, metric: FeatureMetric) -> CellPlacement | None:
-    """Place centers by a sample of the rows; None where these are small whole numbers."""
+    """Place centers by a sample of the rows; None where these are small integers."""
     n, d = X.shape
     n_centers = int(_CELLS_PER_ROOT * np.sqrt(n))
     size = min(n, _ROWS_PER_CENTER * n_centers)

@@ -13,7 +13,7 @@ from labelance.neighbors._distance import CompiledMetric
 _SINGLE = np.dtype(np.float32)
 _CELLS = 1 << 17  # cells worked on together, so that they stay in the processor's cache
 _SAMPLE = 1024  # rows that say where the middle is; any middle is right, a good one rounds less
-_WHOLE = 2.0**22  # whole numbers of squared length up to this never round, in float32
+_WHOLE = 2.0**22  # integers of squared length up to this never round, in float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Embedding:
     unit : bool
         Make every point of length 1, for the cosine distance.
     whole : bool
-        The coordinates are small whole numbers, so that nothing is ever rounded.
+        The coordinates are small integers, so that nothing is ever rounded.
     dtype : float32 or float64
         The type of the points.
     factor : float
@@ -168,7 +168,7 @@ def _parts(X: np.ndarray) -> Iterator[slice]:
 
 
 def is_whole(lengths: np.ndarray) -> bool:
-    """Tell whether points of whole numbers are short enough for exact float32 sums."""
+    """Tell whether points of integers are short enough for exact float32 sums."""
     return bool(lengths.max(initial=0.0) <= _WHOLE)
 
 

@@ -299,7 +299,7 @@ def check_works_on_disk(
     Parameters
     ----------
     X : Any
-        Rows as they came; all but a Dask collection are welcome.
+        Rows as given; all but a Dask collection are welcome.
     metric, algorithm
         As in :func:`find_neighbors`.
     k_neighbors : int or object with ``kneighbors``, optional

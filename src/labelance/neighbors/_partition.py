@@ -16,7 +16,7 @@ centers are. Where a sample of queries says that too little would be skipped, th
 all pairs after all.
 
 The order of the rows is that of the cells. Ties do not suffer: bounds never coincide (points of
-whole numbers, where they would, are not searched here), so whoever is as near as the k-th nearest
+integers, where they would, are not searched here), so whoever is as near as the k-th nearest
 stays a candidate, and candidates are ranked in the order of their numbers.
 """
 
@@ -44,7 +44,7 @@ _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it is moved
 _DRAWS = 8  # in which centers are drawn that lie far from those before
 _QUERIES, _ROWS = 128, 1024  # scanned together
-_FIRST = 3  # cells beside the own one that are scanned before the reach is taken
+_FIRST = 3  # cells next to the own one that are scanned before the reach is taken
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBES, WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
 _TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked

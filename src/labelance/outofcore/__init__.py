@@ -1,6 +1,6 @@
 """Resample, split and profile data larger than memory, from file to file.
 
-Labels fit into memory, features do not: they are kept in a file beside the result, as arrays that
+Labels fit into memory, features do not: they are kept in a file next to the result, as arrays that
 the system reads when they are used. So every sampler gives the same rows, bit for bit, as it does
 in memory.
 """

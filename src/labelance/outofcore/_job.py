@@ -1,4 +1,4 @@
-"""A run that can be killed and goes on: a folder beside its output, and what it was asked."""
+"""A run that can be killed and continues: a folder next to its output, and what it was asked."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def open_job(output: Path, asked: dict[str, Any], *, overwrite: bool) -> Iterato
     asked : dict
         Everything that the result depends on, as JSON takes it.
     overwrite : bool
-        Begin anew where the folder is of a run that was asked something else.
+        Begin again where the folder is of a run that was asked something else.
     """
     folder, asked = job_folder(output), {"version": __version__, **asked}
     _make(folder)
@@ -129,7 +129,7 @@ def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
 
 @contextmanager
 def _removed_if_refused(folder: Path) -> Iterator[None]:
-    """Remove the folder of a run that can never be done, so that nobody goes on with it."""
+    """Remove the folder of a run that can never be done, so that nobody continues with it."""
     try:
         yield
     except FileWriteError:

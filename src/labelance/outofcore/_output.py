@@ -1,4 +1,4 @@
-"""Results written as they are made: in blocks, which a run that goes on does not make again."""
+"""Results written as they are made: in blocks, which a run that continues does not make again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def write_parquet_blocks(
     like : MultiLabelDataset
         Names and categories.
     output, folder : Path
-        The file, and a folder beside it where its blocks are kept until it is whole.
+        The file, and a folder next to it where its blocks are kept until it is whole.
     dates : mapping of str to pyarrow.DataType
         Columns of numbers that are dates.
     """

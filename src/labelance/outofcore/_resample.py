@@ -79,7 +79,7 @@ def resample_file(
     """Resample data larger than memory, from file to file.
 
     The rows are the same, bit for bit, as those of ``sampler.fit_resample`` on the same numbers in
-    memory. A process that was killed leaves a folder ``OUTPUT.partial``; the same call goes on
+    memory. A process that was killed leaves a folder ``OUTPUT.partial``; the same call continues
     where it was: rows that were read, searches for neighbors that were finished and blocks that
     were written are not done again.
 
@@ -101,7 +101,7 @@ def resample_file(
         How much memory arrays may take, in bytes or as an amount such as "2GB" or "512MiB".
         Labels, neighbors and row numbers have to fit into it.
     overwrite : bool, default=False
-        Write over a file that exists, and begin anew where a run of other data or options was
+        Write over a file that exists, and begin again where a run of other data or options was
         ended before its end.
     verbose : int, default=0
         1 shows on a terminal how far it is.
@@ -116,7 +116,7 @@ def resample_file(
 
     Notes
     -----
-    Beside the output it takes about as much disk as the features do, 8 bytes a cell, once for
+    Next to the output it takes about as much disk as the features do, 8 bytes a cell, once for
     them, once for new rows and once for the result; with neighbors, half of it or as much again
     for each copy that an engine makes.
 
@@ -212,7 +212,7 @@ def _resample_array(
 
 
 def _block_rows(X: np.ndarray, n_labels: int, job: Job, here: Storage) -> int:
-    """Return how many rows are a block; a run that goes on has the blocks that it began with."""
+    """Return how many rows are a block; a run that continues has the blocks that it began with."""
     size = X.shape[1] * X.dtype.itemsize + n_labels
     return int(job.decide("rows of a block", lambda: max(1, here.block_bytes // size)))
 
@@ -303,7 +303,7 @@ def _is_mapped(source: Any, here: Storage) -> bool:
 
 
 def _seed(sampler: BaseMultiLabelSampler, job: Job) -> BaseMultiLabelSampler:
-    """Return a copy of the sampler that draws the same in a run that goes on."""
+    """Return a copy of the sampler that draws the same in a run that continues."""
     sampler = clone(sampler)
     for name, value in sorted(sampler.get_params().items()):
         if name.rpartition("__")[2] != "random_state" or isinstance(value, (int, np.integer)):

@@ -37,7 +37,7 @@ def split_file(
     """Split a Parquet file larger than memory by iterative stratification.
 
     The parts are those of `labelance.model_selection.multilabel_train_test_split`. A process that
-    was killed goes on when the call is repeated, as `resample_file` does.
+    was killed continues when the call is repeated, as `resample_file` does.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Playground(ThreadingHTTPServer):
     port : int, default=0
         The port; 0 takes a free one.
     data : Scene, optional
-        A map to begin with, beside the paper's figures.
+        A map to begin with, next to the paper's figures.
 
     Examples
     --------

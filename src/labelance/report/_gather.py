@@ -186,7 +186,7 @@ def study_tables(
 
 
 def _pairs(cells: Results, means: Any, blocks: list[Block], options: dict[str, Any]) -> list[Pair]:
-    """Rank anew among the paper's methods where there are others, so that like meets like."""
+    """Rank again among the paper's methods where there are others, so that like meets like."""
     if len(set(cells.methods) & set(PAPER_METHODS)) < 2:
         return []
     if set(cells.methods) <= set(PAPER_METHODS):

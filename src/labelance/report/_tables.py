@@ -1,4 +1,4 @@
-"""All tables of a report: ranks beside the paper's, tests, scores, cost, and what is missing."""
+"""All tables of a report: ranks next to the paper's, tests, scores, cost, and what is missing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Pair:
 
 
 def pair_with_paper(blocks: list[Block]) -> list[Pair]:
-    """Put the paper's rows beside those of ours that are ranked and that it has."""
+    """Put the paper's rows next to those of ours that are ranked and that it has."""
     table = paper_table2()
     pairs = []
     for block in blocks:
@@ -306,7 +306,7 @@ def dataset_table(datasets: Any) -> Table:
 
 
 def _figure(value: Any) -> str:
-    """Write whole numbers whole and others with four figures, as the paper's Table 1 does."""
+    """Write integers whole and others with four figures, as the paper's Table 1 does."""
     if isinstance(value, str):
         return plain(value)
     if value != value:

@@ -153,11 +153,11 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """Resampled data in the containers that came in, and where the rows come from.
+    """Resampled data in the containers of the input, and where the rows come from.
 
     Attributes
     ----------
-    X, y : the kinds of containers that came in
+    X, y : the kinds of containers of the input
         The rows after resampling.
     provenance : mapping
         What ``fit_resample`` sets as fitted attributes.
@@ -275,7 +275,7 @@ class ResamplingPlan:
         Returns
         -------
         resampled : Resampled
-            ``X`` and ``y`` in the containers that came in, and where the rows come from.
+            ``X`` and ``y`` in the containers of the input, and where the rows come from.
         """
         return _materialize(self._draw(random_state), self.data, self.n_samples)
 
@@ -298,7 +298,7 @@ class ResamplingPlan:
 
 
 def _materialize(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
-    """Return what was drawn from n clean rows, as rows in the containers that came in."""
+    """Return what was drawn from n clean rows, as rows in the containers of the input."""
     if isinstance(drawn, Resampled):
         return drawn
     X, y = data.restore(

@@ -158,7 +158,7 @@ class MLeNN(NeighborCleaner):
         What to do with NaN in X: refuse it, or use a distance that allows for it.
     algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
-        miss a few among very many rows, and is much sooner done.
+        miss a few among very many rows, and is much faster.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0
@@ -299,7 +299,7 @@ class MLTL(NeighborCleaner):
         What to do with NaN in X: refuse it, or use a distance that allows for it.
     algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
-        miss a few among very many rows, and is much sooner done.
+        miss a few among very many rows, and is much faster.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0

@@ -68,7 +68,7 @@ class FunctionSampler(BaseMultiLabelSampler):
     Cost: that of the function, and a copy of X and y if ``validate``.
 
     How ours differs from imbalanced-learn's FunctionSampler: labels are an (n, q) indicator,
-    the function sees data frames and sparse matrices as they came, and its result is checked
+    the function sees data frames and sparse matrices as given, and its result is checked
     too.
 
     Examples
@@ -207,7 +207,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
     -----
     A plan holds all that chance does not change: the plan of the first step, and as long as
     steps are not random, their results and the plan of the next one. What follows a random
-    step is planned anew in every draw. A ready ``neighborhood`` goes to the first step.
+    step is planned again in every draw. A ready ``neighborhood`` goes to the first step.
 
     Cost: that of its steps.
 

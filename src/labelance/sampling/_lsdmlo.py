@@ -1,4 +1,4 @@
-"""LSDMLO: neighbors and labels by distances that weight features anew for every label."""
+"""LSDMLO: neighbors and labels by distances with feature weights for every label."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class LSDMLO(NeighborSampler):
     Parameters
     ----------
     sampling_ratio : float, default=0.3
-        Rows to add, as a share of the rows that came: floor(sampling_ratio * n).
+        Rows to add, as a share of the input rows: floor(sampling_ratio * n).
     n_synthetic : int, optional
         Rows to add, as a number; used instead of ``sampling_ratio`` when given.
     correlation : float, default=1.0

@@ -288,8 +288,8 @@ class MLBOTE(NeighborSampler):
     numbers of rows, references inside the labelset, and the interior rows of minority labels up
     to the count of the rarest other label, those that lack least first.
 
-    Ours are: weights come from the rows that came, once, while the program makes rows in ten
-    rounds, weighting anew, and tries cross-borderline rows in each round; a row alone in its
+    Ours are: weights come from the input rows, once, while the program makes rows in ten
+    rounds, weighting again, and tries cross-borderline rows in each round; a row alone in its
     labelset is no seed (the program draws it and then makes no row); and a label without an
     interior row uses all its rows.
 

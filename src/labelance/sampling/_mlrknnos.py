@@ -3,7 +3,7 @@
 Two things are done by hand that scikit-learn has. `RBFMachine` lets its SVC learn and predicts by
 matrix products itself: 4 to 8 times as fast as ``SVC.predict``, with the same decisions.
 `NumericEncoder` stands for a ColumnTransformer of SimpleImputer and OneHotEncoder, which takes no
-sparse X, is half as fast, and orders the columns anew, which would change the last digits of
+sparse X, is half as fast, and orders the columns again, which would change the last digits of
 distances and with them results.
 """
 
@@ -92,7 +92,7 @@ class ReverseNeighbors:
 
 @dataclass(frozen=True, eq=False)
 class NumericEncoder:
-    """How clean rows become rows of known numbers, dense or sparse as they came.
+    """How clean rows become rows of known numbers, dense or sparse as given.
 
     A numeric feature is divided by its width, as in the distance, and a missing value is the
     mean of the known ones. A nominal feature becomes a column for every category but the

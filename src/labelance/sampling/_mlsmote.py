@@ -179,7 +179,7 @@ class MLSMOTEPlan:
     """The minority labels with their bags, and the candidate rows.
 
     ``quotas`` say how many seeds each bag gives, if labels have targets. ``candidates`` are None
-    with ``variant="mulan"``: bags that grow are searched anew in every draw.
+    with ``variant="mulan"``: bags that grow are searched again in every draw.
     """
 
     labels: np.ndarray
@@ -216,7 +216,7 @@ class MLSMOTE(NeighborSampler):
     variant : {"paper", "mulan"}, default="paper"
         Where the paper and Mulan's program differ. In the program the bag of a label also
         holds the rows made for labels before it, so that the order of labels matters and every
-        draw searches anew; labels with IRLbl = MeanIR are minority labels too; and the seed
+        draw searches again; labels with IRLbl = MeanIR are minority labels too; and the seed
         has a vote on nominal features, besides its neighbors.
     n_synthetic : int, optional
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags

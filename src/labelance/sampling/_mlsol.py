@@ -153,7 +153,7 @@ class MLSOL(NeighborSampler):
     Parameters
     ----------
     sampling_ratio : float, default=0.3
-        Rows to add, as a share of the rows that came: floor(sampling_ratio * n).
+        Rows to add, as a share of the input rows: floor(sampling_ratio * n).
     n_synthetic : int, optional
         Rows to add, as a number; used instead of ``sampling_ratio`` when given.
     sampling_strategy : str, float, list, dict or callable, default="auto"
@@ -192,7 +192,7 @@ class MLSOL(NeighborSampler):
         ``n_jobs`` and any container.
     algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
-        miss a few among very many rows, and is much sooner done.
+        miss a few among very many rows, and is much faster.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0

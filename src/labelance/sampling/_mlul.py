@@ -51,7 +51,7 @@ class MLUL(NeighborSampler):
     Parameters
     ----------
     sampling_ratio : float, default=0.1
-        Rows to delete, as a share of the rows that came: floor(sampling_ratio * n).
+        Rows to delete, as a share of the input rows: floor(sampling_ratio * n).
     sampling_strategy : str, list or callable, default="auto"
         The labels that say which rows are worth keeping: "auto" and "all" mean every label,
         "minority" those with IRLbl above its mean, "imbalanced" those with ImR above its
@@ -79,7 +79,7 @@ class MLUL(NeighborSampler):
         ``n_jobs`` and any container.
     algorithm : {"auto", "exact", "approx"}, default="auto"
         How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
-        miss a few among very many rows, and is much sooner done.
+        miss a few among very many rows, and is much faster.
     n_jobs : int, optional
         Threads of the neighbor search.
     verbose : int, default=0

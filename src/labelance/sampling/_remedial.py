@@ -215,7 +215,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     """REMEDIAL Hybridized with Resampling.
 
     Rows in which rare and frequent labels occur together are decoupled as by
-    :class:`REMEDIAL`; then a resampler works on the result, with all measures taken anew. So
+    :class:`REMEDIAL`; then a resampler works on the result, with all measures taken again. So
     rare labels can be repeated, or frequent ones thinned out, without the other kind.
 
     It helps where SCUMBLE is high, so that resampling alone would change both kinds of labels
@@ -266,7 +266,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     Other attributes are the resampler's, with an entry for each copy first: a copy has itself
     as reference, -1 as label and 0 as position. How X is opened (``categorical_features``,
     ``missing``) is the resampler's matter as well. A function as its ``sampling_strategy`` is
-    given y as it came, before rows are decoupled.
+    given the original y, before rows are decoupled.
 
     Cost: that of the resampler on n plus the decoupled rows.
 
@@ -450,7 +450,7 @@ class RHwHUS(RemedialHwR):
 
 
 def _check_no_containers(caller: str, resampler: BaseMultiLabelSampler) -> None:
-    """Raise for samplers that need the rows as they came; they can be chained."""
+    """Raise for samplers that need the rows as given; they can be chained."""
     if isinstance(resampler, (FunctionSampler, SamplerSequence)):
         raise InputError(
             f"resampler of {caller} must be a single method",

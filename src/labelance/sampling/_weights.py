@@ -173,7 +173,7 @@ def sample_weights(
 
 
 class WeightedIndexSampler:
-    """An iterable of row numbers, drawn anew in proportion to weights each time it is iterated.
+    """An iterable of row numbers, drawn again in proportion to weights each time it is iterated.
 
     It is what torch's ``DataLoader(sampler=…)`` asks for, and needs no torch itself: mini
     batches see rows with hard minority labels more often, and no row is made or stored. It

@@ -308,7 +308,7 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
 def _named_from(source: dict[str, Any], folder: str | os.PathLike[str] | None) -> dict[str, Any]:
     """Name the files of a dataset as seen from a folder, and keep the hash of what they say.
 
-    Without a folder it is a plan to begin with, and what the files say is read anew.
+    Without a folder it is a plan to begin with, and what the files say is read again.
     """
     seen = dict(source)
     if folder is None:

@@ -315,7 +315,7 @@ class Method:
         Learners it is not used with, such as those that find thresholds themselves.
     learner : Component, optional
         A classifier in place of the study's learner, for methods that are learners themselves.
-        Then ``learners`` names the one that it is compared beside, such as the one it resembles.
+        Then ``learners`` names the one that it is compared with, such as the one it resembles.
     stream : int, optional
         Which random numbers its sampler draws. Without it that follows from the class and the
         parameters of the sampler; the presets say it, so that a parameter can have a new name
@@ -463,7 +463,7 @@ def files_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def content_of(source: DataSource) -> str | None:
-    """Return a hash of what the files of a dataset say now, a label file beside them included."""
+    """Return a hash of what the files of a dataset say now, a label file next to them included."""
     names = list(files_of(vars(source)).values())
     if source.path is not None and source.labels is None:
         beside = label_file_beside(Path(source.path))

@@ -383,7 +383,7 @@ class _Evaluator:
 def failure(study: Study, cell: Cell, error: str | None = None) -> Row:
     """Return the row of a cell that could not be computed, with the error being handled.
 
-    Learners may raise anything, also SystemExit; only Ctrl-C is not theirs, and goes on.
+    Learners may raise anything, also SystemExit; only Ctrl-C is not theirs, and propagates.
     """
     if isinstance(sys.exception(), KeyboardInterrupt):
         raise
@@ -516,7 +516,7 @@ def total(costs: list[Cost]) -> Cost:
 
 
 def forget_peak() -> None:
-    """Begin to measure the peak anew, where the system can (Linux)."""
+    """Begin to measure the peak again, where the system can (Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

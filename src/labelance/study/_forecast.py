@@ -28,7 +28,7 @@ from labelance.study._study import Cell, Study
 Pair = tuple[str, str]  # a dataset and a learner
 Probed = tuple[dict[Pair, float], dict[Pair, str]]  # costs and failures
 
-# Models on two of three folds, beside the one on all rows.
+# Models on two of three folds, next to the one on all rows.
 _CV_MODELS = 1 + CV_FOLDS * (1 - 1 / CV_FOLDS)
 # How long the number of workers is believed before what they have done.
 _TRUST_SECONDS = 30.0
@@ -39,7 +39,7 @@ _COSTS = ("cpu_seconds", "predict_seconds")
 def models_to_fit(study: Study, cells: Iterable[Cell]) -> dict[Pair, float]:
     """Return how many models cells need, for every dataset and learner.
 
-    Methods of one family share their members: a single model costs nothing beside its
+    Methods of one family share their members: a single model costs nothing in addition to its
     ensemble.
     """
     needed: dict[Any, float] = {}
@@ -154,7 +154,7 @@ def unfinished(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
 
 
 _MOST_ROWS = 240  # of a small fit; half as many are fitted, too
-# The power of the rows with which the cost of a model grows, beside what each fit costs anyway:
+# The power of the rows with which the cost of a model grows, next to what each fit costs anyway:
 # for trees and neighbors between hundreds and thousands of rows, about.
 _GROWTH = 1.3
 _LEAST_GROWING = 0.1  # share of a fit's time: differences of short times are noise

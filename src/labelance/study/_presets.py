@@ -128,12 +128,12 @@ def _fair() -> Arguments:
 
 
 def _rivals() -> Arguments:
-    """Add methods of other papers, each as published: samplers, and learners beside BR.
+    """Add methods of other papers, each as published: samplers, and learners next to BR.
 
     A sampler is one draw and, with the thresholds of the paper's ensembles, five members. UCLSO
     makes a training set for every label, so it is a learner; its rows for all labels together,
     labels times rows, are nothing that its paper learns from. Learners are binary relevance of
-    C4.5 inside, and combine many models already: they stand beside BR, once.
+    C4.5 inside, and combine many models already: they stand next to BR, once.
     """
     search = {"k_neighbors": 5, "scale": "range"}
     samplers = {
@@ -190,7 +190,7 @@ _LOGISTIC = Learner("Logistic", Component("BinaryRelevance", {"estimator": _REGR
 
 
 def _practice() -> Arguments:
-    """What people use, with what they do about imbalance: forests, boosting, regression."""
+    """Return what people use, with what they do about imbalance: forests, boosting, regression."""
     forest = {"n_estimators": 100, "random_state": 0}
     boosting = {"class": "sklearn.ensemble.HistGradientBoostingClassifier", "random_state": 0}
     learners = (
@@ -204,7 +204,7 @@ def _practice() -> Arguments:
 
 
 def _practice_sparse() -> Arguments:
-    """The same with linear models, on text and other sparse data."""
+    """Return the same with linear models, on text and other sparse data."""
     machine = {"class": "sklearn.svm.LinearSVC", "random_state": 0}
     learners = (
         _LOGISTIC,
@@ -251,7 +251,7 @@ _DECIDE_THEMSELVES = ("ECCRU3", "EMLSOL", "MLSOLBagging", "RareLabelClassifier")
 
 
 def _leaderboard() -> Arguments:
-    """What people use in 2026, untuned, on the data of a published comparison, all labels kept."""
+    """Return what people use in 2026, untuned, on the data of a published comparison."""
     return _arguments(
         tuple(map(DataSource, LEADERBOARD_DATASETS)),
         (*_linear_and_near(), *_trees(), *_gradient_boosting(), *_ensembles_of_ours()),
@@ -342,7 +342,7 @@ _MADE: dict[str, dict[str, Any]] = {
 
 
 def _quick() -> Arguments:
-    """A minute's worth, on data that are made when they are needed."""
+    """Return a minute's worth, on data that are made when they are needed."""
     make = "labelance.datasets.make_multilabel_imbalanced"
     sources = [
         DataSource(name, make=Component(make, {"n_samples": 240, "random_state": 0, **options}))

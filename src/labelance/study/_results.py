@@ -652,7 +652,7 @@ def merge_results(
     Parameters
     ----------
     sources : sequence of paths
-        Stores, or folders that :func:`export_results` wrote: a study goes on from there.
+        Stores, or folders that :func:`export_results` wrote: a study continues from there.
     into : path
         The store; made if absent.
 

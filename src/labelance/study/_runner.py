@@ -275,7 +275,7 @@ class _Watcher:
 
 @contextmanager
 def _repeating(work: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Do some work every so many seconds, in a thread beside the block."""
+    """Do some work every so many seconds, in a thread next to the block."""
     stop = Event()
 
     def live() -> None:

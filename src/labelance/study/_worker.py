@@ -102,7 +102,7 @@ class Worker:
                 self._reap(process, "")
 
     def _running(self) -> Any:
-        """Return the process, started anew if it is not there any more."""
+        """Return the process, started again if it is not there any more."""
         process = self._process
         if process is not None and not _has_ended(process):
             return process

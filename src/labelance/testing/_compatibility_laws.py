@@ -108,7 +108,7 @@ def check_polars_equals_dense(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_categories_come_back(sampler: Any, traits: SamplerTraits) -> None:
-    """A frame with categories and whole numbers keeps both."""
+    """Check that a frame with categories and integers keeps both."""
     if find_spec("pandas") is None:
         return
     import pandas as pd
@@ -177,7 +177,7 @@ def check_clones_and_set_params(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_pickles(sampler: Any, traits: SamplerTraits) -> None:
-    """A sampler survives pickling before and after the work, with its provenance."""
+    """Check that a sampler survives pickling before and after the work, with its provenance."""
     X, Y = sampler_data()
     seeded(sampler)
     expected = pickle.loads(pickle.dumps(sampler)).fit_resample(X, Y)
@@ -188,7 +188,7 @@ def check_pickles(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_keeps_no_data(sampler: Any, traits: SamplerTraits) -> None:
-    """A fitted sampler holds row numbers and parameters, not the rows."""
+    """Check that a fitted sampler holds row numbers and parameters, not the rows."""
     X, Y = sampler_data(n=2000)
     before = len(pickle.dumps(sampler))
     X_new, _ = sampler.fit_resample(X, Y)
@@ -198,7 +198,7 @@ def check_keeps_no_data(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_works_in_a_pipeline(sampler: Any, traits: SamplerTraits) -> None:
-    """It resamples in ``fit`` of imbalanced-learn's pipeline and stays out of ``predict``."""
+    """Check that imbalanced-learn's pipeline resamples in ``fit`` and not in ``predict``."""
     X, Y = sampler_data()
     model = _pipeline(sampler).fit(X, Y)
     assert model.predict(X).shape == Y.shape, "predict was resampled too"
@@ -232,7 +232,7 @@ def check_works_with_metadata_routing(sampler: Any, traits: SamplerTraits) -> No
 
 
 def check_given_neighborhood_equals_search(sampler: Any, traits: SamplerTraits) -> None:
-    """A ready neighborhood gives the same rows; one of other rows is refused."""
+    """Check that a ready neighborhood gives the same rows; one of other rows is refused."""
     X, Y = sampler_data()
     seeded(sampler)
     expected = sampler.fit_resample(X, Y)

@@ -54,7 +54,7 @@ class HostileCase:
 
 
 def hostile_cases() -> Iterator[HostileCase]:
-    """Yield data sets at the edge of what is allowed, made anew at every call."""
+    """Yield data sets at the edge of what is allowed, made again at every call."""
     for make in (_odd_values, _odd_labels, _few_rows, _odd_arrays, _odd_sparse, _odd_frames):
         yield from (HostileCase(*case) for case in make())
 

@@ -129,7 +129,7 @@ def check_number_of_features_is_remembered(learner: Any) -> None:
 
 
 def check_constant_labels_stay_constant(learner: Any) -> None:
-    """A label in no training row is never predicted, one in all of them always, at any row."""
+    """Check that a label in no training row is never predicted, one in all of them always."""
     X, Y = sampler_data()
     Y[:, 1], Y[:, 3] = 0, 1
     new = np.vstack([X, 50 * np.random.default_rng(0).normal(size=(20, 4))])
@@ -144,7 +144,7 @@ def check_constant_labels_stay_constant(learner: Any) -> None:
 
 
 def check_rows_do_not_see_each_other(learner: Any) -> None:
-    """A row has the same scores and labels alone as among others, in any order."""
+    """Check that a row has the same scores and labels alone as among others, in any order."""
     X, Y = sampler_data()
     learner.fit(X, Y)
     scores, labels = learner.predict_proba(X), learner.predict(X)
@@ -157,7 +157,7 @@ def check_rows_do_not_see_each_other(learner: Any) -> None:
 
 
 def check_same_seed_same_scores(learner: Any) -> None:
-    """The same int seed gives the same model, also in another instance."""
+    """Check that the same int seed gives the same model, also in another instance."""
     X, Y = sampler_data()
     expected = learner.fit(X, Y).predict_proba(X)
     for other in (clone(learner), learner):
@@ -243,7 +243,7 @@ def check_clones_and_set_params(learner: Any) -> None:
 
 
 def check_pickles(learner: Any) -> None:
-    """A pickled model gives the same scores and labels; a pickled learner the same model."""
+    """Check that pickled models give the same scores, and pickled learners the same model."""
     X, Y = sampler_data()
     unfitted = pickle.loads(pickle.dumps(learner))
     scores, labels = learner.fit(X, Y).predict_proba(X), learner.predict(X)
@@ -253,7 +253,7 @@ def check_pickles(learner: Any) -> None:
 
 
 def check_works_in_a_pipeline(learner: Any) -> None:
-    """It learns from the rows that MLSOL adds, in imbalanced-learn's pipeline."""
+    """Check that it learns from the rows that MLSOL adds, in imbalanced-learn's pipeline."""
     X, Y = sampler_data()
     sampler = MLSOL(random_state=0)
     model = Pipeline([("sampler", sampler), ("learner", clone(learner))]).fit(X, Y)

@@ -50,7 +50,7 @@ class Law:
 
 
 def check_originals_come_first(sampler: Any, traits: SamplerTraits) -> None:
-    """The rows that came in come out first, in order; only editors change their labels."""
+    """Check that input rows come out first, in order; only editors change their labels."""
     X, Y = sampler_data()
     X_new, Y_new = sampler.fit_resample(X, Y)
     assert len(X_new) == len(Y_new), "X and Y came back with different numbers of rows"
@@ -61,7 +61,7 @@ def check_originals_come_first(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_adds_only_if_it_says_so(sampler: Any, traits: SamplerTraits) -> None:
-    """A sampler that does not add rows returns at most n, one that does not delete at least n."""
+    """Check the number of rows: at most n without adding, at least n without deleting."""
     X, Y = sampler_data()
     n_new = len(sampler.fit_resample(X, Y)[0])
     assert traits.adds or n_new <= len(X), "rows were added, but traits.adds is False"
@@ -95,7 +95,7 @@ def assert_between(rows: np.ndarray, seeds: np.ndarray, references: np.ndarray) 
 
 
 def check_new_rows_are_clones(sampler: Any, traits: SamplerTraits) -> None:
-    """The features of every added row are those of an original row."""
+    """Check that the features of every added row are those of an original row."""
     X, Y = sampler_data()
     X_new, _ = sampler.fit_resample(X, Y)
     originals = {row.tobytes() for row in X}
@@ -151,7 +151,7 @@ def check_label_order_does_not_matter(sampler: Any, traits: SamplerTraits) -> No
 
 
 def check_constant_labels_stay_constant(sampler: Any, traits: SamplerTraits) -> None:
-    """A label present in no row, or in all, stays so, and is reported by a named warning."""
+    """Check that a label in no row, or in all, stays so, and is reported by a named warning."""
     X, Y = sampler_data()
     Y[:, 0], Y[:, 1] = 0, 1
     with warnings.catch_warnings(record=True) as caught:
@@ -190,7 +190,7 @@ ROW_LAWS = (
 
 
 def check_same_seed_same_rows(sampler: Any, traits: SamplerTraits) -> None:
-    """An int seed gives the same rows every time, also from another instance."""
+    """Check that an int seed gives the same rows every time, also from another instance."""
     X, Y = sampler_data()
     seeded(sampler, 3)
     first, again = sampler.fit_resample(X, Y), sampler.fit_resample(X, Y)
@@ -201,7 +201,7 @@ def check_same_seed_same_rows(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def check_other_seeds_other_rows(sampler: Any, traits: SamplerTraits) -> None:
-    """Some of ten seeds differ from the first."""
+    """Check that some of ten seeds differ from the first."""
     X, Y = sampler_data(n=120)
     results = [seeded(sampler, seed).fit_resample(X, Y) for seed in range(10)]
     same = [_same(results[0], result) for result in results[1:]]
@@ -235,7 +235,7 @@ def check_jobs_and_blocks_do_not_matter(sampler: Any, traits: SamplerTraits) -> 
 
 
 def check_one_plan_many_draws(sampler: Any, traits: SamplerTraits) -> None:
-    """A draw from a plan equals ``fit_resample`` with the same seed."""
+    """Check that a draw from a plan equals ``fit_resample`` with the same seed."""
     X, Y = sampler_data()
     plan = sampler.plan(X, Y)
     for seed in (0, 1):

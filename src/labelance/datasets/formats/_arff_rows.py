@@ -210,7 +210,7 @@ def _skip_line(text: Bytes, at: int) -> int:
     return at + 1
 
 
-# Mistakes in the values of a row, beside those in its form.
+# Mistakes in the values of a row, next to those in its form.
 NOT_A_NUMBER, UNKNOWN_VALUE = 101, 102
 
 MISTAKES: dict[int, tuple[str, str, str]] = {

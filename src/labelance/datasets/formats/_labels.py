@@ -437,7 +437,7 @@ def label_file_beside(path: Path) -> Path:
 
 
 def _find_by_file(table: Table) -> Sequence[int]:
-    """Find the labels by a label file beside the data, or else by the data file itself."""
+    """Find the labels by a label file next to the data, or else by the data file itself."""
     label_file = label_file_beside(table.file.path)
     if label_file.is_file():
         return _find_by_name(table, _names_in(table, label_file), f"the label file {label_file}")

@@ -56,7 +56,7 @@ def write_npz(data: MultiLabelDataset, out: BinaryIO) -> None:
 
 
 def _csr_arrays(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a CSR; the ones of Y need no data, unless some cells are unknown (NaN)."""
+    """Return the arrays of a CSR; ones of Y need no data, unless some cells are unknown (NaN)."""
     arrays = {
         f"{name}_indices": matrix.indices,
         f"{name}_indptr": matrix.indptr,

@@ -153,7 +153,7 @@ def read_multilabel(
         Which columns are labels: their names, in any order; a name with ``*`` for any
         characters (``"TAG_*"``); a number, from the front or, if negative, from the end
         (``-14``: the last 14 columns); or an XML label file as Mulan has. If left out, the label
-        file of the same name beside ``path`` (``yeast.xml`` for ``yeast.arff.gz``) is used, or
+        file of the same name next to ``path`` (``yeast.xml`` for ``yeast.arff.gz``) is used, or
         else what the file says itself, as MEKA's does by ``-C`` in the relation name. LibSVM and
         NPZ files always say it themselves.
     format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional
@@ -495,7 +495,7 @@ _WRITERS: dict[Format, Callable[[MultiLabelDataset, BinaryIO], None]] = {
     "npz": write_npz,
 }
 
-# Formats that need a file beside them to say which columns are labels.
+# Formats that need a file next to them to say which columns are labels.
 _WITH_LABEL_FILE = ("arff", "csv", "tsv")
 
 
@@ -521,7 +521,7 @@ def write_multilabel(
     overwrite : bool, default=False
         Write over files that exist.
     label_file : bool, default=True
-        Beside ARFF, CSV and TSV also write an XML file with the names of the labels, as Mulan
+        Next to ARFF, CSV and TSV also write an XML file with the names of the labels, as Mulan
         needs it and as `read_multilabel` finds it.
 
     Returns

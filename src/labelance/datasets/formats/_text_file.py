@@ -180,7 +180,7 @@ class TextFile:
             codec = find_codec(head)
             if codec is not None:
                 chunks = unpack(codec, stream, head, read_size=READ_SIZE, block_size=BLOCK_SIZE)
-                # A small file is read sooner than a thread is started.
+                # A small file is read faster than a thread is started.
                 yield from self._limited(chunks if len(head) < READ_SIZE else _read_ahead(chunks))
             else:
                 yield from _read(stream, head)

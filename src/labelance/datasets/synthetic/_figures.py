@@ -124,7 +124,7 @@ def make_figure1(
 
 
 def split_evenly(total: int | np.intp, shares: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Split ``total`` by shares into whole numbers that add up: cumulative rounding."""
+    """Split ``total`` by shares into integers that add up: cumulative rounding."""
     edges = np.rint(total * np.cumsum(shares) / np.sum(shares)).astype(np.intp)
     return np.diff(edges, prepend=0)
 

@@ -42,7 +42,7 @@ class LabelPlacement:
     size : ndarray
         How many rows of each group.
     first : ndarray
-        The row of the group where the label begins; it goes on in a circle.
+        The row of the group where the label begins; it continues in a circle.
     """
 
     group: Counts

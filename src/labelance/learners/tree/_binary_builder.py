@@ -279,7 +279,7 @@ def _split_node(
     here: int,
     usual: int,
 ) -> tuple[int, int, int]:
-    """Split the set of node v, leaving the larger half in its place and the smaller behind it.
+    """Split the set of node v, leaving the larger half in its place and the smaller after it.
 
     Implicit rows go to the child ``usual``, explicit ones to the other. Returns the larger
     child, the smaller one, and its number of rows.

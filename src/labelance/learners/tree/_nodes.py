@@ -100,7 +100,7 @@ def with_twice_the_room(trees: UnprunedTrees) -> UnprunedTrees:
 
 
 def doubled(array: NDArray) -> NDArray:
-    """Return a copy of an array with as much room behind it."""
+    """Return a copy of an array with as much room after it."""
     return np.concatenate([array, np.empty_like(array)])
 
 

@@ -208,7 +208,7 @@ def check_problems(problems: Problems, n_rows: int) -> None:
 
 
 def _are_codes(values: NDArray, below: int | NDArray) -> bool:
-    """Return whether all values are whole numbers from 0 on and below a bound."""
+    """Return whether all values are integers from 0 on and below a bound."""
     return len(values) == 0 or (
         values.dtype.kind in "iu" and bool(((values >= 0) & (values < below)).all())
     )

@@ -7,7 +7,7 @@ that no row came to are left as they are: pruning them once more would change no
 When no value is missing every row is in one leaf, and few rows move. The rows of a leaf are
 then a linked list: its START is the first row, its STOP the last one, and ``next_row`` leads
 from row to row. So leaves are merged, and rows move, in no time. When values are missing, all
-entries are partitioned anew, for their shares change.
+entries are partitioned again, for their shares change.
 """
 
 from __future__ import annotations

@@ -386,7 +386,7 @@ def _best_cut(
     least: int,
     before: float,
 ) -> tuple[float, int]:
-    """Return n times the gain of the best cut, and the cell behind it.
+    """Return n times the gain of the best cut, and the cell after it.
 
     The end stands for rows without a cell; -1 for no cut at all. Only where a cut would be the
     best is it asked whether it lies between cells that are far enough apart.

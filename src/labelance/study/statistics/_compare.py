@@ -138,7 +138,7 @@ class Comparison:
         return sorted(rows, key=lambda row: row[1])
 
     def remark(self) -> str:
-        """What to keep in mind with so few data sets; empty if there is nothing to say."""
+        """Return what to keep in mind with few data sets; empty if there is nothing to say."""
         if self.can_be_significant:
             return ""
         title = TITLES[self.correction]
@@ -257,7 +257,7 @@ def compare(
 
 
 def smallest_adjusted_p(n_datasets: int, n_methods: int, correction: Correction | None) -> float:
-    """The least adjusted p value that any scores can give.
+    """Return the least adjusted p value that any scores can give.
 
     All three corrections multiply the smallest p value by the number of pairs.
     """
@@ -281,7 +281,7 @@ def _check_options(correction: str | None, alpha: float) -> None:
 
 
 def _all_corrections(p_values: Floats, *, required: str | None) -> dict[str, Floats]:
-    """Adjusted p values of every correction; Bergmann-Hommel's where possible or required."""
+    """Adjust p values by every correction; Bergmann-Hommel's where possible or required."""
     adjusted = {}
     if len(p_values) <= MOST_METHODS or required == "bergmann_hommel":
         adjusted["bergmann_hommel"] = bergmann_hommel(p_values)

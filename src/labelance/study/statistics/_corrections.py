@@ -44,7 +44,7 @@ def exhaustive_sets(n_methods: int) -> NDArray[np.bool_]:
 
 @lru_cache
 def true_counts(n_methods: int) -> tuple[int, ...]:
-    """The numbers of equalities that can be true together, ascending: Shaffer's S(k).
+    """Return the numbers of equalities that can be true together, ascending: Shaffer's S(k).
 
     Examples
     --------

@@ -83,7 +83,7 @@ def signed_rank_sums(
     higher_is_better: bool = True,
     methods: Sequence[str] | None = None,
 ) -> Any:
-    """Sums of signed ranks of every pair: entry (a, b) is W+ of a - b, entry (b, a) is W-.
+    """Return sums of signed ranks of every pair: entry (a, b) is W+ of a - b, entry (b, a) is W-.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def signed_ranks(values: Floats, *, zero: Zero) -> SignedRanks:
         )
     k = values.shape[1]
     differences = pair_differences(values)
-    # Doubled, mean ranks are whole numbers.
+    # Doubled, mean ranks are integers.
     ranks = np.rint(2 * rankdata(np.abs(differences), axis=1)).astype(np.int64)
     n_zeros = (differences == 0).sum(axis=1)
     shared = n_zeros * (n_zeros + 1) // 2  # half of the zeros' doubled rank sum
@@ -177,7 +177,7 @@ def _patterns_up_to(ranks: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def smallest_p(n_datasets: int) -> float:
-    """The p value of a method that is better on every data set."""
+    """Return the p value of a method that is better on every data set."""
     ranks = 2 * np.arange(1, n_datasets + 1)
     return _two_sided(ranks, 0, n_datasets)
 

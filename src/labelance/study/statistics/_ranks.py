@@ -109,7 +109,7 @@ def mean_ranks(values: Floats) -> Floats:
 
 
 def friedman_of_ranks(ranks: Floats, *, tie_correction: bool) -> Friedman:
-    """Friedman and Iman-Davenport, with whole numbers as far as they go.
+    """Friedman and Iman-Davenport, with integers as far as they go.
 
     With doubled ranks every sum is whole, so perfect agreement of all data sets, where F is
     infinite, is recognized exactly.
@@ -179,7 +179,7 @@ def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05)
 def cliques(
     ranks: ArrayLike, adjusted: Table, *, alpha: float = 0.05
 ) -> tuple[tuple[Any, ...], ...]:
-    """Groups of neighbors by rank in which no pair differs: the bars of a diagram.
+    """Return groups of neighbors by rank in which no pair differs: the bars of a diagram.
 
     Parameters
     ----------

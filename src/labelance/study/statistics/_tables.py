@@ -91,7 +91,7 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
 
 
 def pair_values(matrix: NDArray) -> NDArray:
-    """The values above the diagonal: pairs (0, 1), (0, 2), ..."""
+    """Return the values above the diagonal: pairs (0, 1), (0, 2), ..."""
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
