@@ -154,7 +154,11 @@ OLD_WORDS = {
 # Words with one meaning in the packages named here, which no other package uses.
 ONLY_IN = {
     "k": ("labelance.metrics",),
-    "method": ("labelance.decisions.LabelCalibration", "labelance.study"),
+    "method": (
+        "labelance.decisions.LabelCalibration",
+        "labelance.decisions.find_calibration",
+        "labelance.study",
+    ),
     "strategy": ("labelance.metrics",),
     "mode": ("labelance.sampling.MLTL",),
     "threshold": ("labelance.learners.ECC", "labelance.report.ThresholdDisplay"),

@@ -12,6 +12,7 @@ from labelance.datasets import MultiLabelDataset, write_multilabel
 from labelance.decisions import (
     decide_within_budget,
     find_budget_rule,
+    find_calibration,
     find_thresholds,
     guarantee_precision,
     guarantee_recall,
@@ -387,3 +388,31 @@ def test_a_column_of_numbers_that_names_rows_is_no_label(call, files, data, trut
     code, _, err = call("s.csv", "--truth", "t.csv")
     assert (code, "'customer'" in err, "--id customer" in err) == (1, True, True)
     assert call("s.csv", "--truth", "t.csv", "--id", "customer")[0] == 0
+
+
+@pytest.mark.parametrize("budget", [["--per-row", 1], ["--per-label", 5], ["--total", 20]])
+def test_a_budget_is_kept_by_calibrated_scores(call, files, data, budget):
+    y, scores = data
+    other = scores[:40] / 2
+    code, _, err = call(
+        "scores.csv", "--truth", "truth.csv", "--apply", "other.csv", "--calibrate", *budget,
+        "-o", "out.csv",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    maps = find_calibration(y, scores)
+    p, option = maps.predict_proba(other), {budget[0][2:].replace("-", "_"): budget[1]}
+    if budget[0] == "--per-row":
+        rule = find_budget_rule(y, maps.predict_proba(scores), **option)
+        expected = rule.decide(p, only_best=True)
+    else:
+        expected = decide_within_budget(p, **option, random_state=0).y
+    assert_array_equal(pd.read_csv("out.csv"), sp.csr_array(expected).toarray())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["--truth", "truth.csv"], "there is no budget"), (["--per-row", 1], "there is no --truth")],
+)
+def test_calibration_goes_with_a_budget_and_labels(call, files, words, told):
+    code, _, err = call("scores.csv", "--calibrate", *words)
+    assert (code, told in err) == (1, True)

@@ -1,5 +1,7 @@
 """Calibration: maps found on rows left out, for labels rare and frequent, and the changed prior."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,17 +11,28 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.decisions import LabelCalibration, correct_prior
+from labelance.decisions import (
+    LabelCalibration,
+    correct_prior,
+    decide_within_budget,
+    find_calibration,
+)
 from labelance.decisions._calibration import fit_isotonic_steps, fit_sigmoids
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BinaryRelevance
-from labelance.metrics import macro_auc_roc, macro_brier_loss, macro_calibration_error
+from labelance.metrics import (
+    label_scores,
+    macro_auc_roc,
+    macro_brier_loss,
+    macro_calibration_error,
+)
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +211,62 @@ def test_what_is_no_probability_or_share_is_refused():
     for wrong in ([0.1, 0.2], -0.1, np.nan):
         with pytest.raises(InputError, match="prior must be a number in"):
             correct_prior([[0.5]], 0.5, wrong)
+
+
+@pytest.fixture
+def bare():
+    """Labels, the probability of each cell, and scores that overstate rare labels."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.4, 1, size=(4000, 4)) * [0.9, 0.5, 0.2, 0.05]
+    return (rng.random(p.shape) < p).astype(int), p, p ** [1, 0.7, 0.4, 0.15]
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_bare_scores_become_probabilities(bare, method):
+    y, p, scores = bare
+    found = find_calibration(y[:2000], scores[:2000], method=method)
+    q = found.predict_proba(scores[2000:])
+    assert ((q >= 0) & (q <= 1)).all()
+    assert abs(q - p[2000:]).mean() < 0.25 * abs(scores[2000:] - p[2000:]).mean()
+    assert list(found.calibrated_by) == [method] * 4
+
+
+def test_bare_scores_have_the_maps_of_the_classifier(data):
+    """The oracle: LabelCalibration around a frozen model, on the same validation rows."""
+    X, y = data
+    model = KNeighborsClassifier(10).fit(X[:100], y[:100])
+    score = partial(label_scores, model)
+    expected = LabelCalibration(FrozenEstimator(model), random_state=0).fit(X[100:], y[100:])
+    found = find_calibration(y[100:], score(X[100:]))
+    assert_array_equal(found.calibrated_by, expected.calibrated_by_)
+    assert_allclose(found.predict_proba(score(X)), expected.predict_proba(X), rtol=1e-6)
+
+
+def test_margins_are_taken_in_any_unit(bare):
+    y, p, scores = bare
+    margins = np.log(scores / (1 - scores + 1e-9) + 1e-9)
+    found = [find_calibration(y, m).predict_proba(m) for m in (margins, 100 * margins)]
+    assert_allclose(found[0], found[1], atol=1e-6)
+    assert abs(found[0] - p).mean() < 0.03
+
+
+def test_labels_in_few_rows_share_a_map_and_labels_in_none_have_a_share(bare):
+    y, _, scores = (table[:200].copy() for table in bare)
+    y[:, 2:] = 0
+    y[:3, 2] = 1
+    found = find_calibration(y, scores)
+    assert list(found.calibrated_by) == ["sigmoid", "sigmoid", "pooled", "share"]
+    assert_allclose(found.predict_proba(scores)[:, 3], 1 / 202)
+    unknown = y.astype(float)
+    unknown[100:, 3] = np.nan
+    assert_allclose(find_calibration(unknown, scores).predict_proba(scores)[:, 3], 1 / 102)
+
+
+def test_without_calibration_a_budget_floods_rare_labels(bare):
+    y, _, scores = bare
+    q = find_calibration(y[:2000], scores[:2000]).predict_proba(scores[2000:])
+    counts = [
+        decide_within_budget(table, total=1000, utility="precision").n_predicted
+        for table in (scores[2000:], q)
+    ]
+    assert counts[0][3] > 500 > 5 > counts[1][3]

@@ -617,6 +617,13 @@ def function_cases():
         ],
     )
     yield (
+        "decisions.find_calibration",
+        lambda: [
+            decisions.find_calibration(*scored()[:2], method=method).predict_proba(scored()[1])
+            for method in ("sigmoid", "isotonic")
+        ],
+    )
+    yield (
         "decisions.correct_prior",
         lambda: decisions.correct_prior(scored()[1], 0.5, scored()[0].mean(axis=0)),
     )
@@ -780,7 +787,7 @@ NOT_RESULTS = {
         "SamplerTraits",
         "all_samplers",
     ],
-    *["BudgetDecisions", "BudgetRule", "Guarantees"],
+    *["BudgetDecisions", "BudgetRule", "Calibration", "Guarantees"],
     *[
         "CostMatrix",
         "FBeta",
@@ -803,7 +810,7 @@ NOT_RESULTS = {
 }
 FUNCTIONS = {
     "correct_prior",
-    "find_thresholds",
+    *["find_calibration", "find_thresholds"],
     *["bayes_threshold", "decide_within_budget", "find_budget_rule", "maximize_expected_f"],
     *["guarantee_precision", "guarantee_recall", "limit_alarms", "positives_needed"],
     *["label_weights", "sample_weights", "WeightedIndexSampler"],

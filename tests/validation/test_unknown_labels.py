@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelance import decisions
 from labelance.exceptions import LabelanceWarning, UnknownLabelsError
 from labelance.learners import BinaryRelevance
 from labelance.neighbors import find_neighbors
@@ -25,7 +26,7 @@ LABELS = {"y", "Y", "y_true", "y_train"}
 USES_BY_PACKAGE = {
     "decisions": """
         BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
-        find_thresholds guarantee_recall
+        find_calibration find_thresholds guarantee_recall
     """,
     "ensemble": "EMLS EMLSOL draw_training_sets",
     "imbalance": "cvir density imr irlbl label_counts local_distribution mean_imr mean_ir",
@@ -161,7 +162,8 @@ def _call(thing, X, y, scores):
     for way in ("from_predictions", "from_data"):
         if hasattr(thing, way):
             return _call_function(getattr(thing, way), X, y, scores)
-    return _call_function(thing, X, y, scores)
+    found = _call_function(thing, X, y, scores)
+    return found.predict_proba(scores) if thing is decisions.find_calibration else found
 
 
 def _groups(thing, X):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from labelance.cli._console import plain, print_json, print_table, report_kept_f
 from labelance.cli._data import ForceOption, JsonOption, check_free, option
 from labelance.cli._flags import errors_in_flags, rewording
 from labelance.cli._scores import (
+    LabelColumns,
     check_suffix,
     read_other_scores,
     read_scores,
@@ -74,6 +75,13 @@ PerRowOption = Annotated[int | None, option("The most labels of a row.", metavar
 ExactlyOption = Annotated[bool, typer.Option("--exactly", help="Exactly K labels for every row.")]
 PerLabelOption = Annotated[int | None, option("The most rows of a label.", metavar="M")]
 TotalOption = Annotated[int | None, option("The most decisions in total.", metavar="B")]
+CalibrateOption = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        help="Make scores probabilities by SCORES and --truth, before a budget is kept.",
+    ),
+]
 ApplyOption = Annotated[
     Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
 ]
@@ -108,6 +116,7 @@ class _Request:
     total: int | None
     missing_labels: Literal["error", "ignore"]
     seed: int
+    calibrate: bool
 
     def given(self, *names: str) -> list[str]:
         """Return the flags among these that were typed."""
@@ -138,6 +147,7 @@ def decide(
     exactly: ExactlyOption = False,
     per_label: PerLabelOption = None,
     total: TotalOption = None,
+    calibrate: CalibrateOption = False,
     apply: ApplyOption = None,
     id: IdOption = None,
     missing_labels: MissingOption = "error",
@@ -152,11 +162,11 @@ def decide(
     Finds a threshold for each label on rows whose labels are known, and that the model did not
     learn from; --apply decides other rows by them. With --recall or --precision, thresholds have a
     guarantee, and labels with too few positives are refused: they are listed, left out of the
-    decisions, and the exit code is 3. Budgets need calibrated probabilities.
+    decisions, and the exit code is 3. Budgets need calibrated probabilities: --calibrate.
     """
     request = _Request(
         objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
-        missing_labels, seed,
+        missing_labels, seed, calibrate,
     )  # fmt: skip
     _check_request(request, truth, apply, output, thresholds)
     written = [path for path in (output, thresholds) if path is not None]
@@ -170,6 +180,8 @@ def decide(
         table = read_scores(scores, id)
         rows = table if apply is None else read_other_scores(apply, table, id)
         labels = None if truth is None else read_truth(truth, table, missing_labels).cells
+        if calibrate:
+            table, rows, labels = _calibrate(request, table, rows, labels)
         found = _find(request, table.cells, labels)
         kept = np.flatnonzero(~found.refused)
         names = table.header
@@ -232,6 +244,14 @@ def _check_request(
             f"{'--truth' if truth is None else '-o'} is missing",
             "Add --truth, or pass the file as SCORES" if truth is None else "Add -o decisions.csv",
         )
+    if request.calibrate and (truth is None or not budgets):
+        raise InputError(
+            "--calibrate makes probabilities for a budget, by rows whose labels are known",
+            f"there is no {'--truth' if truth is None else 'budget'}",
+            "Add --truth with the labels of SCORES"
+            if truth is None
+            else "Leave it out: thresholds need no probabilities",
+        )
     if budgets:
         _check_budgets(request, truth, thresholds)
     if output is not None:
@@ -246,11 +266,11 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
             f"Got {request.objective}",
             "Choose one of the two",
         )
-    if batch and truth is not None:
+    if batch and truth is not None and not request.calibrate:
         raise InputError(
             f"{batch[0]} decides all rows of a file at once, from probabilities alone",
             "Got --truth, too",
-            "Remove --truth, and pass the file to decide as SCORES",
+            "Remove --truth, and pass the file to decide as SCORES; or add --calibrate",
         )
     if batch and request.per_row is not None and request.objective != "balanced_accuracy":
         raise InputError(
@@ -264,6 +284,17 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
             "A budget has no thresholds",
             "Remove --thresholds; --json has counts",
         )
+
+
+def _calibrate(
+    request: _Request, table: LabelColumns, rows: LabelColumns, truth: Any
+) -> tuple[LabelColumns, LabelColumns, Any]:
+    """Return both tables as probabilities; a batch is the rows to decide, without labels."""
+    maps = labelance.decisions.find_calibration(truth, table.cells)
+    rows = replace(rows, cells=maps.predict_proba(rows.cells))
+    if request.given("per_label", "total"):
+        return rows, rows, None
+    return replace(table, cells=maps.predict_proba(table.cells)), rows, truth
 
 
 def _find(request: _Request, scores: Any, truth: Any) -> _Found:

@@ -6,7 +6,7 @@ from labelance.decisions._budget import (
     decide_within_budget,
     find_budget_rule,
 )
-from labelance.decisions._calibration import LabelCalibration
+from labelance.decisions._calibration import Calibration, LabelCalibration, find_calibration
 from labelance.decisions._estimators import BudgetClassifier, RecallGuarantee
 from labelance.decisions._expected import bayes_threshold, maximize_expected_f
 from labelance.decisions._guarantee import (
@@ -31,6 +31,7 @@ __all__ = [
     "BudgetClassifier",
     "BudgetDecisions",
     "BudgetRule",
+    "Calibration",
     "CostMatrix",
     "FBeta",
     "Guarantees",
@@ -44,6 +45,7 @@ __all__ = [
     "correct_prior",
     "decide_within_budget",
     "find_budget_rule",
+    "find_calibration",
     "find_thresholds",
     "guarantee_precision",
     "guarantee_recall",

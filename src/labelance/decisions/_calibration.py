@@ -17,9 +17,10 @@ from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
-from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
+from labelance._validation._predictions import validate_score_table, validate_scores
 from labelance.decisions._held_out import (
     HeldOutScores,
     check_no_single_label_estimator,
@@ -28,6 +29,7 @@ from labelance.decisions._held_out import (
     out_of_bag_scores,
     out_of_fold_scores,
 )
+from labelance.exceptions import InputError
 
 Floats = NDArray[np.float64]
 CalibrationMethod = Literal["sigmoid", "isotonic"]
@@ -77,6 +79,7 @@ class LabelCalibration(WeightedClassifier):
 
     See Also
     --------
+    find_calibration : The same for scores that exist already.
     correct_prior : The correction that needs no rows, where a sampler changed a label's share.
     LabelThresholds : Decisions; they need no probabilities.
     labelance.metrics.macro_calibration_error : What this makes small.
@@ -165,6 +168,135 @@ class LabelCalibration(WeightedClassifier):
         for labels, found in self._maps:
             scores[:, labels] = found(scores[:, labels])
         return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Maps that make the scores of a model probabilities, as `find_calibration` finds them.
+
+    Attributes
+    ----------
+    calibrated_by : ndarray of str, of shape (n_labels,)
+        "sigmoid", "isotonic" or "pooled", as in :class:`LabelCalibration`; "share" for labels that
+        all rows agree on, whose score says nothing: of n rows p have it, and every row gets
+        (p + 1) / (n + 2).
+    n_positive, n_known : ndarray of shape (n_labels,)
+        Rows with the label, and rows in which it is known.
+    names : tuple or None
+        Names of the labels, where the labels or scores have them.
+    """
+
+    calibrated_by: NDArray[np.str_]
+    n_positive: NDArray[np.intp]
+    n_known: NDArray[np.intp]
+    names: tuple[Any, ...] | None
+    _maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]]
+    _margin: float | None  # the scale of margins; None for scores between 0 and 1
+
+    def predict_proba(self, y_score: Any) -> np.ndarray:
+        """Return probabilities of rows with these scores.
+
+        Parameters
+        ----------
+        y_score : array, tensor or data frame of shape (n, n_labels)
+            Scores of any rows, by the same model.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, n_labels)
+            The share of rows with such a score that have the label.
+        """
+        caller = "Calibration.predict_proba"
+        table = validate_score_table(
+            y_score, len(self.calibrated_by), caller=caller, names=self.names
+        )
+        scores = _open_margins(np.array(table, dtype=float), self._margin)
+        for labels, fitted in self._maps:
+            scores[:, labels] = fitted(scores[:, labels])
+        return scores
+
+
+def find_calibration(
+    y_true: Any,
+    y_score: Any,
+    *,
+    method: CalibrationMethod = "sigmoid",
+    min_class_count: int = 10,
+    sample_weight: Any = None,
+) -> Calibration:
+    """Find the maps that make scores of rows with known labels probabilities.
+
+    For scores that exist already, of any model. The rows must be rows that the model did not
+    learn from: a validation set, out-of-bag or out-of-fold rows.
+
+    Parameters
+    ----------
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels, 0 or 1. Unknown cells (NaN) are left out.
+    y_score : array, tensor or data frame of shape (n, q)
+        A score for every row and label: all between 0 and 1, or margins, which are taken for
+        log-odds on a scale of their own.
+    method : {"sigmoid", "isotonic"}, default="sigmoid"
+        The kind of map, as in :class:`LabelCalibration`.
+    min_class_count : int, default=10
+        Labels that fewer rows have (or lack) share one sigmoid, as in :class:`LabelCalibration`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows. Rows of weight 0 are left out.
+
+    Returns
+    -------
+    calibration : Calibration
+        ``predict_proba`` gives the probabilities of other rows.
+
+    See Also
+    --------
+    LabelCalibration : The same around a classifier, which finds the scores, too.
+    decide_within_budget : Decisions that need probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.decisions import find_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random((1000, 2)) * [0.5, 0.1]
+    >>> y = rng.random(p.shape) < p
+    >>> found = find_calibration(y, np.sqrt(p))  # scores that say too much
+    >>> np.sqrt(p).mean(axis=0).round(2), found.predict_proba(np.sqrt(p)).mean(axis=0).round(2)
+    (array([0.47, 0.21]), array([0.27, 0.04]))
+    """
+    caller = "find_calibration"
+    if method not in ("sigmoid", "isotonic"):
+        raise InputError("method is 'sigmoid' or 'isotonic'", f"it is {method!r}", "Choose one")
+    scored = validate_scores(y_true, y_score, caller=caller, needs_all=None)
+    rows, weight = validate_weights(sample_weight, scored.Y.shape[0], caller=caller)
+    Y, unknown, table = scored.Y, scored.unknown, np.asarray(scored.scores, dtype=float)
+    if rows is not None:
+        Y, unknown, table = Y[rows], take_unknown(unknown, rows), table[rows]
+    inside = ((table >= 0) & (table <= 1)).all()
+    margin = None if inside else float(table.std()) or 1.0
+    found = fit_calibrators(
+        Y,
+        _open_margins(table, margin),
+        weight,
+        unknown=unknown,
+        method=method,
+        min_class_count=min_class_count,
+    )
+    positive = column_counts(Y)
+    hidden = 0 if unknown is None else column_counts(unknown)
+    known = np.full(Y.shape[1], Y.shape[0]) - hidden
+    agreed = np.flatnonzero(found.calibrated_by == "nothing")
+    found.calibrated_by[agreed] = "share"
+    shares = Sigmoids(
+        np.zeros(len(agreed)), np.log((positive + 1) / (known - positive + 1))[agreed]
+    )
+    maps = [*found.maps, (agreed, shares)]
+    return Calibration(found.calibrated_by, positive, known, scored.names, maps, margin)
+
+
+def _open_margins(scores: Floats, scale: float | None) -> Floats:
+    """Return margins as scores whose softened log-odds are the margins, in units of a scale."""
+    return scores if scale is None else (1 + 2 * _SOFT) * expit(scores / scale) - _SOFT
 
 
 class LabelMaps(NamedTuple):
