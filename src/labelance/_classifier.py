@@ -76,7 +76,7 @@ class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, 
         return self._fit_clean(self._validate(X, y))
 
     def _fit_clean(self, data: Data, **known: Any) -> Any:
-        """Learn from rows that are validated already: what ``fit`` does behind the door.
+        """Fit validated rows: the work of ``fit``.
 
         Where that fails, the learner stays what it was: unfitted, or fitted to earlier rows.
         """

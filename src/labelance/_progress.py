@@ -241,7 +241,7 @@ class _Advice(Board):
 
 
 class _Unheard:
-    """A loop that nobody hears of."""
+    """Silent progress loop."""
 
     def advance(self, n: int = 1) -> None:
         pass

@@ -673,9 +673,9 @@ def test_a_run_that_goes_on_says_so(call, large, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("labelance.outofcore._resample.write_parquet_blocks", interrupt)
         code, _, err = call(*words)
-        assert (code, "the same command goes on" in " ".join(err.split())) == (130, True), err
+        assert (code, "the same command resumes" in " ".join(err.split())) == (130, True), err
     code, _, err = call(*words)
-    assert (code, "going on in" in err) == (0, True)
+    assert (code, "resuming the interrupted run in" in err) == (0, True)
     assert call(*words)[0] == 1
     assert call(*words, "--force")[0] == 0
 

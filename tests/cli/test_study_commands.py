@@ -160,7 +160,7 @@ def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
     Store(done).claim(Fold("songs", 0, 1), "somebody")
     code, out, _ = call("run", plan, "--executor", "serial")
     assert code == 0
-    assert "4 cells are in the hands of other runners" in out
+    assert "4 cells are running elsewhere" in out
 
 
 def test_a_report_is_not_written_to_a_folder_called_dash(call, done, tmp_path, monkeypatch):
@@ -312,7 +312,7 @@ def test_interrupted_it_says_what_is_kept(plan, number, executor):
             time.sleep(0.1)
         err = runner.communicate()[1]
     assert runner.returncode == 128 + number
-    assert "of 3200 cells are kept in mine.db; the same command goes on from there" in err
+    assert "of 3200 cells are kept in mine.db; the same command resumes" in err
     assert "Traceback" not in err
     assert Store(store).claims() == []
 

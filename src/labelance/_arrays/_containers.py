@@ -38,7 +38,7 @@ HOST_DEVICES = {"cpu"}  # devices of torch whose memory numpy can read
 
 
 def is_tensor(data: Any) -> bool:
-    """Tell whether ``data`` is a torch tensor; nobody has one who has not imported torch."""
+    """Return True for a torch tensor, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and hasattr(torch, "Tensor") and isinstance(data, torch.Tensor)
 

@@ -20,7 +20,7 @@ def advise(
     source: Source,
     budget: Annotated[
         float,
-        typer.Option(help="Seconds: how large the comparison is planned, and when it ends."),
+        typer.Option(help="Time budget in seconds for the comparison."),
     ] = 120,
     measure: Annotated[
         Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"],

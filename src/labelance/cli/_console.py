@@ -97,7 +97,7 @@ class App(typer.Typer):
 
 @contextmanager
 def only_results_on_stdout() -> Iterator[None]:
-    """Send to standard error what anybody prints in the block, in Python, C or a process."""
+    """Redirect stdout of the block to stderr, from Python, C or a process."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -127,7 +127,7 @@ def report_kept_files(*files: Path, goes_on: Path | None = None) -> Iterator[Non
         written = [str(file) for file, old in zip(files, before) if _version(file) != old]
         kept = f"after writing {', '.join(written)}" if written else "before anything was written"
         if goes_on is not None and goes_on.exists():
-            kept += f"; the same command goes on where it was, and {goes_on} has what is done"
+            kept += f"; the same command resumes, and {goes_on} has what is done"
         say(f"interrupted {kept}", to=errors)
         raise
 

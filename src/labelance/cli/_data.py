@@ -88,9 +88,7 @@ class Source:
             "file says so itself."
         ),
     ] = None
-    format: Annotated[
-        Format | None, option("The format of DATA, where its name does not tell.")
-    ] = None
+    format: Annotated[Format | None, option("Input format (default: by file extension).")] = None
     encoding: Annotated[str | None, option("The encoding of a text file; UTF-8 by default.")] = None
     categorical: Annotated[
         str | None,

@@ -160,7 +160,7 @@ def split(
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Keep label pairs in proportion too.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed for ties.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     to: ToOption = None,
     memory: MemoryOption = None,
     force: ForceOption = False,

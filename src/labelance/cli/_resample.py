@@ -157,7 +157,7 @@ def _resample_on_disk(
     check_parquet(choose_format(source, output, to))
     folder = job_folder(output)
     if folder.exists():
-        say(f"going on in {folder}, where a run was ended before its end", to=errors)
+        say(f"resuming the interrupted run in {folder}", to=errors)
     with (
         report_kept_files(output, goes_on=folder),
         long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),

@@ -105,7 +105,7 @@ def _print_running(claims: list[dict[str, Any]]) -> None:
         say(f"Runner {runner} on {host} is at {folds} fold{'s' * (folds > 1)}.")
     dead = sum(not claim["alive"] for claim in claims)
     if dead:
-        say(f"{dead} fold(s) of runners that died; the next run takes them.")
+        say(f"{dead} fold(s) left by crashed runs; the next run takes them.")
 
 
 def _print_failures(failures: list[dict[str, str]], store: Path, *, whole: bool) -> None:

@@ -65,7 +65,7 @@ def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None
     for (dataset, learner), error in forecast.failures.items():
         say(f"warning: {' with '.join(filter(None, (dataset, learner)))}: {error}")
     if forecast.cpu_seconds is None:
-        say(f"{forecast.left} cells to do; nothing says how long that takes")
+        say(f"{forecast.left} cells to do; no time estimate yet")
         return
     origins = Counter(forecast.origins.values())
     by = ", ".join(f"{number} {origin}" for origin, number in origins.items())
@@ -124,7 +124,7 @@ def run(
     ] = None,
     cell_timeout: Annotated[
         float | None,
-        option("A cell that takes longer has failed.", metavar="SECONDS"),
+        option("Time limit per cell.", metavar="SECONDS"),
     ] = None,
     datasets: Annotated[
         str | None,
@@ -144,7 +144,7 @@ def run(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a study, or go on with it: what is in the store is not done again.
+    """Run or resume a study: finished cells in the store are kept.
 
     Stop it with Ctrl-C or SIGTERM whenever you like. Several runners may share a store.
     """
@@ -202,7 +202,7 @@ def _run(study: Study, path: Path, as_json: bool, options: dict[str, Any]) -> No
         status = labelance.study.Store(path, read_only=True).status(study)
         say(
             f"interrupted: {list(status.values()).count('done')} of {len(study.cells())} cells are "
-            f"kept in {path}; the same command goes on from there",
+            f"kept in {path}; the same command resumes",
             to=errors,
         )
         raise
@@ -226,7 +226,7 @@ def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_j
         return
     say(f"{study.name}: {outcome.done} of {outcome.total} cells done in {path} ({span(seconds)})")
     if outcome.left:
-        say(f"{outcome.left} cells are in the hands of other runners: "
+        say(f"{outcome.left} cells are running elsewhere: "
              f"labelance study status {path}")  # fmt: skip
     if outcome.failed:
         say(

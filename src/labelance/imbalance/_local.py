@@ -228,7 +228,7 @@ Weighting = Literal["paper", "sum"]
 
 
 class HasIndices(Protocol):
-    """Whatever tells the row numbers of every row's k neighbors."""
+    """Object with the indices of every row's k neighbors."""
 
     @property
     def indices(self) -> NDArray[np.integer]: ...

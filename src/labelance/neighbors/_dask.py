@@ -401,7 +401,7 @@ def _merge_all(
 
 
 def _renumber(found: TopK, numbers: np.ndarray) -> TopK:
-    """Return the numbers of rows in place of their places; nobody stays nobody."""
+    """Map positions to row numbers; keep gaps."""
     nobody = found.rows == _NO_ROW
     return TopK(np.where(nobody, _NO_ROW, numbers[np.where(nobody, 0, found.rows)]), found.values)
 

@@ -142,7 +142,7 @@ class Neighborhood:
 def remember_neighbors(
     storage: Storage | None, search: Callable[[], Neighborhood], X: Any, *asked: Any
 ) -> Neighborhood:
-    """Return what a search finds, or what it found in a run that was ended before its end.
+    """Return what a search finds, or what it found in an interrupted run.
 
     Only a run on data larger than memory keeps what it finds; others search.
 

@@ -50,7 +50,7 @@ def split_file(
     order : {1, 2}, default=1
         2 keeps pairs of labels in proportion, too.
     random_state : int, default=0
-        Seed for ties.
+        Random seed for ties.
     memory, overwrite, verbose, **options
         As for `resample_file`.
 

@@ -251,7 +251,7 @@ class _Run:
 
 
 class _Watcher:
-    """Tells somebody how far a study is, and now and then how long the rest will take."""
+    """Report the progress of a study, and now and then the time that is left."""
 
     def __init__(self, run: _Run, watch: Watch, time_left: TimeLeft) -> None:
         self.run, self.watch, self.time_left = run, watch, time_left
@@ -388,7 +388,7 @@ def _run_in_processes(
                 count += sum(future.result() for future in done)
         count += sum(future.result() for future in busy)
         # Cells at which a process died are tried once more, alone on this machine: they may
-        # have been innocent, and what dies again is guilty.
+        # have been innocent, and a second crash fails the cell.
         return count + sum(do(cell, last=True) for cell in run.claim_again(claimed))
 
 

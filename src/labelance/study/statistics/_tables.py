@@ -1,4 +1,4 @@
-"""The door of the statistics: tables of scores and of p values come in, named ones go out."""
+"""Validate tables of scores and of p values, and name their rows and columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
