@@ -125,6 +125,21 @@ def test_describe_speaks_json(call, songs):
         assert (code, result["n_labels"], result["n_samples"]) == (0, 3, 90)
 
 
+def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = (rng.random((60, 3)) < [0.5, 0.2, 0.1]).astype(float)
+    y[rng.random(y.shape) < 0.2] = np.nan
+    table = pd.DataFrame(np.column_stack([rng.random((60, 2)), y]), columns=[*"xyabc"])
+    table.to_csv("data.csv", index=False)
+    how = ("data.csv", "--labels", "a,b,c", "--missing-labels", "keep")
+    found = json.loads(call("describe", *how, "--json")[1])
+    assert [line["unknown"] for line in found["labels"]] == np.isnan(y).sum(axis=0).tolist()
+    assert [line["positives"] for line in found["labels"]] == np.nansum(y, axis=0).tolist()
+    assert call("resample", *how, "--method", "mlsol", "-o", "more.csv")[0] == 0
+    assert_array_equal(pd.read_csv("more.csv")[[*"abc"]][:60].to_numpy(), y)
+
+
 def test_describe_searches_among_as_many_rows_as_profile(call, songs):
     from labelance.cli import _files
 

@@ -148,7 +148,7 @@ MISTAKES = [
     ("songs.csv", "loud,happy\n5,1\n6,0.5\n", "--labels happy", "it is 0.5", "line 3",
      "make it 0 and 1"),
     ("songs.csv", "loud,happy\n5,1\n6,\n", "--labels happy", "it is missing", "line 3",
-     "--missing-labels negative or --missing-labels drop"),
+     "--missing-labels keep, --missing-labels negative or --missing-labels drop"),
     ("songs.csv", "loud,happy\n5,x\n6,\n", "--labels happy", "it has {x}", "'happy'",
      "--present …"),
     ("songs.csv", "loud,happy\n5,x\n6,y\n7,z\n", "--labels happy --present x,y",

@@ -340,9 +340,10 @@ def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool
         "rows_after": after.shape[0],
         "mean_ir_before": measures.mean_ir(before),
         "mean_ir_after": measures.mean_ir(after),
-        "scumble_before": measures.scumble(before),
-        "scumble_after": measures.scumble(after),
     }
+    some_unknown = before.dtype.kind == "f"  # then SCUMBLE, a measure of whole rows, is not defined
+    for name, Y in (("scumble_before", before), ("scumble_after", after)):
+        figures[name] = float("nan") if some_unknown else measures.scumble(Y)
     if as_json:
         print_json(figures, aside=aside)
         return

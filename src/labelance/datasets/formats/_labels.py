@@ -592,7 +592,7 @@ def _check_cells(
         "A value is missing" if missing else f"Got {value:g}",
         "Correct the value, leave this column out of the labels, or "
         + (
-            "pass missing_labels='keep', 'negative' or 'drop'"
+            "pass missing_labels='keep', missing_labels='negative' or missing_labels='drop'"
             if missing
             else _cure_numbers(table, name, value)
         ),
