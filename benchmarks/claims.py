@@ -20,6 +20,7 @@ from pathlib import Path
 from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
 from figures.leaderboard import leaderboard_figures
+from figures.long_tail import long_tail_figures
 from figures.paper import fair_figures, paper_figures
 from figures.practice import practice_figures, practice_gains
 from figures.rivals import rivals_figures
@@ -35,6 +36,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "practice": (practice_figures, ("practice",)),
     "practice-gains": (practice_gains, ("practice",)),
     "practice-sparse": (practice_figures, ("practice-sparse",)),
+    "long-tail": (long_tail_figures, ("long_tail",)),
     "decisions": (decision_figures, ("decisions",)),
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),

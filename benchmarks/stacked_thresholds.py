@@ -5,6 +5,8 @@
 
 docs/user_guide/stacked_bagging.md says what the rules are and which one wins. The scores are those
 of one fitted ensemble, so the areas under curves are the same for all rules.
+
+Its tables on the page are of StackedBagging before benchmarks/long_tail.py chose its defaults anew.
 """
 
 from __future__ import annotations

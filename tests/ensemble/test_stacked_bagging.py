@@ -11,6 +11,7 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
@@ -25,6 +26,7 @@ from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
+from labelance.ensemble._second_level import second_level_weights
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import label_scores, macro_auc_roc
@@ -215,32 +217,71 @@ def by_hand(model, X, Y, X_new):
     means = [sum(row[j] for row in out) / len(out) for j in range(q)]
     widths = [(sum((r[j] - means[j]) ** 2 for r in out) / len(out)) ** 0.5 for j in range(q)]
     widths = [width if width > 0 else 1 for width in widths]
-    level = [[(row[j] - means[j]) / widths[j] for j in range(q)] for row in out]
+
+    def standardise(row):
+        return [min(3, max(-3, (row[j] - means[j]) / widths[j])) for j in range(q)]
+
+    level = np.array([standardise(row) for row in out])
+    truth = Y[judged]
+    labels = [j for j in range(q) if 0 < truth[:, j].sum() < len(truth)]
+    share = [truth[:, j].mean() for j in labels]
+    given = np.concatenate([np.full(len(truth), np.log(p / (1 - p))) for p in share])
+    own = np.concatenate([level[:, j] for j in labels])[:, None]
+    common = regression(own, np.concatenate([truth[:, j] for j in labels]), 1e6, given)[0]
     final = [list(row) for row in new]
     for j in range(q):
-        truth = [Y[i, j] for i in judged]
-        if min(sum(truth), len(truth) - sum(truth)) >= model.min_class_count:
-            second = LogisticRegression(C=model.C, tol=1e-9, max_iter=1000).fit(level, truth)
+        m = min(truth[:, j].sum(), len(truth) - truth[:, j].sum())
+        if m >= 2:
+            weight = m / (m + 5) / 2
+            *coef, intercept = regression(level, truth[:, j], model.C, common * level[:, j])
             for row, scores in zip(new, final, strict=True):
-                z = sum(
-                    w * (s - m) / d
-                    for w, s, m, d in zip(second.coef_[0], row, means, widths, strict=True)
-                )
-                p = 1 / (1 + np.exp(-z - second.intercept_[0]))
-                scores[j] = (row[j] + p) / 2
+                z = standardise(row)
+                known = intercept + common * z[j] + sum(w * x for w, x in zip(coef, z, strict=True))
+                scores[j] = (1 - weight) * row[j] + weight / (1 + np.exp(-known))
     return np.array(final)
 
 
-@pytest.mark.parametrize("min_class_count", [6, 20])
-def test_the_scores_are_those_computed_by_hand(min_class_count):
+def regression(X, y, C, given):
+    """Coefficients and intercept of one ridge logistic regression beside what is given."""
+
+    def loss(point):
+        z = given + X @ point[:-1] + point[-1]
+        return C * (np.logaddexp(0, z) - y * z).sum() + (point[:-1] ** 2).sum() / 2
+
+    start = np.zeros(X.shape[1] + 1)
+    return minimize(loss, start, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}).x
+
+
+def test_the_scores_are_those_computed_by_hand():
     X, Y = make_multilabel_imbalanced(90, 5, 4, random_state=1)
-    model = StackedBagging(
-        TREE, MLSOL(), max_features=0.7, min_class_count=min_class_count, random_state=3
-    )
+    Y = np.column_stack([Y, np.arange(90) == 30, np.arange(90) % 45 == 0])
+    model = StackedBagging(TREE, MLSOL(), max_features=0.7, random_state=3)
     expected = by_hand(model, X, Y, X[:20] + 0.01)
     model.fit(X, Y)
     assert_allclose(model.predict_proba(X[:20] + 0.01), expected, atol=1e-4)
-    assert 0 < len(model.stacked_labels_) < 4  # the rarest keeps its score
+    assert 0 < len(model.stacked_labels_) < 6  # the rarest keeps its score
+
+
+@given(rows=st.integers(4, 3000), share=st.floats(0, 1))
+def test_the_second_level_has_a_weight_that_grows_with_the_rarer_class(rows, share):
+    """None without rows, one half in the limit; a label and its absence are alike."""
+    few = int(share * rows)
+    Y = np.column_stack([np.arange(rows) < n for n in (0, 1, few, rows - few, rows // 2)])
+    nothing, one, some, others, most = second_level_weights(sp.csr_array(Y.astype(int)))
+    assert nothing == one == 0
+    assert some == others <= most < 0.5
+    assert most == rows // 2 / (rows // 2 + 5) / 2
+
+
+def test_a_rare_label_is_drawn_to_what_scores_say_of_their_own_labels():
+    """And not to its prevalence: its own score counts nearly as much as that of frequent ones."""
+    rng = np.random.default_rng(0)
+    truth = rng.random((2000, 4)) < [0.3, 0.3, 0.3, 0.003]
+    X = truth + rng.normal(scale=0.4, size=truth.shape)
+    Y = truth.astype(int)
+    model = StackedBagging(MLkNN(n_neighbors=5), max_features=1.0, random_state=0).fit(X, Y)
+    own = model.coef_[np.arange(4), np.arange(4)]
+    assert own[3] > 0.5 * own[:3].mean()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -289,7 +330,7 @@ def test_labels_of_two_rows_may_have_a_second_level(data):
     """Folds without such a label's rows, or rows that all have it, leave its scores alone."""
     X, Y = data
     Y = np.column_stack([Y, np.arange(len(Y)) < 2, np.arange(len(Y)) > 0]).astype(int)
-    options = {"min_class_count": 1, "n_estimators": 9, "oob_score": True, "random_state": 0}
+    options = {"n_estimators": 9, "oob_score": True, "random_state": 0}
     model = StackedBagging(KNeighborsClassifier(3), **options).fit(X, Y)
     assert set(model.stacked_labels_) > {0, 1, 2, 3}
     judged = model.oob_decision_function_[~np.isnan(model.oob_decision_function_[:, 0])]
@@ -311,7 +352,7 @@ def test_out_of_bag_scores_are_kept_where_asked_for(data):
     X, Y = data
     model = StackedBagging(TREE, MLSOL(), n_estimators=2, oob_score=True, random_state=0).fit(X, Y)
     sets = draw_training_sets(
-        MLSOL(), X, Y, 2, bootstrap="parents", max_features=0.7, random_state=0
+        MLSOL(), X, Y, 2, bootstrap="parents", max_features=0.85, random_state=0
     )
     seen_by_all = np.setdiff1d(np.arange(len(X)), np.concatenate([s.left_out for s in sets]))
     unjudged = np.flatnonzero(np.isnan(model.oob_decision_function_).all(axis=1))

@@ -83,7 +83,7 @@ def test_a_wrong_figure_is_found(folder, wrong, difference):
 @pytest.fixture(scope="module")
 def stacked(tiny, tmp_path_factory):
     """Cells of a method with a second level, and of one without."""
-    second = Component("StackedBagging", {"n_estimators": 2, "min_class_count": 1})
+    second = Component("StackedBagging", {"n_estimators": 2})
     methods = (Method("Default"), Method("Stacked", ensemble=second))
     study = replace(tiny.only(datasets=["two"], learners=["MLkNN"]), methods=methods)
     store = tmp_path_factory.mktemp("stacked") / "s.db"

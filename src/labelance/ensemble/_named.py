@@ -130,7 +130,7 @@ class MLSOLBagging(StackedBagging):
         Any multi-label classifier that gives scores.
     sampler : MLSOL, optional
         One with other parameters than the ratio 1, of which about two fifths are left in a bag.
-    n_estimators, max_features, C, min_class_count, objective
+    n_estimators, max_features, C, objective
         As in :class:`StackedBagging`.
     threshold_search, tune_on, shrinkage, shrink_to, oob_score, variant, random_state, n_jobs,
     verbose

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from labelance._arrays._containers import column_counts
 from labelance._validation._arguments import Weights, take_weights
@@ -16,6 +16,20 @@ from labelance.model_selection._splitters import assign_folds
 _FOLDS = 5
 # Scores are between 0 and 1, so that what differs by less differs by rounding.
 _EQUAL = 1e-9
+# A label that is nearly always 0 has scores of twenty standard deviations.
+_MOST = 3.0
+_FEWEST, _HALF_TRUSTED = 2, 5  # rows of a label's rarer class
+_FREE = 1e6  # C of a regression that nothing holds back
+
+
+def second_level_weights(Y: sp.csr_array) -> Floats:
+    """Return the weight that a second level has beside the members, for every label.
+
+    One half for labels in many rows; the fewer rows of the rarer class there are, the less.
+    """
+    positives = column_counts(Y)
+    rarer = np.minimum(positives, Y.shape[0] - positives)
+    return np.where(rarer >= _FEWEST, rarer / (rarer + _HALF_TRUSTED) / 2, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +40,8 @@ class SecondLevel:
     ----------
     labels : ndarray of int
         The labels that have a regression.
+    weights : ndarray of shape (n_stacked,)
+        How much of the combined score is the regression's.
     center, width : ndarray of shape (n_labels,)
         Mean and standard deviation of the scores of every label.
     coef, intercept : ndarray of shape (n_stacked, n_labels) and (n_stacked,)
@@ -33,6 +49,7 @@ class SecondLevel:
     """
 
     labels: np.ndarray
+    weights: Floats
     center: Floats
     width: Floats
     coef: Floats
@@ -43,44 +60,69 @@ class SecondLevel:
         cls,
         Y: sp.csr_array,
         scores: Floats,
-        labels: np.ndarray,
+        weights: Floats,
         C: float | None,
-        weight: Weights,
+        sample_weight: Weights,
     ) -> SecondLevel:
-        """Fit those of the labels that some rows have and others have not."""
-        counts = column_counts(Y)[labels]
-        labels = labels[(counts > 0) & (counts < Y.shape[0])]
-        center, width = _center_and_width(scores, weight)
+        """Fit those of the labels with a weight that some rows have and others have not."""
+        counts = column_counts(Y)
+        varies = (counts > 0) & (counts < Y.shape[0])
+        labels = np.flatnonzero(varies & (weights > 0) & (C is not None))
+        center, width = _center_and_width(scores, sample_weight)
+        known = (labels, weights[labels], center, width)
         if C is None or not len(labels):
-            return cls(labels, center, width, np.empty((0, Y.shape[1])), np.empty(0))
-        present = Y.tocsc()[:, labels].toarray().astype(float)
-        level = (scores - center) / width
-        return cls(labels, center, width, *fit_logistic_regressions(level, present, C, weight))
+            return cls(*known, np.empty((0, Y.shape[1])), np.empty(0))
+        level = _standardise(scores, center, width)
+        present = Y.toarray().astype(float)
+        slope = _common_slope(level[:, varies], present[:, varies], sample_weight)
+        coef, intercept = fit_logistic_regressions(
+            level, present[:, labels], C, sample_weight, offset=slope * level[:, labels]
+        )
+        coef[np.arange(len(labels)), labels] += slope
+        return cls(*known, coef, intercept)
 
     def combine(self, scores: Floats) -> Floats:
-        """Return the mean of scores and of what the regressions make of them."""
+        """Return the weighted means of scores and of what the regressions make of them."""
         found, labels = scores.copy(), self.labels
-        level = (scores - self.center) / self.width
-        found[:, labels] += expit(level @ self.coef.T + self.intercept)
-        found[:, labels] /= 2
+        level = _standardise(scores, self.center, self.width)
+        second = expit(level @ self.coef.T + self.intercept)
+        found[:, labels] += self.weights * (second - found[:, labels])
         return found
 
 
 def combine_by_folds(
-    Y: sp.csr_array, scores: Floats, labels: np.ndarray, C: float | None, weight: Weights
+    Y: sp.csr_array, scores: Floats, weights: Floats, C: float | None, sample_weight: Weights
 ) -> Floats:
     """Combine the scores of every fold by a second level that learned from the other folds."""
     combined = scores.copy()
-    if not len(labels):
+    if C is None or not weights.any():
         return combined
     n_folds = min(_FOLDS, Y.shape[0])
     folds = assign_folds(Y, n_folds, random_state=0)  # always the same for the same labels
     for fold in range(n_folds):
         train, test = folds != fold, folds == fold
-        part = take_weights(weight, train)
-        level = SecondLevel.fit(Y[train], scores[train], labels, C, part)
+        part = take_weights(sample_weight, train)
+        level = SecondLevel.fit(Y[train], scores[train], weights, C, part)
         combined[test] = level.combine(scores[test])
     return combined
+
+
+def _common_slope(level: Floats, present: Floats, sample_weight: Weights) -> float:
+    """Return what a standardised score says of its own label, one slope for all labels.
+
+    Ridge draws the regression of a rare label to this and not to no slope at all. How frequent
+    the labels are is given.
+    """
+    frequency = np.average(present, axis=0, weights=sample_weight)
+    given = np.broadcast_to(logit(frequency), present.shape)
+    own, here, offset = (part.reshape(-1, 1) for part in (level, present, given))
+    heavy = None if sample_weight is None else np.repeat(sample_weight, present.shape[1])
+    coef, _ = fit_logistic_regressions(own, here, _FREE, heavy, offset)
+    return max(0.0, coef.item())
+
+
+def _standardise(scores: Floats, center: Floats, width: Floats) -> Floats:
+    return np.clip((scores - center) / width, -_MOST, _MOST)
 
 
 def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
 from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._utils._random import as_generator
@@ -29,7 +28,11 @@ from labelance.ensemble._members import (
     fit_members,
     staged_scores,
 )
-from labelance.ensemble._second_level import SecondLevel, combine_by_folds
+from labelance.ensemble._second_level import (
+    SecondLevel,
+    combine_by_folds,
+    second_level_weights,
+)
 from labelance.ensemble._training_sets import (
     DRAWING,
     TrainingSet,
@@ -45,12 +48,13 @@ class StackedBagging(WeightedClassifier):
     Each member learns from a bootstrap bag, from the rows that a sampler makes out of rows of
     the bag, and from a random share of the features. What the members say of the rows outside
     their bags is honest; from it a strongly regularised logistic regression for every label
-    learns what the scores of *all* labels tell about it. The score of a label is the mean of
-    what the members say and of what the second level makes of it.
+    learns what the scores of *all* labels tell about it, drawn to what a score tells about its
+    own label in the mean over labels. The score of a label is a weighted mean of what the
+    members say and of what the second level makes of it: with m rows of the rarer class, out of
+    bag, the second level has the weight m / (m + 5) / 2, and none for fewer than two.
 
     It helps where members disagree, as trees do, and where labels depend on each other. It has
-    little to add to a learner that models the labels together, and labels with fewer than
-    ``min_class_count`` rows are left as bagging has them.
+    little to add to a learner that models the labels together.
 
     Parameters
     ----------
@@ -62,13 +66,11 @@ class StackedBagging(WeightedClassifier):
         nothing.
     n_estimators : int, default=5
         The number of members.
-    max_features : int or float, default=0.7
+    max_features : int or float, default=0.85
         The features that every member sees, drawn without replacement: a number, or a share.
     C : float or None, default=0.1
         Inverse strength of the second level's regularisation, as in
         :class:`sklearn.linear_model.LogisticRegression`; None leaves the second level out.
-    min_class_count : int, default=6
-        Rows of the rarer class, out of bag, that a label needs for a second level.
     objective : {"f1", "gmean", "balanced_accuracy"}, callable or None, default="f1"
         What the thresholds maximise; None keeps 0.5. As in
         :class:`~labelance.decisions.LabelThresholds`.
@@ -101,8 +103,8 @@ class StackedBagging(WeightedClassifier):
     stacked_labels_ : ndarray of int
         The labels that have a second level.
     coef_ : ndarray of shape (n_stacked, n_labels)
-        What the standardised score of every label (columns) says for a label with a second
-        level (rows).
+        What the standardised score of every label (columns), at most three standard deviations
+        off, says for a label with a second level (rows).
     intercept_ : ndarray of shape (n_stacked,)
         The same, of no label in particular.
     thresholds_ : ndarray of shape (n_labels,)
@@ -145,7 +147,6 @@ class StackedBagging(WeightedClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "C": [Interval(Real, 0, None, closed="neither"), None],
-        "min_class_count": [Interval(Integral, 1, None, closed="left")],
         "tune_on": [StrOptions({"oob", "train"})],
         **SHRINKING,
         "oob_score": ["boolean"],
@@ -157,9 +158,8 @@ class StackedBagging(WeightedClassifier):
         sampler: Any = None,
         *,
         n_estimators: int = 5,
-        max_features: float = 0.7,
+        max_features: float = 0.85,
         C: float | None = 0.1,
-        min_class_count: int = 6,
         objective: Objective | None = "f1",
         threshold_search: ThresholdSearch = "exact",
         tune_on: ScoreSource = "oob",
@@ -176,7 +176,6 @@ class StackedBagging(WeightedClassifier):
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.C = C
-        self.min_class_count = min_class_count
         self.objective = objective
         self.threshold_search = threshold_search
         self.tune_on = tune_on
@@ -273,16 +272,16 @@ class StackedBagging(WeightedClassifier):
 
     def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
-        positives = column_counts(Y)
-        enough = np.minimum(positives, Y.shape[0] - positives) >= self.min_class_count
-        self.stacked_labels_ = np.flatnonzero(enough & (self.C is not None))
-        self._level = SecondLevel.fit(Y, known.scores, self.stacked_labels_, self.C, weight)
+        weights = second_level_weights(Y)
+        self._level = SecondLevel.fit(Y, known.scores, weights, self.C, weight)
+        self.stacked_labels_ = self._level.labels
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
 
     def _combine_left_out(self, data: Data, known: HeldOutScores) -> HeldOutScores:
         """Combine by second levels that each left a fold of the rows out, which it judges."""
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
-        scores = combine_by_folds(Y, known.scores, self.stacked_labels_, self.C, weight)
+        weights = second_level_weights(Y)
+        scores = combine_by_folds(Y, known.scores, weights, self.C, weight)
         return HeldOutScores(known.rows, scores)
 
     def _held_out_scores(
