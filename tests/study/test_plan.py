@@ -297,7 +297,7 @@ def test_a_method_is_not_used_with_learners_that_it_leaves_out():
     assert ("MLkNN", "Thresholds") in pairs
     assert ("EMLSOL", "Default") in pairs
     assert ("EMLSOL", "Thresholds") not in pairs
-    with pytest.raises(StudyError, match="without of the method M is a list"):
+    with pytest.raises(StudyError, match="without of the method M must be a list"):
         Method.of({"name": "M", "without": "BR"})
 
 
