@@ -19,6 +19,7 @@ from pathlib import Path
 
 from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
+from figures.default import default_figures
 from figures.leaderboard import leaderboard_figures
 from figures.long_tail import long_tail_figures
 from figures.paper import fair_figures, paper_figures
@@ -40,6 +41,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "decisions": (decision_figures, ("decisions",)),
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),
+    "default": (default_figures, ("default",)),
 }
 PLACE = re.compile(r"(<!-- begin: (\S+) -->)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 MARK = re.compile(r"<!-- (?:begin|end): (\S+) -->")
