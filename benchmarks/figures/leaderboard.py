@@ -91,6 +91,7 @@ def leaderboard_figures(folder: Path) -> dict[str, str]:
         "answer": answer(means, published, comparable),
         "answer-all": answer(means, published, list(DATASETS)),
         "ceiling": ceiling(published),
+        "n-LinearSVM": str(entries.index.get_level_values("learner").tolist().count("LinearSVM")),
         "share": share(cells),
         "missing": missing(means),
         "convention": convention(folds, published),
