@@ -209,7 +209,7 @@ def test_precision_refuses_unknown_labels_unless_told():
     y = np.array([[1.0], [np.nan], [0.0]] * 20)
     scores = y.copy()
     scores[1::3] = 0.5
-    with pytest.raises(InputError, match="NaN"):
+    with pytest.raises(InputError, match=r"\(nan\)"):
         guarantee_precision(y, scores, precision=0.5)
     found = guarantee_precision(y, scores, precision=0.5, missing_labels="ignore", candidates=[0.4])
     assert found.n_predicted[0] == 20

@@ -267,7 +267,7 @@ def test_rows_changed_in_private_pages_of_a_file_stay_changed(tmp_path):
 
 def test_an_array_of_objects_is_refused(tmp_path):
     X, y = np.array([["a"], ["b"]], dtype=object), [[1, 0], [0, 1]]
-    with pytest.raises(InputError, match="are numbers, but their dtype is object"):
+    with pytest.raises(InputError, match=r"must be numbers\. Got dtype object"):
         resample_file(X, tmp_path / "out.npy", MLRUS(random_state=0), y=y, memory="1MB")
 
 

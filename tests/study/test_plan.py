@@ -349,7 +349,11 @@ def test_a_file_adds_datasets_and_learners_to_a_preset(text, n_datasets, n_new, 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "has neither"), ("repeats = 2", "'repeats' came"), ("datasets = [", "is a TOML file")],
+    [
+        ("", "has neither"),
+        ("repeats = 2", "no key 'repeats'"),
+        ("datasets = [", "is not a valid TOML file"),
+    ],
 )
 def test_a_file_that_adds_nothing_is_an_error(text, problem, tmp_path):
     (tmp_path / "mine.toml").write_text(text)

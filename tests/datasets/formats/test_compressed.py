@@ -88,10 +88,10 @@ def test_arrays_that_numpy_saved_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"features": np.ones((2, 2))}, r"it has features\. Write it with np.savez"),
+        ({"features": np.ones((2, 2))}, r"It has features\. Write it with np.savez"),
         ({"X": np.ones((2, 2)), "y": np.array([[0, 2], [1, 1]])}, r"0 \(absent\) or 1"),
         ({"X": np.ones((2, 2)), "y": np.array([0, 1])}, "one dimension"),
-        ({"X": np.array(3.0), "y": np.ones((2, 2))}, "X has rows and columns.*single number"),
+        ({"X": np.array(3.0), "y": np.ones((2, 2))}, "X must have rows and columns.*single number"),
         ({"X": np.ones((2, 2)), "y": np.array([[{}], [{}]])}, "not a complete NPZ"),
     ],
 )

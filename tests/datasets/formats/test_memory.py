@@ -196,7 +196,7 @@ def test_a_line_is_refused_before_its_copies_take_the_memory(
     labels = -1 if ".csv" in name else None
     for _ in range(2):  # the second time everything is imported and compiled
         tracemalloc.start()
-        with pytest.raises(DataFileError, match=rf"line {line}: .*max_size=8 MB.* a line"):
+        with pytest.raises(DataFileError, match=rf"line {line}: .*max_size=8 MB.* A line"):
             read_multilabel(path, labels=labels, max_size="8MB")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
