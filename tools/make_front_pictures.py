@@ -84,7 +84,7 @@ def draw(colors, scores, size=(11.4, 3.7)):
     bars.set(xlim=(0, 0.75), xticks=[])
     bars.spines[:].set_visible(False)
     bars.tick_params(left=False, labelcolor=colors.ink)
-    where = {"loc": "center right", "bbox_to_anchor": (1.0, 0.58)}  # beside the bar that is none
+    where = {"loc": "center right", "bbox_to_anchor": (1.0, 0.58)}  # next to the bar that is none
     bars.legend(frameon=False, labelcolor=colors.ink, fontsize=9, **where)
     title(bars, colors, "Found on new rows", "F of each label, support vector machine")
     return figure
@@ -113,7 +113,7 @@ def main():
     for name, colors in (("light", LIGHT), ("dark", DARK)):
         path = FOLDER / f"front-{name}.svg"
         draw(colors, scores).savefig(path, transparent=True, metadata={"Date": None})
-        # Two digits behind the point are finer than any screen; small numbers are scales of text.
+        # Two digits after the point are finer than any screen; small numbers are scales of text.
         text = re.sub(r"(\d{2,}\.\d{2})\d+", r"\1", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
         print(path, path.stat().st_size)

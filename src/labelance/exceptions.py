@@ -111,7 +111,7 @@ class NothingToSampleError(InputError):
 
 
 class ContainerError(LabelanceError, TypeError):
-    """X or Y came in a kind of container that is not taken (yet)."""
+    """X or Y is in a kind of container that is not supported."""
 
 
 class DataFileError(InputError):
@@ -119,7 +119,7 @@ class DataFileError(InputError):
 
 
 class DownloadError(LabelanceError, OSError):
-    """A dataset could not be downloaded, or what came was not what was published."""
+    """A dataset could not be downloaded, or it is not what was published."""
 
 
 class FileWriteError(LabelanceError, OSError):

@@ -411,7 +411,7 @@ def test_a_budget_is_kept_by_calibrated_scores(call, files, data, budget):
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(["--truth", "truth.csv"], "there is no budget"), (["--per-row", 1], "there is no --truth")],
+    [(["--truth", "truth.csv"], "A budget is missing"), (["--per-row", 1], "--truth is missing")],
 )
 def test_calibration_goes_with_a_budget_and_labels(call, files, words, told):
     code, _, err = call("scores.csv", "--calibrate", *words)

@@ -246,11 +246,11 @@ def _check_request(
         )
     if request.calibrate and (truth is None or not budgets):
         raise InputError(
-            "--calibrate makes probabilities for a budget, by rows whose labels are known",
-            f"there is no {'--truth' if truth is None else 'budget'}",
+            "--calibrate needs a budget, and rows with known labels",
+            f"{'--truth' if truth is None else 'A budget'} is missing",
             "Add --truth with the labels of SCORES"
             if truth is None
-            else "Leave it out: thresholds need no probabilities",
+            else "Remove it: thresholds need no probabilities",
         )
     if budgets:
         _check_budgets(request, truth, thresholds)

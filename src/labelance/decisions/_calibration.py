@@ -266,7 +266,7 @@ def find_calibration(
     """
     caller = "find_calibration"
     if method not in ("sigmoid", "isotonic"):
-        raise InputError("method is 'sigmoid' or 'isotonic'", f"it is {method!r}", "Choose one")
+        raise InputError("method must be 'sigmoid' or 'isotonic'", f"Got {method!r}", "Choose one")
     scored = validate_scores(y_true, y_score, caller=caller, needs_all=None)
     rows, weight = validate_weights(sample_weight, scored.Y.shape[0], caller=caller)
     Y, unknown, table = scored.Y, scored.unknown, np.asarray(scored.scores, dtype=float)

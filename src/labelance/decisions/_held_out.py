@@ -53,7 +53,7 @@ def choose_source(asked: ScoreSource, estimator: Any) -> ScoreSource:
 def has_bags(estimator: Any) -> bool:
     """Say whether an estimator, once fitted, can tell which rows each of its members left out.
 
-    Forests and bagging of scikit-learn do, alone, for every label or behind transformers, and
+    Forests and bagging of scikit-learn do, alone, for every label or after transformers, and
     ensembles of ours that draw bags before anything else.
     """
     if isinstance(estimator, Pipeline):
@@ -79,7 +79,7 @@ def _fits_each_label(estimator: Any) -> bool:
 def _sees_labels(step: Any) -> bool:
     """Say whether a step, or one inside it, looks at labels: those of rows left out, too.
 
-    Members behind a sampler number the rows that it made, moreover.
+    Members after a sampler number the rows that it made, moreover.
     """
     if hasattr(step, "fit_resample"):
         return True

@@ -23,7 +23,7 @@ _FREE = 1e6  # C of a regression that nothing holds back
 
 
 def second_level_weights(Y: sp.csr_array) -> Floats:
-    """Return the weight that a second level has beside the members, for every label.
+    """Return the weight that a second level has next to the members, for every label.
 
     One half for labels in many rows; the fewer rows of the rarer class there are, the less.
     """

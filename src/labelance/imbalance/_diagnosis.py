@@ -1,4 +1,4 @@
-"""What neighbors, labelsets and features say about a dataset: the facts behind the profile page."""
+"""What neighbors, labelsets and features say about a dataset: the facts of the profile page."""
 
 from __future__ import annotations
 

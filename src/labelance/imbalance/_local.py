@@ -115,7 +115,7 @@ def _visit_same_class(
     Those of cell p go to the list from ``place[p]`` on, which moves on by one for each; a
     negative place leaves the cell out. What has no room in the list is only counted.
     """
-    # Where the current row has its cell of a label. What earlier rows left behind lies
+    # Where the current row has its cell of a label. What earlier rows left there lies
     # before `start`, so there is nothing to wipe between two rows.
     for row in range(len(indptr) - 1):
         start, wanted = indptr[row], False

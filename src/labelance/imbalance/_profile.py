@@ -79,9 +79,9 @@ class ImbalanceProfile(ProfileValues):
     tcs : float or None
         The theoretical complexity score; None without X.
     n_neighbors : int or None
-        The number of neighbors behind ``type_counts``; None without them.
+        The number of neighbors for ``type_counts``; None without them.
     n_searched : int or None
-        The number of rows behind ``type_counts``: all, or those of ``subsample``; None without
+        The number of rows for ``type_counts``: all, or those of ``subsample``; None without
         them.
     label_names : tuple
         The names of the labels, or their column numbers.

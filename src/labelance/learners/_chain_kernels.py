@@ -71,7 +71,7 @@ def _rows(
     some: NDArray,
     n_labels: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Copy the cells of X row by row, and put the ones of the labels behind them.
+    """Copy the cells of X row by row, and put the ones of the labels after them.
 
     Labels that are yet to come in a chain do not have ``some`` ones.
     """

@@ -135,7 +135,7 @@ class BlockSearch:
         return engine.run() if engine.probe()[0] <= WORTHWHILE else self.engine(search)
 
     def _pad(self, search: Search, engine: Engine) -> TopK:
-        """Return what an engine finds, filled up with nobody to k neighbors."""
+        """Return what an engine finds, filled up with no one to k neighbors."""
         shape = search.Q.shape[0], self.k
         rows, values = np.full(shape, _NO_ROW), np.full(shape, np.inf)
         if search.k:

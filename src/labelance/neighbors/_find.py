@@ -272,7 +272,7 @@ def _finite_neighborhood(
             "Scale very large numbers down, or use a metric that is defined for every pair of rows",
         )
     for array in nearest:
-        array.flags.writeable = False  # nobody else has it: it needs no copy to stay as it is
+        array.flags.writeable = False  # no one else has it: it needs no copy to stay as it is
     return Neighborhood(nearest.rows, nearest.values, recall)
 
 

@@ -162,7 +162,7 @@ def remember_neighbors(
         return search()
     try:
         key = joblib.hash([fingerprint(X), *asked])
-    except (PicklingError, AttributeError, TypeError):  # such as a lambda: nobody can compare it
+    except (PicklingError, AttributeError, TypeError):  # such as a lambda: no one can compare it
         return search()
     path = storage.folder / f"neighbors-{key}.json"
     arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
@@ -179,7 +179,7 @@ def remember_neighbors(
 
 
 def _locked(array: np.ndarray) -> np.ndarray:
-    """Return the array so that nobody can write to it: a copy, unless it is locked already."""
+    """Return the array so that no one can write to it: a copy, unless it is locked already."""
     base = array.base
     if array.flags.writeable or (isinstance(base, np.ndarray) and base.flags.writeable):
         array = array.copy()

@@ -113,7 +113,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
-    """Return the run of a folder that nobody else works in."""
+    """Return the run of a folder that no one else works in."""
     record = _read_record(folder)
     if record is not None and record["asked"] != asked:
         if not overwrite:
@@ -129,7 +129,7 @@ def _begin(folder: Path, asked: dict[str, Any], *, overwrite: bool) -> Job:
 
 @contextmanager
 def _removed_if_refused(folder: Path) -> Iterator[None]:
-    """Remove the folder of a run that can never be done, so that nobody continues with it."""
+    """Remove the folder of a run that can never be done, so that no one continues with it."""
     try:
         yield
     except FileWriteError:

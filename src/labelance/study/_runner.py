@@ -63,7 +63,7 @@ class StudyProgress:
 
     @property
     def left(self) -> int:
-        """Return how many cells nobody has finished."""
+        """Return how many cells no one has finished."""
         return self.total - self.done - self.failed
 
 
@@ -167,7 +167,7 @@ class _Run:
     cache: DatasetCache
 
     def claim(self, *, by_learner: bool = False) -> Iterator[CellGroup]:
-        """Yield cells of a fold that nobody else has, claimed when asked for and not before."""
+        """Yield cells of a fold that no one else has, claimed when asked for and not before."""
         finished = self.store.status(self.study)
         pending = [cell for cell in self.study.cells() if cell not in finished]
         for cells in group_by_fold(pending, by_learner=by_learner):
@@ -181,7 +181,7 @@ class _Run:
                 yield left
 
     def claim_again(self, cells: Iterable[Cell]) -> Iterator[CellGroup]:
-        """Yield, one by one, the cells that nobody has finished since."""
+        """Yield, one by one, the cells that no one has finished since."""
         finished = self.store.status(self.study)
         for cell in cells:
             if cell not in finished and self.store.claim(cell.place, self.runner):

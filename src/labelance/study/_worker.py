@@ -97,7 +97,7 @@ class Worker:
                 yield rows
             finished = True
         finally:
-            # What nobody waited for must not be read as the rows of the next task.
+            # What no one waited for must not be read as the rows of the next task.
             if not finished and self._process is process:
                 self._reap(process, "")
 
@@ -160,7 +160,7 @@ class WorkerPool:
 
     @contextmanager
     def one(self) -> Iterator[Worker]:
-        """Yield a worker that nobody else has."""
+        """Yield a worker that no one else has."""
         worker = self.free.get()
         try:
             yield worker
@@ -246,7 +246,7 @@ def _end(process: subprocess.Popen[bytes]) -> int:
         process.kill()
     code = process.wait()
     for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):  # what nobody reads any more
+        with suppress(OSError):  # what no one reads any more
             pipe.close()  # type: ignore[union-attr]
     return code
 

@@ -203,7 +203,7 @@ def make_figure2() -> Figure2:
 
 
 def _companions(reference: np.ndarray) -> np.ndarray:
-    """Return seven points behind a reference, seen from the seed: it is no outlier there."""
+    """Return seven points beyond a reference, seen from the seed: it is no outlier there."""
     outward = reference / np.linalg.norm(reference)
     across = np.array([-outward[1], outward[0]])
     steps = np.array([0.45, 0.5, 0.5, 0.65, 0.65, 0.8, 0.9])
