@@ -9,16 +9,16 @@ from labelance.study import import_results, load_study, verify_results
 from labelance.study._store import cell_of
 
 ROOT = Path(__file__).parents[2]
-PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE = (
+PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE, BOARD = (
     ROOT / "results" / name
-    for name in ("paper", "fair", "rivals", "beyond", "practice", "practice-sparse")
+    for name in ("paper", "fair", "rivals", "beyond", "practice", "practice-sparse", "leaderboard")
 )
 
 pytestmark = pytest.mark.skipif(not PAPER.is_dir(), reason="results/ is not in this copy")
 
 
 @pytest.mark.parametrize(
-    "folder", [PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE], ids=lambda folder: folder.name
+    "folder", [PAPER, FAIR, RIVALS, BEYOND, PRACTICE, SPARSE, BOARD], ids=lambda folder: folder.name
 )
 def test_they_belong_to_the_preset_of_today(folder):
     found = import_results(folder)
