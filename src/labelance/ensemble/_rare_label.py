@@ -61,7 +61,7 @@ class RareLabelClassifier(WeightedClassifier):
     See Also
     --------
     labelance.decisions.LabelThresholds : Thresholds for a classifier of your own.
-    labelance.advise : Compares this and others on your data.
+    labelance.advise : Compares samplers, thresholds and weights for a learner on your data.
 
     Examples
     --------
