@@ -271,7 +271,7 @@ def run_case(target: Target, seed: int, case: int, folder: Path) -> str:
 
 
 def _has_three_parts(error: LabelanceError) -> bool:
-    return all(isinstance(part, str) and part for part in (error.asked, error.came, error.fix))
+    return all(isinstance(part, str) and part for part in (error.problem, error.found, error.cure))
 
 
 def _where(trace: Any) -> str:

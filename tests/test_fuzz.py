@@ -55,7 +55,7 @@ def test_findings_are_counted_and_saved(tmp_path):
         if first == b"d":
             fuzz.signal.raise_signal(fuzz.signal.SIGKILL)
         if first == b"r":
-            raise fuzz.LabelanceError("asked", "came", "fix")
+            raise fuzz.LabelanceError("problem", "found", "cure")
 
     target = fuzz.Target("csv", read, lambda content, rng: rng.choice([b"k", b"d", b"r", b"x"]))
     tally = fuzz.fuzz(target, 0, 20, tmp_path)

@@ -300,7 +300,7 @@ class Refusing(BaseEstimator):
         self.random_state = random_state
 
     def fit_resample(self, X, y):
-        raise NothingToSampleError("asked", "came", "fix")
+        raise NothingToSampleError("problem", "found", "cure")
 
 
 @pytest.mark.usefixtures("two_folds")
@@ -309,7 +309,7 @@ def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     found = advise(*data, estimator=KNN, budget=1)
     failed = {one.name: one.failed for one in found.outcomes if one.failed}
     assert list(failed) == ["MLROS"]
-    assert "MLROS           could not be tried: asked, but came. fix" in str(found)
+    assert "MLROS           could not be tried: problem. found. cure" in str(found)
     assert {"name": "MLROS", "failed": failed["MLROS"]} in found.to_dict()["candidates"]
 
 

@@ -270,3 +270,13 @@ def test_without_calibration_a_budget_floods_rare_labels(bare):
         for table in (scores[2000:], q)
     ]
     assert counts[0][3] > 500 > 5 > counts[1][3]
+
+
+def test_a_calibration_gives_numbers_far_from_the_scores_that_it_was_found_on():
+    rng = np.random.default_rng(0)
+    y = (rng.random((80, 2)) < 0.3).astype(int)
+    margins = rng.normal(size=(80, 2)) + y
+    found = find_calibration(y, margins)
+    assert np.isfinite(found.predict_proba([[900.0, -900.0]])).all()
+    with pytest.raises(InputError, match=r"in \[0, 1\]"):
+        find_calibration(y, rng.random((80, 2))).predict_proba([[1.2, 0.5]])

@@ -12,6 +12,7 @@ from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
+from labelance.metrics import macro_auc_roc
 
 NO_CATEGORIES = np.zeros(20, dtype=bool)
 
@@ -193,3 +194,27 @@ def test_sparse_rows_with_gaps_are_filled():
     X.data[::7] = np.nan
     model = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_scores_of_rows_that_every_tree_saw_are_those_of_other_parts():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), (rng.random((200, 2)) < 0.4).astype(int)  # pure noise
+    model = RareLabelClassifier(n_estimators=1, random_state=0).fit(X, y)
+    assert np.isfinite(model.oob_decision_function_).all()
+    assert macro_auc_roc(y, model.oob_decision_function_) < 0.65
+
+
+def test_a_weight_of_two_is_a_row_twice_for_the_curves_of_scores():
+    rng = np.random.default_rng(0)
+    Y, scores = (rng.random((60, 3)) < 0.2).astype(float), rng.random((60, 3))
+    twice = LabelCurves.fit(np.vstack([Y, Y]), np.vstack([scores, scores]), None)
+    weighted = LabelCurves.fit(Y, scores, np.full(60, 2.0))
+    assert_allclose(weighted(scores), twice(scores), rtol=1e-6)
+
+
+def test_missing_cells_of_sparse_tables_are_no_stored_zeros():
+    X = sp.random_array((300, 80), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X.data[::7] = np.nan
+    _, table = Encoding.fit(X, np.zeros(80, dtype=bool))
+    assert sp.issparse(table)
+    assert table.data.all()

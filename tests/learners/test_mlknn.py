@@ -215,3 +215,12 @@ def test_a_neighborhood_of_other_rows_is_refused():
     X, y = rng.random((30, 3)), rng.integers(2, size=(30, 2))
     with pytest.raises(InputError, match="not those of these rows"):
         MLkNN(n_neighbors=3).fit(X, y, neighborhood=find_neighbors(X[::-1], 3))
+
+
+def test_the_prior_counts_every_known_row():
+    X, y = np.arange(40.0)[:, None], np.full((40, 2), np.nan)
+    y[:, 1] = np.arange(40) % 2
+    y[[0, 39], 0] = 0  # far apart: neither is a neighbor of the other
+    model = MLkNN(n_neighbors=3).fit(X, y)
+    np.testing.assert_allclose(model.prior_[0], 1 / 4)
+    assert not model.predict(X)[:, 0].any()

@@ -105,7 +105,7 @@ def test_a_refusal_of_a_sampler_is_shown_not_raised(send):
     request = {**GOOD, "points": apart.tolist(), "labels": labels.tolist()}
     status, found, _ = send("POST", "/explore", request)
     assert status == 200
-    assert "no label has one" in found["samplers"]["MLSOL"]["message"]
+    assert "No label has one" in found["samplers"]["MLSOL"]["message"]
     assert found["samplers"]["MLSOL"]["points"] == []
     assert len(found["samplers"]["MLSMOTE"]["points"]) == 150
     status, found, _ = send("POST", "/explore", {**GOOD, "points": [[0, 0]], "labels": [[1]]})
@@ -146,10 +146,10 @@ BAD = {
 def test_malformed_requests_are_told_what_to_do(send, body):
     status, told, _ = send("POST", "/explore", body)
     assert status == 400
-    assert told["asked"]
+    assert told["problem"]
     assert told["found"]
-    assert told["fix"]
-    assert told["message"] == f"{told['asked']}, but {told['came']}. {told['fix']}."
+    assert told["cure"]
+    assert told["message"] == f"{told['problem']}. {told['found']}. {told['cure']}."
 
 
 def test_only_its_own_page_on_this_computer_is_answered(send, playground):
@@ -193,7 +193,7 @@ def test_whatever_is_not_understood_is_refused_in_json(send, playground):
     for method, path in (("PUT", "/"), ("DELETE", "/scenes"), ("GET", "a://["), ("POST", "a://[")):
         status, told, _ = send(method, path)
         assert status in (404, 501), path
-        assert told["fix"]
+        assert told["cure"]
     status, _, headers = send("OPTIONS", "/explore", Origin="https://evil.example")
     assert status == 501
     assert "Access-Control-Allow-Origin" not in headers
@@ -221,7 +221,7 @@ def test_a_mistake_of_ours_is_told_to_the_page_and_to_the_terminal(send, monkeyp
 def test_no_files_are_served_and_large_bodies_are_not_read(send):
     for path in ("/play.js", "/../pyproject.toml", "/scenes/../../x", "/scenes/nothing", "//etc"):
         status, told, _ = send("GET", path)
-        assert (status, told["fix"]) == (404, "Open /")
+        assert (status, told["cure"]) == (404, "Open /")
     assert send("POST", "/", GOOD)[0] == 404
     assert send("POST", "/explore", b"", Content_Length="300000")[0] == 413
     assert send("POST", "/explore", b"{}", Content_Length="-1")[0] == 400

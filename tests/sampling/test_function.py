@@ -26,8 +26,8 @@ def same(X, Y):
 
 
 TRAITS = {
-    repeat_first: SamplerTraits(adds=True, clones=True, random=False),
-    same: SamplerTraits(random=False),
+    repeat_first: SamplerTraits(adds=True, clones=True, random=False, needs_all=None),
+    same: SamplerTraits(random=False, needs_all=None),
 }
 
 

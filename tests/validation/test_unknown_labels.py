@@ -8,6 +8,10 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from labelance import decisions
 from labelance.exceptions import LabelanceWarning, UnknownLabelsError
@@ -271,3 +275,16 @@ def test_the_container_does_not_matter(name, data):
     X, y, hidden, scores = data
     found = arrays_of(call(name, X, np.where(hidden, np.nan, y), scores))
     assert equal(found, arrays_of(call(name, X, nullable(y, hidden), scores)))
+
+
+def test_out_of_bag_scores_of_a_pipeline_know_which_rows_are_known():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), (rng.random((200, 2)) < 0.4).astype(float)  # pure noise
+    y[::2, 0] = np.nan
+    forest = RandomForestClassifier(30, bootstrap=True, random_state=0)
+    plain = BinaryRelevance(forest)
+    found = [
+        decisions.LabelThresholds(model, tune_on="oob").fit(X, y).thresholds_
+        for model in (plain, make_pipeline(FunctionTransformer(), plain))
+    ]
+    assert_array_equal(*found)

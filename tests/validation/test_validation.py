@@ -253,7 +253,7 @@ def test_unknown_column_names_are_named():
 
 def test_errors_survive_pickling():
     error = exceptions.InputError("one", "two", "three")
-    assert str(pickle.loads(pickle.dumps(error))) == "one, but two. three."
+    assert str(pickle.loads(pickle.dumps(error))) == "one. two. three."
 
 
 def test_new_rows_are_coded_as_the_old_ones():

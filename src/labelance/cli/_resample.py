@@ -395,7 +395,7 @@ def _learners() -> dict[str, Any]:
     """Return learners, decisions and ensembles, which plans of studies name alike."""
     packages = labelance.decisions, labelance.ensemble
     public = {name: getattr(package, name) for package in packages for name in package.__all__}
-    others = {name: kind for name, kind in public.items() if hasattr(kind, "predict_proba")}
+    others = {name: kind for name, kind in public.items() if hasattr(kind, "fit")}
     return labelance.learners.all_learners() | others
 
 

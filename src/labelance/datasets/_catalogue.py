@@ -113,11 +113,15 @@ def list_datasets(*, in_paper: bool | None = None) -> DatasetTable:
     --------
     >>> from labelance.datasets import list_datasets
     >>> list_datasets(in_paper=False)
-    name        domain      n    d    q      LC  MeanImR  in paper  bundled
-    birds       audio     645  260   19   1.014    32.86
-    delicious   text    16105  500  983  19.020    175.4
-    emotions    music     593   72    6   1.868     2.32
-    verbframes  text     2243  802   28   1.651    123.6            yes
+    name           domain      n     d    q      LC  MeanImR  in paper  bundled
+    birds          audio     645   260   19   1.014    32.86
+    delicious      text    16105   500  983  19.020    175.4
+    emotions       music     593    72    6   1.868     2.32
+    langlog        text     1460  1004   75   1.180      200
+    ng20           text    19300  1006   20   1.029    18.44
+    slashdot       text     3782  1079   22   1.181      125
+    stackex_chess  text     1675   585  227   2.411    337.9
+    verbframes     text     2243   802   28   1.651    123.6            yes
     """
     return DatasetTable(
         info for info in REGISTRY.values() if in_paper is None or info.in_paper == in_paper

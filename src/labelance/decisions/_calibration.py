@@ -210,6 +210,12 @@ class Calibration:
         table = validate_score_table(
             y_score, len(self.calibrated_by), caller=caller, names=self.names
         )
+        if self._margin is None and (table.min(initial=0) < 0 or table.max(initial=0) > 1):
+            raise InputError(
+                f"{caller} needs scores in [0, 1], as those that the calibration was found on",
+                f"Got scores from {table.min():.3g} to {table.max():.3g}",
+                "Pass the scores of the same model, or find the calibration on margins",
+            )
         scores = _open_margins(np.array(table, dtype=float), self._margin)
         for labels, fitted in self._maps:
             scores[:, labels] = fitted(scores[:, labels])
@@ -296,7 +302,10 @@ def find_calibration(
 
 def _open_margins(scores: Floats, scale: float | None) -> Floats:
     """Return margins as scores whose softened log-odds are the margins, in units of a scale."""
-    return scores if scale is None else (1 + 2 * _SOFT) * expit(scores / scale) - _SOFT
+    if scale is None:
+        return scores
+    # Beyond 20 units expit is 0 or 1 to the last digits, and its log-odds would be infinite.
+    return (1 + 2 * _SOFT) * expit(np.clip(scores / scale, -20, 20)) - _SOFT
 
 
 class LabelMaps(NamedTuple):

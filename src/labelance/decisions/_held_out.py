@@ -98,6 +98,8 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
         return model._scores_left_out(data)
     X = data.features.container.native
+    while isinstance(model, Pipeline):
+        X, model = model[:-1].transform(X), model[-1]
     if data.unknown is not None and _fits_each_label(model):
         scores = _known_scores_left_out(model, X, data.unknown)
     else:

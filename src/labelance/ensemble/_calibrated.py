@@ -34,11 +34,12 @@ class LabelCurves:
         spread = np.where(spread > 1e-12, spread, 1.0)
         z = (scores - center) / spread
         own_slope, own_intercept = fit_curves(Y, z, weight)
-        n_positive = Y.sum(axis=0)
-        rarer = np.minimum(n_positive, len(Y) - n_positive)
+        counted = np.ones(len(Y)) if weight is None else weight
+        n_positive, n = counted @ Y, counted.sum()
+        rarer = np.minimum(n_positive, n - n_positive)
         own = rarer / (rarer + _STRENGTH)
         # The common curve in units of every label's own frequency.
-        base = np.log((n_positive + 0.5) / (len(Y) - n_positive + 0.5))
+        base = np.log((n_positive + 0.5) / (n - n_positive + 0.5))
         common = own @ own_slope / own.sum(), own @ (own_intercept - base) / own.sum()
         slope = own * own_slope + (1 - own) * common[0]
         intercept = own * own_intercept + (1 - own) * (base + common[1])

@@ -56,7 +56,7 @@ class Encoding:
         joined = plain._join(X)
         n, d = joined.shape
         if d >= _WIDE and count_nonzero(joined) < _SPARSE * n * d:
-            return replace(plain, sparse=True), plain._as_sparse(joined)
+            return replace(plain, sparse=True), _as_sparse(joined)
         table = np.asarray(to_dense(joined))
         spread = table.std(axis=0)
         spread[spread < 1e-12] = 1.0
@@ -66,10 +66,7 @@ class Encoding:
     def transform(self, X: Any) -> Table:
         """Return the table of clean rows."""
         joined = self._join(X)
-        return self._as_sparse(joined) if self.sparse else self._standardise(to_dense(joined))
-
-    def _as_sparse(self, joined: Any) -> sp.csr_array:
-        return narrow_indices(sp.csr_array(joined))
+        return _as_sparse(joined) if self.sparse else self._standardise(to_dense(joined))
 
     def _standardise(self, table: Floats) -> Floats:
         return np.clip((table - self.center) / self.spread, -_MOST_SPREADS, _MOST_SPREADS)
@@ -84,6 +81,14 @@ class Encoding:
             present = _codes(X, self.nominal)[:, self.column] == self.category
             parts.append(present.astype(np.float64))
         return join_columns(parts)
+
+
+def _as_sparse(joined: Any) -> sp.csr_array:
+    table = narrow_indices(sp.csr_array(joined))
+    if not table.data.all():  # such as medians in place of missing cells
+        table = table.copy()
+        table.eliminate_zeros()
+    return table
 
 
 def _take(X: Any, columns: NDArray[np.intp]) -> Any:

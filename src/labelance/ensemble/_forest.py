@@ -1,4 +1,4 @@
-"""Forests of many labels, whose memory does not grow with the number of labels."""
+"""Forests of many labels: at most 64 numbers a node, and labels by the rows of a leaf."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Forest:
     trees for regression reduce. Of more than 64 labels every tree sees 16 random projections of
     its own. A score is a weighted mean of the labels of training rows, where a row's weight is
     its share of the leaves that the new row falls into. So the forest holds its rows' leaves, once,
-    and no table of labels for every node.
+    and trees hold at most 64 numbers for every node.
 
     References
     ----------
@@ -79,7 +79,9 @@ class Forest:
         total = np.asarray(shares.sum(axis=1)).ravel()
         shares = sp.diags_array(1 / np.where(total > 0, total, 1)) @ shares
         forest = cls(list(trees), start, sp.csr_array(shares), Y)
-        return forest, forest._mean(place, ~inside)
+        held_out = forest._mean(place, ~inside)
+        held_out[inside.all(axis=1)] = np.nan  # no tree left them out
+        return forest, held_out
 
     def scores(self, table: Table) -> Floats:
         """Return scores in [0, 1]."""
@@ -88,10 +90,7 @@ class Forest:
         return self._mean(place + self.start[:-1], np.ones(place.shape, dtype=bool))
 
     def _mean(self, place: NDArray[Any], asked: NDArray[np.bool_]) -> Floats:
-        """Return the mean over the trees that are asked about every row; of none, the mean of all.
-
-        A row is in every bag only where there are very few rows.
-        """
+        """Return the mean over the trees that are asked about every row; of none, of all."""
         asked = asked | ~asked.any(axis=1, keepdims=True)
         scores = np.empty((len(place), self.Y.shape[1]))
         for begin in range(0, len(place), _BLOCK):

@@ -1,4 +1,4 @@
-"""Kernel ridge regression of all labels at once, with exact leave-one-out scores."""
+"""Kernel ridge regression of all labels at once, with leave-one-out scores."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class KernelRidge:
     """A ridge regression of every label on RBF features: a least-squares support vector machine.
 
     One decomposition serves all labels and all penalties, and leave-one-out residuals follow in
-    closed form: r_i / (1 - h_ii), h the diagonal of the hat matrix. Beyond 2,500 rows the features
-    are those of 2,500 rows drawn at random (Nystroem's method).
+    closed form, given the mean of the labels: r_i / (1 - h_ii), h the diagonal of the hat matrix.
+    Beyond 2,500 rows the features are those of 2,500 rows drawn at random (Nystroem's method).
 
     References
     ----------

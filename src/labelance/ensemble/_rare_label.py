@@ -56,7 +56,8 @@ class RareLabelClassifier(WeightedClassifier):
         from them: ``to_frame`` gives a table, ``interval`` an interval for each label. None with
         ``objective=None``.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
-        Scores of the training rows by models that did not learn from them.
+        Scores of the training rows by models that did not learn from them, but for two numbers for
+        each label that make probabilities of the kernel's scores.
 
     See Also
     --------
@@ -141,7 +142,7 @@ class RareLabelClassifier(WeightedClassifier):
         """Return scores of all labels from those that parts give to the labels they learned."""
         average = np.tile(self._constant, (n, 1))
         if scores:
-            average[:, self._learned] = sum(scores) / len(scores)
+            average[:, self._learned] = np.nanmean(scores, axis=0)
         return average
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:

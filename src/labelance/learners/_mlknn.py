@@ -182,28 +182,30 @@ class MLkNN(BaseMultiLabelClassifier):
             with_label, without = count_known_rows(
                 self._labels, self._unknown, scaled, self.n_neighbors
             )
-        s, n_with = self.smoothing, with_label.sum(axis=1)
-        self.prior_ = (s + n_with) / (2 * s + (n_with + without.sum(axis=1)))
+        s, n_with = self.smoothing, column_counts(self._labels)
+        hidden = 0 if self._unknown is None else column_counts(self._unknown)
+        n_without = self._labels.shape[0] - n_with - hidden
+        self.prior_ = (s + n_with) / (2 * s + (n_with + n_without))
         present = self.prior_[:, None] * self._smooth(with_label)
         absent = (1 - self.prior_)[:, None] * self._smooth(without)
         self.posterior_ = present / (present + absent)
-        self._settle_near_ties(with_label, without)
+        self._settle_near_ties((with_label, n_with), (without, n_without))
 
-    def _settle_near_ties(self, with_label: Floats, without: Floats) -> None:
+    def _settle_near_ties(self, *classes: tuple[Floats, NDArray[np.intp]]) -> None:
         """Let a posterior be at least 0.5 exactly if the counts say so.
 
         Quotients are rounded: an exact tie may come out below 0.5.
         """
         for label, e in np.argwhere(abs(self.posterior_ - 0.5) < _NEAR):
-            present, absent = (self._weigh(counts[label], e) for counts in (with_label, without))
+            present, absent = (self._weigh(seen[label], n[label], e) for seen, n in classes)
             below = 0.5 > self.posterior_[label, e]
             if present == absent or below != (present < absent):
                 self.posterior_[label, e] = 0.5 if present >= absent else np.nextafter(0.5, 0)
 
-    def _weigh(self, counts: Floats, e: int) -> Fraction:
+    def _weigh(self, counts: Floats, n_rows: int, e: int) -> Fraction:
         """Return prior times likelihood of e, up to a factor, without rounding."""
         s, total = Fraction(float(self.smoothing)), int(counts.sum())
-        return (s + total) * (s + int(counts[e])) / (s * (self.n_neighbors + 1) + total)
+        return (s + int(n_rows)) * (s + int(counts[e])) / (s * (self.n_neighbors + 1) + total)
 
     def _smooth(self, counts: Floats) -> Floats:
         """Return the probability of every e from how often it was seen."""
