@@ -97,9 +97,7 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     """Return the rows that some member of a fitted estimator left out, scored by those members."""
     if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
         return model._scores_left_out(data)
-    X = data.features.container.native
-    while isinstance(model, Pipeline):
-        X, model = model[:-1].transform(X), model[-1]
+    model, X = _last_step(model, data.features.container.native)
     if data.unknown is not None and _fits_each_label(model):
         scores = _known_scores_left_out(model, X, data.unknown)
     else:
@@ -114,6 +112,13 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     return HeldOutScores(rows, scores[rows])
 
 
+def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the classifier of a pipeline and the rows that it sees; others as they are."""
+    while isinstance(model, Pipeline):
+        model, X = model[-1], model[:-1].transform(X)
+    return model, X
+
+
 def _known_scores_left_out(model: Any, X: Any, unknown: Any) -> np.ndarray:
     """Return scores by members that saw the known rows of one label only; 0 where it is unknown."""
     scores = np.zeros(unknown.shape)
@@ -126,8 +131,7 @@ def _known_scores_left_out(model: Any, X: Any, unknown: Any) -> np.ndarray:
 
 def _scores_left_out(model: Any, X: Any) -> np.ndarray:
     """Return (n, q) scores by the members that left a row out, nan where none did."""
-    if isinstance(model, Pipeline):
-        return _scores_left_out(model[-1], model[:-1].transform(X))
+    model, X = _last_step(model, X)
     if _fits_each_label(model):
         labels: Any = model.estimators_
         return np.hstack([_scores_of_label(one, X) for one in labels])

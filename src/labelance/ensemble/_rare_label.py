@@ -10,12 +10,13 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
-from labelance._utils._compat import Interval, StrOptions
+from labelance._utils._compat import Interval
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
+from labelance.decisions._thresholds import TUNING
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._parts import PARTS, Task, choose_parts
 
@@ -79,7 +80,7 @@ class RareLabelClassifier(WeightedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable, None],
+        "objective": TUNING["objective"],
         "shrinkage": SHRINKING["shrinkage"],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
