@@ -1,5 +1,7 @@
 """The profile page in a real browser, as wide as a phone and as a desk."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from labelance.datasets import make_multilabel_imbalanced
 
 pytestmark = pytest.mark.slow  # a browser is started
 HOSTILE = ["</script><b>bold", "<!--<script>", "a & b", "\u2028 line", "{{data}}"]
-WIDTHS = [360, 1400]
+WIDTHS = [360, 1100, 1240, 1400]
 
 
 def make_profile(**options):
@@ -64,6 +66,49 @@ def test_it_fits_and_is_drawn_without_an_error(page_file, opened, width, dark):
     assert page.run(shown)
     background = page.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 384) == dark
+
+
+def test_a_wide_window_is_filled_on_both_sides(page_file, opened):
+    lefts = opened(page_file, width=1400).run(
+        "[...document.querySelectorAll('main > section')].map(s => s.getBoundingClientRect().left)"
+    )
+    assert min(lefts) < 700 <= max(lefts)
+
+
+def test_the_caption_of_an_axis_is_next_to_it(page_file, opened):
+    page = opened(page_file)
+    texts = page.run(
+        "[...document.querySelectorAll('#frequency text')].map(t => [t.textContent, t.getBBox().y])"
+    )
+    places = dict(texts)
+    ticks = [y for text, y in texts if text.replace(",", "").isdigit()]
+    assert places["rows with the label, log scale"] < min(ticks)
+    assert places["8 labels, rarest first"] > max(ticks)
+
+
+def test_columns_are_in_a_table_of_their_own(page_file, opened):
+    page = opened(page_file)
+    heads = "[...document.querySelectorAll('#columns thead th')].map(h => h.innerText)"
+    assert page.run(heads) == ["column", "type", "missing", "distinct", "spread", "distance"]
+    outside = page.run(
+        "[...document.querySelectorAll('.spark')].flatMap(svg => [...svg.children].filter(bar => "
+        "{ const b = bar.getBBox(); return b.x < 0 || b.y < 0 || b.x + b.width > 72 "
+        "|| b.y + b.height > 18.001; })).length"
+    )
+    assert outside == 0
+
+
+def test_rows_that_look_mislabelled_say_where_they_are_counted_from(tmp_path, opened):
+    y = np.repeat([[1], [0]], 40, axis=0)
+    y[7] = 0
+    X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 40, axis=0) + np.random.default_rng(0).random((80, 2))
+    profile(X, y).to_html(tmp_path / "page.html")
+    page = opened(tmp_path / "page.html")
+    heads = page.run("[...document.querySelectorAll('#suspects thead th')].map(h => h.innerText)")
+    assert heads[1] == "row (from 0)"
+    first = page.run("[...document.querySelectorAll('#suspects tbody td')].map(c => c.innerText)")
+    assert first[:3] == ["7", "no", "5 of 5"]
+    assert re.fullmatch(r"[\d,]+× better", first[3])
 
 
 def test_no_name_becomes_markup(page_file, opened):
@@ -185,7 +230,13 @@ def test_before_and_after_stand_side_by_side(tmp_path, opened):
         heads = page.run(
             "[...document.querySelectorAll('#label-table thead th')].map(h => h.innerText)"
         )
-        assert {"rows, before", "rows, after"} <= set(heads)
+        assert {"label", "rows", "types", "IRLbl", "AUC of neighbors"} <= set(heads)
+        assert all(re.fullmatch(r"[\d,]+ → [\d,]+", text) for text in column(page, 1))
+        assert page.run("document.querySelector('#label-table tbody th').offsetWidth") >= 100
+        if width == 1400:
+            assert page.run("document.querySelector('#labels .hint').hidden"), (
+                "no column is cut off"
+            )
 
 
 def test_without_features_or_neighbors_there_is_still_a_page(tmp_path, opened):

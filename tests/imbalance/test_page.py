@@ -247,11 +247,56 @@ def test_in_a_notebook_it_is_small():
     assert "<script" not in told
 
 
+def columns_of(X, **options):
+    columns = data_of(profile(X, Y, n_neighbors=None, **options).to_html())["sides"][0]["columns"]
+    return {name: tuple(rest) for name, *rest in columns}
+
+
+def test_columns_are_described_as_pandas_counts_them():
+    table = pd.DataFrame(
+        {
+            "color": pd.Categorical(np.where(np.arange(80) < 60, "red", "blue")),
+            "age": np.r_[np.arange(75) % 30, [np.nan] * 5],
+            "flag": np.arange(80) % 2,
+            "income": RNG.normal(size=80) * 1e3,
+            "huge": RNG.normal(size=80) * 1e300,
+            "empty": np.full(80, np.nan),
+        }
+    )
+    found = columns_of(table)
+    for name, (_, missing, distinct, _, bins, _) in found.items():
+        assert (missing, distinct) == (table[name].isna().sum(), table[name].nunique())
+        assert sum(bins) == table[name].notna().sum()
+    kinds = [found[name][0] for name in ("color", "age", "flag", "income")]
+    assert kinds == ["category", "integer", "binary", "number"]
+    assert found["color"][3] == "red (75%)"
+    assert found["age"][3] == "0 to 29"
+
+
+@pytest.mark.parametrize("scale", [None, "range", "standard"])
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_columns_have_their_share_of_the_squared_distance(scale, kind):
+    table = X * [1, 10, 0, 3]
+    width = {None: np.ones(4), "range": np.ptp(table, axis=0), "standard": table.std(axis=0)}
+    scaled = table / np.where(width[scale] > 0, width[scale], 1)
+    squares = ((scaled[:, None] - scaled[None]) ** 2).mean(axis=(0, 1))
+    found = columns_of(kind(table), scale=scale)
+    shares = {int(name): rest[-1] for name, rest in found.items()}
+    assert_allclose([shares[j] for j in range(4)], squares / squares.sum())
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+
+
+def test_other_metrics_have_no_share_and_wide_tables_fifty_columns():
+    found = columns_of(np.hstack([X] * 20), metric="cosine")
+    assert list(found) == [str(j) for j in range(50)]
+    assert {rest[-1] for rest in found.values()} == {None}
+
+
 def test_text_has_a_page_without_a_map():
     words = pd.DataFrame({"text": [f"text {j}" for j in range(80)]})
     side = data_of(profile(words, Y, n_neighbors=None).to_html())["sides"][0]
     assert side["map"] is None
-    assert side["widest"] == []
+    assert side["columns"] == []
 
 
 def test_a_pickle_has_the_numbers_and_not_the_data():
@@ -278,7 +323,7 @@ def test_names_that_are_no_text_are_written_as_far_as_they_are(tmp_path):
 @pytest.mark.parametrize("kind", [list, np.array, pd.Index])
 def test_features_have_the_names_that_were_given(kind):
     page = profile(X, Y, feature_names=kind(["a", "b", "c", "d"])).to_html()
-    assert {name for name, _ in data_of(page)["sides"][0]["widest"]} == set("abcd")
+    assert {name for name, *_ in data_of(page)["sides"][0]["columns"]} == set("abcd")
 
 
 def test_every_feature_has_a_name_or_none_has():

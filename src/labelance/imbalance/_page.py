@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from functools import cached_property
 from html import escape
 from importlib.resources import files
@@ -23,6 +23,7 @@ from labelance._utils._messages import shorten
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import Features, validate_features
 from labelance.exceptions import ContainerError, InputError
+from labelance.imbalance._columns import ColumnSummary, summarize_columns
 from labelance.imbalance._diagnosis import (
     Hubness,
     NeighborVotes,
@@ -37,12 +38,11 @@ from labelance.imbalance._local import minority_matrix
 from labelance.imbalance._measures import find_labelsets, mean_where_defined
 from labelance.imbalance._profile_text import describe
 from labelance.imbalance._profile_values import ProfiledData, ProfileValues
-from labelance.neighbors._metric import column_widths, find_dominant_columns
+from labelance.neighbors._metric import distance_shares, find_dominant_columns
 
 _FOLDS = 5
 _LONGEST_NAME = 60
 _MOST_LABELSETS = 10
-_MOST_FEATURES = 5
 
 
 class Findings:
@@ -101,16 +101,15 @@ class Findings:
         names = name_columns(wide, self.data.feature_names or self.features.names)
         return f"column {names}" if len(wide) == 1 else f"columns {names}"
 
-    def widest_features(self) -> list[tuple[str, float]]:
-        """Return names and widths of the widest numeric columns of dense features."""
-        features = self.features
-        if features is None or features.container.kind == "sparse" or features.categorical.all():
+    def columns(self) -> list[ColumnSummary]:
+        """Return what each column looks like, those that take most of the distance first."""
+        features, data = self.features, self.data
+        if features is None:
             return []
-        numeric = np.flatnonzero(~features.categorical)
-        widths = column_widths(features.X, numeric)
-        order = np.argsort(-widths, kind="stable")[:_MOST_FEATURES]
-        names = self.data.feature_names or features.names or range(features.X.shape[1])
-        return [(shorten(names[numeric[j]], _LONGEST_NAME), float(widths[j])) for j in order]
+        shares = None
+        if data.metric == "euclidean":
+            shares = distance_shares(features.X, features.categorical, data.scale)
+        return summarize_columns(features, data.feature_names, shares)
 
 
 def draw_page(profile: ProfileValues, after: ProfileValues | None, *, title: str) -> str:
@@ -225,7 +224,7 @@ def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
         "mean_auc": findings.mean_auc,
         "hubness": None if findings.hubness is None else asdict(findings.hubness),
         "dominant": findings.dominant_features,
-        "widest": findings.widest_features(),
+        "columns": [astuple(column) for column in findings.columns()],
         "suspects": []
         if votes is None
         else [

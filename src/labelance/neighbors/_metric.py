@@ -287,26 +287,15 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
         )
 
 
-def column_widths(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return largest less smallest known value of the columns, over about a thousand rows."""
-    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // _ROWS_TO_LOOK_AT))
-    some = gather_rows(X, rows)[:, columns]
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(np.fmax.reduce(some) - np.fmin.reduce(some))
-
-
 def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     """Return the numeric columns that alone decide Euclidean distances, if there are some.
 
     Such as an income next to shares: at most half of the columns that vary, each of which takes
-    1,000 times as much of the mean squared distance between two rows as all others together. A
-    sample of rows is looked at: about a thousand, fewer of wide tables.
+    1,000 times as much of the mean squared distance between two rows as all others together.
     """
     if kind_of(X) == "device":  # rows of a GPU are not brought here for a warning
         return np.empty(0, dtype=np.int64)
-    few = max(50, min(_ROWS_TO_LOOK_AT, _CELLS_TO_LOOK_AT // X.shape[1]))
-    rows = np.arange(0, X.shape[0], max(1, X.shape[0] // few))
-    shares = _distance_shares(gather_in_memory(X, rows), categorical)
+    shares = distance_shares(X, categorical)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     ordered = shares[order]
     others = np.append(np.cumsum(ordered[:0:-1])[::-1], 0.0)  # after each column
@@ -315,8 +304,20 @@ def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     return np.sort(columns[~categorical[columns]])
 
 
+def distance_shares(X: Any, categorical: np.ndarray, scale: Scale = None) -> np.ndarray:
+    """Return the share of every column in the mean squared distance between two rows.
+
+    Of a sample of rows: about a thousand, fewer of wide tables.
+    """
+    few = max(50, min(_ROWS_TO_LOOK_AT, _CELLS_TO_LOOK_AT // X.shape[1]))
+    rows = gather_in_memory(X, np.arange(0, X.shape[0], max(1, X.shape[0] // few)))
+    if scale is not None:
+        learned = FeatureMetric.learn(X, scale=scale, categorical=categorical, missing="distance")
+        rows = learned.scaled(rows)
+    return _distance_shares(rows, categorical)
+
+
 def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
-    """Return the share of every column in the mean squared distance between two rows."""
     low, high = column_range(X)
     size = np.nan_to_num(np.fmax(abs(low), abs(high)))
     unit = np.where(size > 0, size, 1.0)  # neither squares nor their sums overflow or underflow

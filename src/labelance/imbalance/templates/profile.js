@@ -28,13 +28,14 @@
   const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
   const plural = (count, thing) => `${whole(count)} ${thing}${count === 1 ? "" : "s"}`;
   const title = (text, when) => when ? `${text}, ${when}` : text;
+  // Its own box keeps the button for more columns next to a table.
   const table = (caption, heads, rows, words = 1) => {
     const cell = (tag, value, place, scope) => make(tag, { class: place < words ? "word" : null, scope }, value);
-    return make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": caption },
+    return make("div", {}, make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": caption },
       make("table", {}, make("caption", {}, caption),
         make("thead", {}, make("tr", {}, ...heads.map((head, place) => cell("th", head, place, "col")))),
         make("tbody", {}, ...rows.map((row) => make("tr", {},
-          ...row.map((value, place) => place ? cell("td", value, place, null) : cell("th", value, place, "row")))))));
+          ...row.map((value, place) => place ? cell("td", value, place, null) : cell("th", value, place, "row"))))))));
   };
   // A part for every side, with its own heading where there are two.
   const fill = (id, part) => {
@@ -69,7 +70,7 @@
   const tooRare = (j) => !constant(j) && sides.some((side) => rarer(side, j) < Number(byId("folds").value));
 
   const drawFrequency = () => {
-    const W = Math.max(320, Math.min(720, byId("frequency").clientWidth)), H = 220, left = 48, bottom = 30, top = 12;
+    const W = Math.max(320, Math.min(720, byId("frequency").clientWidth)), H = 240, left = 48, bottom = 30, top = 32;
     const decades = Math.max(1, Math.log10(mostRows));
     const x = (rank) => left + (W - left - 8) * rank / names.length;
     const y = (count) => top + (H - top - bottom) * (1 - Math.log10(Math.max(count, 0.7)) / decades);
@@ -86,7 +87,7 @@
       svg.append(draw("path", { d: path.join(""), fill: "none", stroke: colors[s], "stroke-width": 2 }));
     });
     svg.append(draw("text", { x: W - 8, y: H - 8, "text-anchor": "end" }, `${whole(names.length)} labels, rarest first`));
-    svg.append(draw("text", { x: left, y: H - 8 }, "rows, log scale"));
+    svg.append(draw("text", { x: 0, y: 14 }, "rows with the label, log scale"));
     const figure = byId("frequency");
     figure.append(svg);
     if (sides.length > 1) figure.append(make("p", { class: "legend" }, ...WHEN.map((when, s) =>
@@ -104,26 +105,24 @@
     return make("div", { class: "types", role: "img", "aria-label": words, title: words },
       ...counts.map((count, t) => make("i", { style: { width: all ? `${100 * count / all}%` : 0, background: `var(--t${t + 1})` } })));
   };
-  const rowsBar = (count) => {
-    const width = count ? 100 * Math.log10(count + 1) / Math.log10(mostRows + 1) : 0;
-    return [make("i", { style: { width: `${width}%` } }), make("span", {}, whole(count))];
+  const rowsBar = (j) => {
+    const width = (count) => count ? 100 * Math.log10(count + 1) / Math.log10(mostRows + 1) : 0;
+    return [make("div", {}, ...sides.map((side) => make("i", { style: { width: `${width(side.count[j])}%` } }))),
+      make("span", {}, sides.map((side) => whole(side.count[j])).join(" → "))];
   };
 
   // Every column: heading, the value to sort by, and what its cell holds.
   const columns = [{ head: "label", value: (j) => names[j], cell: (j) => [names[j]] }];
-  const column = (head, has, value, cell, kind = null) => sides.forEach((side, s) => {
-    if (has(side)) columns.push({ head: title(head, WHEN[s]), kind, value: (j) => value(side, j), cell: (j) => cell(side, j) });
-  });
-  const always = () => true;
-  const number = (key, digits) => [(side, j) => side[key][j], (side, j) => [decimal(side[key][j], digits)]];
-  column("rows", always, (side, j) => side.count[j], (side, j) => rowsBar(side.count[j]), "bar");
-  if (sides.length === 1)
-    column("share", always, (side, j) => side.count[j], (side, j) => [percent(side.count[j] / side.n)]);
-  column("types", (side) => side.types, hard, (side, j) => [typesBar(side, j)]);
-  column("IRLbl", always, ...number("irlbl", 1));
-  column("ImR", always, ...number("imr", 1));
-  column("SCUMBLE", always, ...number("scumble", 3));
-  column("AUC of neighbors", (side) => side.auc, ...number("auc", 2));
+  // Two sides share a column, before → after, which is sorted by the first.
+  const number = (head, key, digits) => sides[0][key] && columns.push({ head, value: (j) => sides[0][key][j],
+    cell: (j) => [sides.map((side) => side[key] ? decimal(side[key][j], digits) : "–").join(" → ")] });
+  columns.push({ head: "rows", kind: "bar", value: (j) => sides[0].count[j], cell: rowsBar });
+  if (sides.length === 1) columns.push({ head: "share", value: (j) => sides[0].count[j], cell: (j) => [percent(sides[0].count[j] / sides[0].n)] });
+  if (sides.every((side) => side.types)) columns.push({ head: "types", value: (j) => hard(sides[0], j), cell: (j) => sides.map((side) => typesBar(side, j)) });
+  number("IRLbl", "irlbl", 1);
+  number("ImR", "imr", 1);
+  number("SCUMBLE", "scumble", 3);
+  number("AUC of neighbors", "auc", 2);
   columns.push({ head: "folds", kind: "word", value: (j) => Math.min(...sides.map((side) => rarer(side, j))),
     cell: (j) => constant(j) ? [sides.some((side) => side.count[j] === 0) ? "constant: in no row" : "constant: in all rows"]
       : tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
@@ -169,7 +168,7 @@
     byId("folds").addEventListener("change", relist);
     byId("only-rare").addEventListener("change", relist);
     byId("more").addEventListener("click", () => { state.shown += PAGE; listLabels(); });
-    const words = ["IRLbl: rows of the most frequent label over those of this one. ImR: rows of the label's larger class over those of its smaller one. ",
+    const words = [sides.length > 1 ? "Before → after. " : "", "IRLbl: rows of the most frequent label over those of this one. ImR: rows of the label's larger class over those of its smaller one. ",
       "SCUMBLE: how much the label shares rows with labels of other frequency. "];
     if (sides[0].types) words.push(`Types: minority cells among their ${sides[0].k} nearest neighbors. `,
       "AUC: how well the neighbors' votes order the rows of the label; 0.5 is chance.", sampled(sides[0]));
@@ -197,7 +196,7 @@
       .filter(([a, b]) => rows[a][b]).sort((p, q) => share(q) - share(p)).slice(0, 8);
     function share([a, b]) { return rows[a][b] / Math.min(rows[a][a], rows[b][b]); }
     return [
-      note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels are often beside frequent ones. `
+      note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels often share rows with frequent ones. `
         + (labels.length < varying ? `Of ${whole(varying)} labels that vary, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
       make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
         make("table", { class: "grid" }, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
@@ -229,27 +228,45 @@
       const defined = side.auc.filter((auc) => auc !== null), better = defined.filter((auc) => auc > 0.55).length;
       const mean = side.mean_auc, word = mean === null ? "" : mean < 0.6 ? "hardly better than the prior" : mean < 0.75 ? "better than the prior" : "far better than the prior";
       told.push(make("p", {}, make("strong", {}, `Neighbors vote ${word}: `),
-        `their mean AUC is ${decimal(mean)} (the prior has 0.50), and above 0.55 for ${whole(better)} of ${plural(defined.length, "label")}. Methods that look at neighbors, such as MLkNN, MLSOL and MLSMOTE, live on this.${sampled(side)}`));
+        `their mean AUC is ${decimal(mean)} (the prior has 0.50), and above 0.55 for ${whole(better)} of ${plural(defined.length, "label")}. Methods that look at neighbors, such as MLkNN, MLSOL and MLSMOTE, depend on this.${sampled(side)}`));
       const { skewness, share_never, most } = side.hubness;
       told.push(make("p", {}, make("strong", {}, skewness > 2 ? "There are hubs: " : "No hubs: "),
-        `one row is among the ${side.k} neighbors of ${whole(most)} others, ${percent(share_never)} of rows are nobody's neighbor (skewness ${decimal(skewness, 1)}; above 2, few rows speak for many).`));
+        `one row is among the ${side.k} neighbors of ${whole(most)} others, ${percent(share_never)} of rows are in no row's list (skewness ${decimal(skewness, 1)}; above 2, few rows speak for many).`));
     } else told.push(note("Neighbors were not searched."));
-    if (side.dominant) told.push(make("p", {}, make("strong", { class: "flag" }, `Distances are those of ${side.dominant} alone: `),
-      "all others take less than 0.1 % of the mean squared distance. Scale X first, or pass scale='standard'."));
-    if (side.widest.length) told.push(table(title("Widest features", when), ["feature", "largest less smallest"],
-      side.widest.map(([name, width]) => [name, Number(width.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 3 })])));
     return told;
   });
+
+  // --- columns of X ---
+  const histogram = (bins) => {
+    const most = Math.max(...bins, 1), step = 72 / Math.max(bins.length, 1);
+    return draw("svg", { viewBox: "0 0 72 18", class: "spark", role: "img", "aria-label": `histogram: ${bins.join(", ")} rows` },
+      ...bins.map((rows, b) => draw("rect", { x: b * step, width: step - 1, y: 18 - 18 * rows / most, height: 18 * rows / most })));
+  };
+  const shareBar = (share) => share === null ? "–" : make("div", { class: "share" },
+    make("i", { style: { width: `${100 * share}%` } }), make("span", {}, share > 0 && share < 0.001 ? "<0.1%" : percent(share)));
+  const drawColumns = () => {
+    if (!sides[0].columns.length) { byId("columns").hidden = true; return; }
+    fill("columns", (side, when) => [
+      note((side.columns.length < side.d ? `${side.columns.length} of ${plural(side.d, "column")}. ` : "")
+        + "Distance: how much of the mean squared distance between two rows a column takes. The largest shares decide which rows are neighbors."),
+      side.dominant ? make("p", {}, make("strong", { class: "flag" }, `Distances are those of ${side.dominant} alone: `),
+        "all others take less than 0.1 % of the mean squared distance. Scale X first, or pass scale='standard'.") : null,
+      table(title("Columns", when), ["column", "type", "missing", "distinct", "spread", "distance"],
+        side.columns.map(([name, kind, missing, distinct, spread, bins, share]) =>
+          [name, kind, missing ? `${whole(missing)} (${percent(missing / side.n)})` : "0", whole(distinct), make("div", { class: "spread" }, histogram(bins), spread), shareBar(share)]), 2),
+    ]);
+  };
 
   // --- rows that look mislabelled ---
   const drawSuspects = () => fill("suspects", (side, when) => {
     if (!side.auc) return [note("Neighbors were not searched.")];
     if (!side.suspects.length) return [note("None: nowhere do most neighbors vote against a cell with votes that are ten times as likely for the other value of its label.")];
     return [
-      note(`Cells whose ${side.k} neighbors vote as those of rows with the other value. Look at these rows first; a rare but right label looks the same.${sampled(side)}`),
-      table(title("Rows that look mislabelled", when), ["label", "row", "it", "votes for it", "times as likely otherwise"],
+      note(`Cells whose ${side.k} neighbors vote as those of rows with the other value. Look at these rows first; a rare but right label looks the same. `
+        + `"20× better": such votes are 20 times as common among rows with the other value.${sampled(side)}`),
+      table(title("Rows that look mislabelled", when), ["label", "row (from 0)", "label given", "neighbors with it", "other value fits"],
         side.suspects.map(([row, label, has, votes, times]) =>
-          [names[label], whole(row), has ? "has it" : "lacks it", `${votes} of ${side.k}`, decimal(times, 0)])),
+          [names[label], whole(row), has ? "yes" : "no", `${votes} of ${side.k}`, `${whole(times)}× better`])),
     ];
   });
 
@@ -326,11 +343,13 @@
     update();
   };
 
+  document.body.classList.add(sides.length > 1 ? "two" : "one");
   drawMeasures();
-  drawFrequency();
   drawLabels();
+  drawFrequency();
   drawTogether();
   drawLabelsets();
+  drawColumns();
   drawNeighbors();
   drawSuspects();
   drawFeasible();
