@@ -59,7 +59,7 @@ def figures_of(source: str) -> dict[str, str]:
 def pages() -> list[Path]:
     """Return the pages that may show figures."""
     docs = ROOT / "docs"
-    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("user_guide/*.md"))]
+    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("[!_]*/*.md"))]
 
 
 def fill(text: str) -> str:

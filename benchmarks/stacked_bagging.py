@@ -3,7 +3,7 @@
     LABELANCE_DATA=... python benchmarks/stacked_bagging.py [--data emotions] [--learners BR MLkNN]
     python benchmarks/stacked_bagging.py --keep trial.csv      # and keep the figures of all folds
 
-docs/user_guide/stacked_bagging.md says what the candidates are and which one wins. A name such as
+docs/studies/stacking.md says what the candidates are and which one wins. A name such as
 "r0.3 f0.7 C0.02 mean" is MLSOL's ratio, the share of the features, C of the second level, and
 whether it is averaged with the scores themselves.
 """

@@ -3,7 +3,7 @@
     LABELANCE_DATA=... python benchmarks/stacked_thresholds.py [--data emotions] [--learners CLR]
     python benchmarks/stacked_thresholds.py --keep rules.csv      # and keep the figures of folds
 
-docs/user_guide/stacked_bagging.md says what the rules are and which one wins. The scores are those
+docs/studies/stacking.md says what the rules are and which one wins. The scores are those
 of one fitted ensemble, so the areas under curves are the same for all rules.
 
 Its tables on the page are of StackedBagging before benchmarks/long_tail.py chose its defaults anew.

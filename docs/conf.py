@@ -3,6 +3,7 @@
 import os
 import warnings
 from html import escape
+from pathlib import Path
 
 # Before any example or docstring draws.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -111,6 +112,30 @@ def add_card(app, page, template, context, doctree):
     )
 
 
+# Pages that moved, and where to.
+_MOVED = {
+    "user_guide/chains_and_weights": "weights.html",
+    "user_guide/decision_evidence": "../studies/decisions.html",
+    "user_guide/decisions": "thresholds.html",
+    "user_guide/playground": "the_paper.html#the-playground",
+    "user_guide/reproduction": "../studies/reproduction.html",
+    "user_guide/should_i_resample": "../studies/practice.html",
+    "user_guide/soshf": "learners.html#soshf-a-forest-for-rare-labels",
+    "user_guide/stacked_bagging": "ensemble.html#stacked-bagging",
+    "user_guide/state_of_the_art": "../studies/state_of_the_art.html",
+    "user_guide/testing": "extend.html",
+}
+
+
+def write_redirects(app, exception):
+    """Write a page that leads on for each page that moved."""
+    if exception is None and app.builder.format == "html":
+        for old, new in _MOVED.items():
+            page = f'<meta http-equiv="refresh" content="0; url={new}"><a href="{new}">Moved</a>\n'
+            (Path(app.outdir) / f"{old}.html").write_text(page, encoding="utf-8")
+
+
 def setup(app):
     """Let Sphinx call us for every page."""
     app.connect("html-page-context", add_card)
+    app.connect("build-finished", write_redirects)

@@ -191,7 +191,7 @@ def test_samplers_are_importable_from_labelance_itself():
 
 
 def test_which_samplers_depend_on_the_order_of_labels():
-    """As docs/user_guide/testing.md has it; the law of the others leaves these out."""
+    """As docs/user_guide/extend.md has it; the law of the others leaves these out."""
     in_turn = {
         name for name, kind in sampling.all_samplers().items() if not kind().traits.label_order_free
     }
