@@ -27,6 +27,7 @@ from labelance._arrays._torch import to_device_of
 from labelance._progress import show_progress
 from labelance._utils._compat import fit_context
 from labelance._utils._parameters import ListsParameters
+from labelance._utils._pickles import MarksVersion
 from labelance._validation._arguments import Weights, validate_weights
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import Schema, check_no_device, validate_like
@@ -41,7 +42,9 @@ from labelance.exceptions import InputError
 from labelance.metrics import label_scores
 
 
-class BaseMultiLabelClassifier(ListsParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseMultiLabelClassifier(
+    ListsParameters, MarksVersion, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of learners for (n, q) indicator targets.
 
     A subclass gives ``_fit`` and ``_scores``, ``_thresholds`` where these are not 0.5, and

@@ -18,12 +18,12 @@ _BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
 _MOST_LETTERS = 200  # of names that are compared, which takes the product of their lengths
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(message: str | Warning, category: type[Warning]) -> None:
     """Warn, and point at the line of the user that led here, however deep we are.
 
     Parameters
     ----------
-    message : str
+    message : str or Warning
         What to say.
     category : type of Warning
         By which it can be silenced.

@@ -29,6 +29,7 @@ from labelance._progress import show_progress
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._utils._messages import warn_user
 from labelance._utils._parameters import ListsParameters
+from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data, validate_data
@@ -340,7 +341,7 @@ def warning_with_names(Y: sp.csr_array, names: Sequence[Any]) -> Iterator[None]:
 
 
 class BaseMultiLabelSampler(
-    ListsParameters, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta
+    ListsParameters, MarksVersion, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """Base of all multi-label samplers.
 
