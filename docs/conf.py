@@ -10,6 +10,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Fits of examples are small: threads of OpenMP would mostly wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 import labelance
 
 project = "labelance"
@@ -26,7 +28,13 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_templates", "**/README.rst", "gallery/*.ipynb", "gallery/*.py"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "**/GALLERY_HEADER.rst",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+]
 templates_path = ["_templates"]
 
 # Text ---------------------------------------------------------------------------------------
@@ -44,6 +52,15 @@ numpydoc_class_members_toctree = False
 
 # Gallery: an example that warns or fails breaks the build -----------------------------------
 warnings.filterwarnings("error", module="labelance")
+_EXAMPLES = {  # in learning order; an example that is not listed breaks the build
+    "start": "rare_label_classifier thresholds_costs grid_search mixed_frame explain",
+    "text": "embeddings pipeline_sparse_text many_labels",
+    "networks": "network_thresholds loss_weights torch_dataloader",
+    "models": "boosters emls calibration budget guarantees",
+    "data": "unknown_labels polars mulan_files",
+    "understand": "mlsol_figure1 figure2 compare_samplers",
+    "research": "study own_sampler",
+}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -55,7 +72,16 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": ExplicitOrder([f"../examples/{folder}" for folder in _EXAMPLES]),
+    "within_subsection_order": ExplicitOrder(
+        [f"plot_{name}.py" for names in _EXAMPLES.values() for name in names.split()]
+    ),
+    "nested_sections": False,
+    "first_notebook_cell": (
+        "# Install the library with what its examples use, where it is not installed yet.\n"
+        '# %pip install "labelance[all]"\n'
+        "%matplotlib inline"
+    ),
     "matplotlib_animations": False,
     "plot_gallery": "True",
 }

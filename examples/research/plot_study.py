@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from labelance.report import plot_critical_difference
+from labelance.report import CriticalDifferenceDisplay
 from labelance.study import Method, load_study, read_results, run_study
 from labelance.study.statistics import compare
 
@@ -51,5 +51,6 @@ print(comparison)
 # significantly at 5%. Note where plain bagging stands: much of what an ensemble of samplers gains
 # is gained by any ensemble.
 
-figure = plot_critical_difference(comparison, title="MLkNN, macro AUC-ROC, ten made datasets")
-figure
+display = CriticalDifferenceDisplay.from_comparison(
+    comparison, title="MLkNN, macro AUC-ROC, ten synthetic datasets"
+)
