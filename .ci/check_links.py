@@ -1,7 +1,8 @@
 """Check the links of a built site: ``python .ci/check_links.py docs/_build/html``.
 
 Every link inside the site leads to a file, and to an anchor that is there. Of links to other sites
-only the form is checked, so that this needs no network.
+only the form is checked, so that this needs no network. Every example of the gallery has a
+thumbnail of its own: two alike are placeholders.
 """
 
 import sys
@@ -75,9 +76,19 @@ def find_problem(link: str, path: Path, root: Path, pages: dict[Path, Page]) -> 
     return ""
 
 
+def repeated_thumbnails(root: Path) -> Iterator[str]:
+    """Yield the thumbnails that another example has, too."""
+    seen: dict[bytes, str] = {}
+    for path in sorted((root / "_images").glob("sphx_glr_*_thumb.png")):
+        first = seen.setdefault(path.read_bytes(), path.name)
+        if first != path.name:
+            yield f"_images/{path.name}: the same picture as {first}; draw one in the example"
+
+
 if __name__ == "__main__":
-    problems = list(broken_links(Path(sys.argv[1])))
+    site = Path(sys.argv[1])
+    problems = [*broken_links(site), *repeated_thumbnails(site)]
     print(*problems, sep="\n")
     if problems:
-        raise SystemExit(f"{len(problems)} broken links")
-    print("all links lead somewhere")
+        raise SystemExit(f"{len(problems)} broken links and thumbnails")
+    print("all links lead somewhere, and all examples have a picture")

@@ -10,11 +10,17 @@ pytestmark = pytest.mark.skipif(not SCRIPT.is_file(), reason="not a checkout")
 
 
 @pytest.fixture
-def check(tmp_path):
-    """A function that writes a site of two pages and returns what is wrong with the first."""
+def links():
+    """The script as a module."""
     spec = spec_from_file_location("check_links", SCRIPT)
     links = module_from_spec(spec)
     spec.loader.exec_module(links)
+    return links
+
+
+@pytest.fixture
+def check(tmp_path, links):
+    """A function that writes a site of two pages and returns what is wrong with the first."""
     (tmp_path / "site" / "guide").mkdir(parents=True)
     (tmp_path / "site" / "guide" / "a b.html").write_text('<h1 id="top">x</h1>')
     (tmp_path / "secret.txt").write_text("x")
@@ -58,3 +64,12 @@ def test_links_that_lead_nowhere(check, link, problem):
 
 def test_pictures_count(check):
     assert check('<img src="no.png">') == ["index.html: no.png leads to no file"]
+
+
+def test_a_placeholder_among_thumbnails_is_found(tmp_path, links):
+    (tmp_path / "_images").mkdir()
+    for name, picture in (("a", b"1"), ("b", b"2"), ("c", b"1")):
+        (tmp_path / "_images" / f"sphx_glr_plot_{name}_thumb.png").write_bytes(picture)
+    (found,) = links.repeated_thumbnails(tmp_path)
+    assert "plot_c_thumb.png" in found
+    assert "plot_a_thumb.png" in found
