@@ -1,5 +1,7 @@
 """RareLabelClassifier and its parts, against models that are fitted anew without a row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,6 +14,7 @@ from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
+from labelance.ensemble._parts import Task, _boosting, fit_each_label
 from labelance.metrics import macro_auc_roc
 
 NO_CATEGORIES = np.zeros(20, dtype=bool)
@@ -26,6 +29,14 @@ def data():
 @pytest.fixture(scope="module")
 def table(data):
     return Encoding.fit(data[0], NO_CATEGORIES)[1]
+
+
+@pytest.fixture(scope="module")
+def known(data):
+    """Labels 0 and 1 are known in the same rows, label 2 everywhere, the others at random."""
+    known = np.random.default_rng(1).random(data[1].shape) < 0.7
+    known[:, 1], known[:, 2] = known[:, 0], True
+    return known
 
 
 # ------------------------------------------------------------------------------------- kernel ridge
@@ -49,6 +60,35 @@ def test_leave_one_out_scores_are_those_of_machines_without_the_row(data, table,
     machine, left_out = KernelRidge.fit(table, Y, weight, np.random.default_rng(0), sparse=False)
     for i in (0, 7, 50):
         assert_allclose(left_out[i], refit_without(table, Y, weight, i, machine), atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_machines_of_a_label_learn_from_rows_in_which_it_is_known(data, table, known, weighted):
+    Y, rng = np.where(known, data[1], 0), np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2, len(Y)) if weighted else None
+    machine, left_out = KernelRidge.fit(table, Y, weight, rng, sparse=False, known=known)
+    scores = machine.scores(table)
+    assert len(np.unique(machine.penalty)) == 1
+    for label in (0, 1, 2, 3):
+        rows = np.flatnonzero(known[:, label])
+        own = None if weight is None else weight[rows]
+        assert_allclose(machine.mean[label], np.average(Y[rows, label], weights=own))
+        one = replace(machine, mean=machine.mean[label])
+        for i in (0, 5):
+            expected = refit_without(table[rows], Y[rows, label], own, i, one)
+            assert_allclose(left_out[rows[i], label], expected, atol=1e-6)
+        unknown = ~known[:, label]
+        assert_allclose(left_out[unknown, label], scores[unknown, label], atol=1e-9)
+
+
+def test_many_groups_of_labels_share_the_landmarks_of_one(data, table, known, monkeypatch):
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 60)
+    Y = np.where(known, data[1], 0)
+    machine, left_out = KernelRidge.fit(
+        table, Y, None, np.random.default_rng(0), sparse=False, known=known
+    )
+    assert machine.landmarks.shape[0] == int(60 / 9 ** (1 / 3))
+    assert np.isfinite(left_out).all()
 
 
 def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
@@ -83,6 +123,23 @@ def test_rows_left_out_are_scored_by_trees_that_did_not_see_them(data, table):
         assert_allclose(held_out[i], by_tree[~np.array(seen), i].mean(axis=0), atol=1e-12)
 
 
+def test_leaves_of_a_forest_count_rows_in_which_a_label_is_known(data, table, known):
+    Y = np.where(known, data[1], 0)
+    rng = np.random.default_rng(0)
+    forest, held_out = Forest.fit(table, Y, None, rng, splitter="best", n_trees=4, known=known)
+    places = [tree.apply(table.astype(np.float32)) for tree in forest.trees]
+    scores = forest.scores(table)
+    for i, label in ((0, 0), (3, 4), (50, 7)):
+        weight = np.zeros(len(Y))
+        for t, place in enumerate(places):
+            weight += forest.shares[[forest.start[t] + place[i]]].toarray()[0]
+        weight *= known[:, label]
+        expected = np.average(Y[:, label], weights=weight) if weight.any() else np.nan
+        assert_allclose(scores[i, label], expected)
+    assert np.isnan(held_out).any()  # so few trees have leaves that know nothing of a label
+    assert np.nanmax(np.abs(held_out - 0.5)) <= 0.5
+
+
 def test_projected_labels_give_leaf_means_of_the_labels(monkeypatch):
     monkeypatch.setattr("labelance.ensemble._forest._MOST_OUTPUTS", 3)
     X, y = make_multilabel_imbalanced(150, random_state=1)
@@ -107,6 +164,27 @@ def test_curves_keep_the_order_and_draw_rare_labels_to_the_others(data):
     p = curves(scores)
     assert (np.diff(np.take_along_axis(p, scores.argsort(axis=0), axis=0), axis=0) >= 0).all()
     assert_allclose(p.mean(axis=0), Y.mean(axis=0), atol=0.05)
+
+
+def test_curves_are_those_of_known_cells(data, known):
+    Y = data[1][:, :1]
+    scores, rows = Y + np.random.default_rng(0).normal(size=Y.shape), known[:, 0]
+    holes = LabelCurves.fit(np.where(known[:, :1], Y, 0), scores, None, known[:, :1])
+    assert_allclose(holes(scores), LabelCurves.fit(Y[rows], scores[rows], None)(scores))
+
+
+# ----------------------------------------------------------------------------------------- boosting
+
+
+def test_boosting_of_a_label_learns_from_rows_in_which_it_is_known(data, table, known):
+    Y = sp.csr_array(np.where(known, data[1], 0).astype(np.int8))
+    hidden = sp.csr_array((~known).astype(np.int8))
+    task = Task(table, False, Y, hidden, None, 1, 1)
+    model, held_out = fit_each_label(task, np.random.default_rng(0), make=_boosting)
+    rows = known[:, 0]
+    one = _boosting().fit(table[rows], data[1][rows, 0].astype(int))
+    assert_array_equal(model.scores(table)[:, 0], one.predict_proba(table)[:, 1])
+    assert held_out.shape == data[1].shape
 
 
 # ----------------------------------------------------------------------------------- the classifier
@@ -218,3 +296,28 @@ def test_missing_cells_of_sparse_tables_are_no_stored_zeros():
     _, table = Encoding.fit(X, np.zeros(80, dtype=bool))
     assert sp.issparse(table)
     assert table.data.all()
+
+
+def test_a_label_known_in_two_rows_has_finite_scores():
+    X, y = make_multilabel_imbalanced(90, 6, 4, random_state=0)
+    y = y.astype(float)
+    y[np.setdiff1d(np.arange(90), [np.argmax(y[:, 0]), np.argmin(y[:, 0])]), 0] = np.nan
+    model = RareLabelClassifier(n_estimators=3, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.oob_decision_function_).all()
+    assert model.decisions_.n_known[0] == 2
+
+
+def test_known_cells_are_better_than_unknown_cells_taken_for_absent():
+    X, y = make_multilabel_imbalanced(600, random_state=0)
+    hidden = np.random.default_rng(0).random((300, y.shape[1])) < 0.5
+    areas = [
+        macro_auc_roc(
+            y[300:],
+            RareLabelClassifier(n_estimators=20, objective=None, random_state=0)
+            .fit(X[:300], np.where(hidden, fill, y[:300]))
+            .predict_proba(X[300:]),
+        )
+        for fill in (np.nan, 0)
+    ]
+    assert areas[0] > areas[1]

@@ -26,7 +26,7 @@ from labelance.decisions._held_out import out_of_bag_scores
 from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
-from labelance.ensemble._second_level import second_level_weights
+from labelance.ensemble._second_level import SecondLevel, second_level_weights
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import label_scores, macro_auc_roc
@@ -260,6 +260,38 @@ def test_the_scores_are_those_computed_by_hand():
     model.fit(X, Y)
     assert_allclose(model.predict_proba(X[:20] + 0.01), expected, atol=1e-4)
     assert 0 < len(model.stacked_labels_) < 6  # the rarest keeps its score
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_second_level_learns_from_known_cells(weighted):
+    rng = np.random.default_rng(4)
+    truth = rng.random((120, 4)) < [0.5, 0.3, 0.3, 0.2]
+    scores = np.clip(0.3 * truth + 0.6 * rng.random(truth.shape), 0, 1)
+    known = rng.random(truth.shape) < 0.7
+    known[:, 1], known[:, 3] = known[:, 0], True
+    w = rng.integers(1, 4, 120).astype(float) if weighted else np.ones(120)
+    Y = sp.csr_array((truth & known).astype(np.int8))
+    unknown = sp.csr_array((~known).astype(np.int8))
+    weights = second_level_weights(Y, unknown)
+    for j in range(4):
+        m = min((truth & known)[:, j].sum(), (~truth & known)[:, j].sum())
+        assert weights[j] == m / (m + 5) / 2
+    found = SecondLevel.fit(Y, scores, weights, 0.1, w if weighted else None, unknown)
+    level = np.clip((scores - found.center) / found.width, -3, 3)
+    rows = [np.repeat(np.flatnonzero(known[:, j]), w[known[:, j]].astype(int)) for j in range(4)]
+    share = [truth[rows[j], j].mean() for j in range(4)]
+    given = np.concatenate(
+        [np.full(len(rows[j]), np.log(share[j] / (1 - share[j]))) for j in range(4)]
+    )
+    own = np.concatenate([level[rows[j], j] for j in range(4)])[:, None]
+    present = np.concatenate([truth[rows[j], j] for j in range(4)])
+    common = regression(own, present, 1e6, given)[0]
+    for j in range(4):
+        here = level[rows[j]]
+        *coef, intercept = regression(here, truth[rows[j], j], 0.1, common * here[:, j])
+        coef[j] += common
+        assert_allclose(found.coef[j], coef, atol=2e-3)
+        assert_allclose(found.intercept[j], intercept, atol=2e-3)
 
 
 @given(rows=st.integers(4, 3000), share=st.floats(0, 1))

@@ -32,7 +32,7 @@ USES_BY_PACKAGE = {
         BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
         find_calibration find_thresholds guarantee_recall
     """,
-    "ensemble": "EMLS EMLSOL draw_training_sets",
+    "ensemble": "EMLS EMLSOL MLSOLBagging RareLabelClassifier StackedBagging draw_training_sets",
     "imbalance": "cvir density imr irlbl label_counts local_distribution mean_imr mean_ir",
     "learners": "BinaryRelevance MLkNN PerLabel",
     "metrics": """
@@ -119,6 +119,8 @@ MAKE = {
     "EMLSOL": lambda new: new(BinaryRelevance()),
     "ERHwRSMT": lambda new: new(BinaryRelevance()),
     "FunctionSampler": lambda new: new(keep_most),
+    "MLSOLBagging": lambda new: new(BinaryRelevance()),
+    "RareLabelClassifier": lambda new: new(n_estimators=5),
     "LabelCalibration": lambda new: new(BinaryRelevance(), min_class_count=3),
     "RecallGuarantee": lambda new: new(BinaryRelevance(), recall=0.7, too_few="always"),
     "SamplerSequence": lambda new: new([MLROS(), MLSOL()]),

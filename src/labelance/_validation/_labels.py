@@ -28,6 +28,7 @@ from labelance._arrays._labels import (
     to_indicator,
 )
 from labelance._arrays._open import Container, take_rows
+from labelance._validation._arguments import Weights
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import check_not_empty
 from labelance.exceptions import InputError, LabelFormatError, UnknownLabelsError
@@ -59,8 +60,7 @@ class Labels:
     @property
     def n_known(self) -> np.ndarray:
         """The number of rows in which each label is known."""
-        n, q = self.Y.shape
-        return np.full(q, n) if self.unknown is None else n - column_counts(self.unknown)
+        return count_known(self.Y, self.unknown)
 
     @property
     def table(self) -> Any:
@@ -83,6 +83,42 @@ class Labels:
 def take_unknown(unknown: sp.csr_array | None, rows: Any) -> sp.csr_array | None:
     """Return the unknown cells of some rows, None where all rows are known."""
     return None if unknown is None else unknown[rows]
+
+
+def take_labels(Y: sp.csr_array, labels: np.ndarray) -> sp.csr_array:
+    """Return some of the labels, or of their unknown cells."""
+    return sp.csr_array(Y.tocsc()[:, labels])
+
+
+def known_cells(unknown: sp.csr_array | None, labels: Any = slice(None)) -> np.ndarray | None:
+    """Return a mask of known cells of some labels, None where all cells are known."""
+    return None if unknown is None else unknown.toarray()[:, labels] == 0
+
+
+def cell_weights(weight: Weights, known: np.ndarray | None) -> np.ndarray | None:
+    """Return the weights of rows, or of cells (n, q) where unknown ones weigh nothing."""
+    if known is None:
+        return weight
+    return known.astype(float) if weight is None else known * weight[:, None]
+
+
+def count_known(Y: sp.csr_array, unknown: sp.csr_array | None) -> np.ndarray:
+    """Return the number of rows in which each label is known."""
+    n, q = Y.shape
+    return np.full(q, n) if unknown is None else n - column_counts(unknown)
+
+
+def labels_known_together(known: np.ndarray | None) -> list[tuple[Any, Any]]:
+    """Return groups of labels that are known in the same rows: those rows, and the labels.
+
+    Sources that were merged leave few groups; what is fitted to rows is fitted once for a group.
+    """
+    if known is None:
+        return [(slice(None), slice(None))]
+    groups: dict[bytes, list[int]] = {}
+    for label, rows in enumerate(known.T):
+        groups.setdefault(np.packbits(rows).tobytes(), []).append(label)
+    return [(np.flatnonzero(known[:, group[0]]), np.array(group)) for group in groups.values()]
 
 
 def validate_labels(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from labelance._validation._arguments import Weights
+from labelance._validation._labels import cell_weights
 from labelance.decisions._calibration import fit_curves
 from labelance.ensemble._encoding import Floats
 
@@ -27,15 +29,18 @@ class LabelCurves:
     intercept: Floats
 
     @classmethod
-    def fit(cls, Y: Floats, scores: Floats, weight: Weights) -> LabelCurves:
-        """Fit curves to scores of rows that the model did not learn from."""
-        center = np.average(scores, axis=0, weights=weight)
-        spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
+    def fit(cls, Y: Floats, scores: Floats, weight: Weights, known: Any = None) -> LabelCurves:
+        """Fit curves to known cells of scores of rows that the model did not learn from."""
+        counted = cell_weights(weight, known)
+        center = np.average(scores, axis=0, weights=counted)
+        spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=counted))
         spread = np.where(spread > 1e-12, spread, 1.0)
         z = (scores - center) / spread
-        own_slope, own_intercept = fit_curves(Y, z, weight)
-        counted = np.ones(len(Y)) if weight is None else weight
-        n_positive, n = counted @ Y, counted.sum()
+        own_slope, own_intercept = fit_curves(Y, z, counted)
+        if counted is None:
+            counted = np.ones(len(Y))
+        n_positive = counted @ Y if known is None else (counted * Y).sum(axis=0)
+        n = counted.sum(axis=0)
         rarer = np.minimum(n_positive, n - n_positive)
         own = rarer / (rarer + _STRENGTH)
         # The common curve in units of every label's own frequency.

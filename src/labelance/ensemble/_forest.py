@@ -43,6 +43,7 @@ class Forest:
     start: NDArray[np.int64]  # of every tree's nodes among all nodes
     shares: sp.csr_array  # (n_nodes, n_rows): of a row in the weight of its leaf
     Y: Floats
+    known: NDArray[np.bool_] | None = None  # None: all cells of Y
 
     @classmethod
     def fit(
@@ -55,12 +56,17 @@ class Forest:
         splitter: str,
         n_trees: int,
         n_jobs: int | None = None,
+        known: NDArray[np.bool_] | None = None,
     ) -> tuple[Forest, Floats]:
-        """Return the forest, and scores of its rows by the trees that left them out."""
+        """Return the forest, and scores of its rows by the trees that left them out.
+
+        A label that is unknown in a row counts, where trees split, as the share of its bag that
+        has it; scores are means over rows in which it is known, NaN where the leaves have none.
+        """
         rows = _in_single_precision(table)
         to_fit = to_columns(rows)
         tasks = (
-            delayed(_grow)(rows, to_fit, Y, weight, seed, splitter)
+            delayed(_grow)(rows, to_fit, Y, known, weight, seed, splitter)
             for seed in draw_seeds(rng, n_trees)
         )
         grown = run_parallel(
@@ -78,7 +84,7 @@ class Forest:
         shares = sp.csr_array(sp.coo_array(cells, shape=(start[-1], n)))
         total = np.asarray(shares.sum(axis=1)).ravel()
         shares = sp.diags_array(1 / np.where(total > 0, total, 1)) @ shares
-        forest = cls(list(trees), start, sp.csr_array(shares), Y)
+        forest = cls(list(trees), start, sp.csr_array(shares), Y, known)
         held_out = forest._mean(place, ~inside)
         held_out[inside.all(axis=1)] = np.nan  # no tree left them out
         return forest, held_out
@@ -99,7 +105,11 @@ class Forest:
             part = 1 / asked[block].sum(axis=1)
             cells = part[row], (row, place[block][row, tree])
             shape = len(part), self.shares.shape[0]
-            scores[block] = (sp.csr_array(sp.coo_array(cells, shape=shape)) @ self.shares) @ self.Y
+            near = sp.csr_array(sp.coo_array(cells, shape=shape)) @ self.shares
+            scores[block] = near @ self.Y
+            if self.known is not None:
+                total = near @ self.known.astype(float)
+                scores[block] /= np.where(total > 0, total, np.nan)
         return np.clip(scores, 0, 1)
 
 
@@ -108,7 +118,7 @@ def _in_single_precision(table: Table) -> Any:
 
 
 def _grow(
-    rows: Any, to_fit: Any, Y: Floats, weight: Weights, seed: int, splitter: str
+    rows: Any, to_fit: Any, Y: Floats, known: Any, weight: Weights, seed: int, splitter: str
 ) -> tuple[DecisionTreeRegressor, NDArray[np.int64], Floats]:
     """Return a tree, the leaf of every row, and the weight of every row in the tree's bag."""
     rng = np.random.default_rng(seed)
@@ -116,6 +126,9 @@ def _grow(
     bag = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
     if weight is not None:
         bag *= weight
+    if known is not None:
+        share = (bag @ Y) / np.maximum(bag @ known, 1e-300)  # Y is 0 where it is unknown
+        Y = np.where(known, Y, share)
     if q > _MOST_OUTPUTS:
         # In units of their spread, so that rare labels have a voice in the splits.
         Y = Y @ (rng.normal(size=(q, _PROJECTIONS)) / np.maximum(Y.std(axis=0), 1e-12)[:, None])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,8 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
-from labelance._validation._arguments import Weights
+from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table
 
 _MOST_LANDMARKS = 2500
@@ -27,6 +29,8 @@ class KernelRidge:
     One decomposition serves all labels and all penalties, and leave-one-out residuals follow in
     closed form, given the mean of the labels: r_i / (1 - h_ii), h the diagonal of the hat matrix.
     Beyond 2,500 rows the features are those of 2,500 rows drawn at random (Nystroem's method).
+    Labels that are known in the same rows share a decomposition over these; of many such groups
+    each has fewer rows to draw from, so that all take about as long as one.
 
     References
     ----------
@@ -43,25 +47,48 @@ class KernelRidge:
 
     @classmethod
     def fit(
-        cls, table: Table, Y: Floats, weight: Weights, rng: np.random.Generator, *, sparse: bool
+        cls,
+        table: Table,
+        Y: Floats,
+        weight: Weights,
+        rng: np.random.Generator,
+        *,
+        sparse: bool,
+        known: Any = None,
     ) -> tuple[KernelRidge, Floats]:
-        """Return the machine, and leave-one-out scores of its rows."""
-        n = table.shape[0]
+        """Return the machine, and leave-one-out scores of its rows.
+
+        The score of an unknown cell is the machine's, which learned nothing from it.
+        """
+        (n, q), groups = Y.shape, labels_known_together(known)
         rarity = _rarity(table) if sparse else None
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
         gamma = 1.0 if rarity is not None else 1 / table.shape[1]
-        chosen = np.arange(n)
-        if n > _MOST_LANDMARKS:
-            chosen = np.sort(rng.choice(n, _MOST_LANDMARKS, replace=False))
+        chosen, most = np.arange(n), int(_MOST_LANDMARKS / len(groups) ** (1 / 3))
+        if n > most:
+            chosen = np.sort(rng.choice(n, most, replace=False))
         landmarks = rows[chosen]
         K = _kernel(rows, landmarks, gamma)
-        to_features, features, squares = _features(K, chosen, weight)
-        w = np.ones(n) if weight is None else weight
-        mean = np.average(Y, axis=0, weights=w)
-        best = _choose_penalties(features, squares, Y - mean, w)
-        coef = to_features @ (best.along / (squares[:, None] + best.penalty))
-        return cls(rarity, gamma, landmarks, coef, mean, best.penalty), mean + best.left_out
+        basis = _Basis.of(K[chosen])
+        tries: list[Any] = []
+        for here, labels in groups:
+            everywhere = known is None and len(chosen) == n
+            part = basis.features(K[here], take_weights(weight, here), everywhere)
+            w = np.ones(n)[here] if weight is None else weight[here]
+            tries.append(_try_penalties(*part, Y[here][:, labels], w))
+            if known is not None:  # without the features of this group
+                tries[-1] = list(tries[-1])
+        # One penalty for all labels, by the squared leave-one-out error in units of variance.
+        best = min(zip(*tries), key=lambda tried: sum(choice.error for choice in tried))
+        coef, mean, left_out = np.empty((len(chosen), q)), np.empty(q), np.empty((n, q))
+        for (here, labels), choice in zip(groups, best):
+            coef[:, labels], mean[labels] = choice.coef, choice.mean
+            scores = choice.mean + (0 if known is None else K @ choice.coef) + np.zeros((n, 1))
+            scores[here] = choice.mean + choice.left_out
+            left_out[:, labels] = scores
+        penalty = np.full(q, best[0].penalty)
+        return cls(rarity, gamma, landmarks, coef, mean, penalty), left_out
 
     def scores(self, table: Table) -> Floats:
         """Return what the regressions give rows: about 0 to 1."""
@@ -89,41 +116,57 @@ def _kernel(rows: Table, landmarks: Table, gamma: float) -> Floats:
     return rbf_kernel(rows, landmarks, gamma=gamma) + 1
 
 
-def _features(K: Floats, chosen: Any, weight: Weights) -> tuple[Floats, Floats, Floats]:
-    """Return the map from kernel to features, the features of rows, and their squared sizes.
+class _Basis(NamedTuple):
+    """Eigenvectors of the kernel of landmarks, without those that are rounding."""
 
-    Features are orthogonal over the (weighted) rows, so that every penalty divides by numbers.
-    """
-    values, vectors = eigh(K[chosen])
-    kept = values > _RANK * values[-1]
-    values, vectors = values[kept], vectors[:, kept]
-    to_features = vectors / np.sqrt(values)
-    if weight is None and len(chosen) == len(K):
-        return to_features, vectors * np.sqrt(values), values
-    features = K @ to_features
-    weighted = features if weight is None else features * weight[:, None]
-    squares, turn = eigh(features.T @ weighted)
-    return to_features @ turn, features @ turn, np.maximum(squares, 0)
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of(cls, K: Floats) -> _Basis:
+        values, vectors = eigh(K)
+        kept = values > _RANK * values[-1]
+        return cls(values[kept], vectors[:, kept])
+
+    def features(
+        self, K: Floats, weight: Weights, everywhere: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the map from kernel to features, the features of rows, and their squared sizes.
+
+        Features are orthogonal over the (weighted) rows, so that every penalty divides by numbers.
+        So they are already where the rows are all landmarks.
+        """
+        values, vectors = self
+        to_features = vectors / np.sqrt(values)
+        if weight is None and everywhere:
+            return to_features, vectors * np.sqrt(values), values
+        features = K @ to_features
+        weighted = features if weight is None else features * weight[:, None]
+        squares, turn = eigh(features.T @ weighted)
+        return to_features @ turn, features @ turn, np.maximum(squares, 0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    penalty: Floats  # of every label
-    along: Floats  # weighted products of features and labels
-    left_out: Floats  # leave-one-out scores
+class _Choice(NamedTuple):
+    """What a penalty gives labels."""
+
+    penalty: float
+    error: float  # squared, of leave-one-out scores, in units of variance
+    mean: Floats
+    coef: Floats
+    left_out: Floats  # leave-one-out scores, less the mean
 
 
-def _choose_penalties(features: Floats, squares: Floats, Y: Floats, w: Floats) -> _Choice:
-    """Choose one penalty for all labels by the squared leave-one-out error in units of variance."""
+def _try_penalties(
+    to_features: Floats, features: Floats, squares: Floats, Y: Floats, w: Floats
+) -> Iterator[_Choice]:
+    mean = np.average(Y, axis=0, weights=w)
+    Y = Y - mean
     along = features.T @ (w[:, None] * Y)
     variance = np.maximum(w @ Y**2, 1e-300)
-    best, least = None, np.inf
     for penalty in _PENALTIES:
         shrunk = 1 / (squares + penalty)
         share = np.minimum(w * (features**2 @ shrunk), 1 - 1e-9)
         off = (Y - features @ (along * shrunk[:, None])) / (1 - share)[:, None]
         error = float(((w @ off**2) / variance).sum())
-        if error < least:
-            best, least = _Choice(np.full(Y.shape[1], penalty), along, Y - off), error
-    assert best is not None
-    return best
+        coef = to_features @ (along / (squares[:, None] + penalty))
+        yield _Choice(penalty, error, mean, coef, Y - off)

@@ -14,17 +14,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._labels import cell_weights, known_cells
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Floats, Table
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge
-from labelance.model_selection._splitters import assign_folds
+from labelance.model_selection._splitters import assign_folds, strata
 
 _MOST_BOOSTED = 32  # labels, of which each takes four fits
 
@@ -49,9 +51,15 @@ class Task(NamedTuple):
     table: Table
     sparse: bool  # the table
     Y: sp.csr_array
+    unknown: sp.csr_array | None
     weight: Weights
     n_trees: int
     n_jobs: int | None
+
+    @property
+    def known(self) -> NDArray[np.bool_] | None:
+        """A mask of known cells, None if all are."""
+        return known_cells(self.unknown)
 
 
 def fit_forest(task: Task, rng: np.random.Generator, *, splitter: str) -> FittedPart:
@@ -66,6 +74,7 @@ def fit_forest(task: Task, rng: np.random.Generator, *, splitter: str) -> Fitted
             splitter=splitter,
             n_trees=task.n_trees,
             n_jobs=task.n_jobs,
+            known=task.known,
         )
     )
 
@@ -85,14 +94,19 @@ class Calibrated:
 def fit_kernel(task: Task, rng: np.random.Generator) -> FittedPart:
     """Fit a kernel ridge regression of all labels, judged by leaving one out."""
     Y = task.Y.toarray().astype(float)
-    model, left_out = KernelRidge.fit(task.table, Y, task.weight, rng, sparse=task.sparse)
-    curves = LabelCurves.fit(Y, left_out, task.weight)
+    model, left_out = KernelRidge.fit(
+        task.table, Y, task.weight, rng, sparse=task.sparse, known=task.known
+    )
+    curves = LabelCurves.fit(Y, left_out, task.weight, task.known)
     return FittedPart(Calibrated(model, curves), curves(left_out))
 
 
 @dataclass(frozen=True, eq=False)
 class PerLabelModels:
-    """A classifier for every label; None where the rows agree, all without the label or with it."""
+    """A classifier for every label; None where the rows agree, all without the label or with it.
+
+    The share of a label of which no row is known is NaN.
+    """
 
     models: list[Any]
     share: Floats
@@ -109,7 +123,7 @@ class PerLabelModels:
 def fit_each_label(task: Task, rng: np.random.Generator, *, make: Callable[[], Any]) -> FittedPart:
     """Fit a classifier for every label, judged by three stratified folds."""
     n = task.Y.shape[0]
-    folds = assign_folds(task.Y, min(CV_FOLDS, n), rng.spawn(1)[0])
+    folds = assign_folds(strata(task.Y, task.unknown), min(CV_FOLDS, n), rng.spawn(1)[0])
     held_out = np.empty(task.Y.shape)
     for fold in range(folds.max() + 1):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -120,7 +134,11 @@ def fit_each_label(task: Task, rng: np.random.Generator, *, make: Callable[[], A
 
 def _fit_labels(task: Task, rows: Any, make: Callable[[], Any]) -> PerLabelModels:
     table, Y, weight = task.table[rows], task.Y[rows].toarray(), take_weights(task.weight, rows)
-    tasks = (delayed(_fit_label)(table, column, weight, make) for column in Y.T)
+    known = None if task.known is None else task.known[rows]
+    tasks = (
+        delayed(_fit_label)(table, column, weight, make, None if known is None else known[:, label])
+        for label, column in enumerate(Y.T)
+    )
     models = run_parallel(
         Parallel,
         tasks,
@@ -130,10 +148,19 @@ def _fit_labels(task: Task, rows: Any, make: Callable[[], Any]) -> PerLabelModel
         n_jobs=task.n_jobs,
         prefer="threads",
     )
-    return PerLabelModels(models, np.average(Y, axis=0, weights=weight))
+    if known is None:
+        return PerLabelModels(models, np.average(Y, axis=0, weights=weight))
+    counted = cell_weights(weight, known)
+    assert counted is not None
+    total = counted.sum(axis=0)
+    return PerLabelModels(models, (counted * Y).sum(axis=0) / np.where(total > 0, total, np.nan))
 
 
-def _fit_label(table: Table, present: Any, weight: Weights, make: Callable[[], Any]) -> Any:
+def _fit_label(
+    table: Table, present: Any, weight: Weights, make: Callable[[], Any], known: Any
+) -> Any:
+    if known is not None:
+        table, present, weight = table[known], present[known], take_weights(weight, known)
     if present.all() or not present.any():
         return None
     # Labels share the cores; threads inside of each would only wait for one another.

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
@@ -14,6 +13,7 @@ from labelance._utils._compat import Interval
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
+from labelance._validation._labels import take_labels
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
 from labelance.decisions._thresholds import TUNING
@@ -27,7 +27,8 @@ class RareLabelClassifier(WeightedClassifier):
     Two forests, a kernel machine and (for dense tables of at most 32 labels) boosted trees err on
     different rows, so the mean of their scores is better than each of them. Every part also scores
     the training rows without having learned from them; on these scores the thresholds of all
-    labels are found. One fit, without a search.
+    labels are found. One fit, without a search. Where cells of y are unknown (NaN), every label
+    learns, and finds its threshold, from the rows in which it is known.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ class RareLabelClassifier(WeightedClassifier):
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
     }
+    _needs_all: ClassVar[str | None] = None
     estimator = None  # all parts are its own, and take weights
 
     def __init__(
@@ -109,17 +111,24 @@ class RareLabelClassifier(WeightedClassifier):
         if self.objective is not None:
             check_no_impossible_objective(self.objective, n_labels)
         rng = as_generator(self.random_state)
-        counts = column_counts(data.Y)
+        counts, n_known = column_counts(data.Y), data.labels.n_known
         # The score of a label that all rows have, or none, is known.
-        self._constant = (counts == data.n_samples).astype(float)
-        self._learned = np.flatnonzero((counts > 0) & (counts < data.n_samples))
+        self._constant = (counts == n_known).astype(float)
+        self._learned = np.flatnonzero((counts > 0) & (counts < n_known))
         self._encoding, table = Encoding.fit(data.X, data.categorical)
         self.parts_ = choose_parts(self._encoding.sparse, len(self._learned))
         self._models = []
         held_out = []
         if len(self._learned):
-            Y = sp.csr_array(data.Y.tocsc()[:, self._learned])
-            task = Task(table, self._encoding.sparse, Y, weight, self.n_estimators, self.n_jobs)
+            task = Task(
+                table,
+                self._encoding.sparse,
+                take_labels(data.Y, self._learned),
+                None if data.unknown is None else take_labels(data.unknown, self._learned),
+                weight,
+                self.n_estimators,
+                self.n_jobs,
+            )
             for name, stream in zip(self.parts_, rng.spawn(len(self.parts_))):
                 fitted = PARTS[name](task, stream)
                 self._models.append(fitted.model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +11,15 @@ from scipy.special import expit, logit
 
 from labelance._arrays._containers import column_counts
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._labels import (
+    cell_weights,
+    count_known,
+    known_cells,
+    labels_known_together,
+    take_unknown,
+)
 from labelance.ensemble._logistic import Floats, fit_logistic_regressions
-from labelance.model_selection._splitters import assign_folds
+from labelance.model_selection._splitters import assign_folds, strata
 
 _FOLDS = 5
 # Scores are between 0 and 1, so that what differs by less differs by rounding.
@@ -22,13 +30,13 @@ _FEWEST, _HALF_TRUSTED = 2, 5  # rows of a label's rarer class
 _FREE = 1e6  # C of a regression that nothing holds back
 
 
-def second_level_weights(Y: sp.csr_array) -> Floats:
+def second_level_weights(Y: sp.csr_array, unknown: sp.csr_array | None = None) -> Floats:
     """Return the weight that a second level has next to the members, for every label.
 
     One half for labels in many rows; the fewer rows of the rarer class there are, the less.
     """
     positives = column_counts(Y)
-    rarer = np.minimum(positives, Y.shape[0] - positives)
+    rarer = np.minimum(positives, count_known(Y, unknown) - positives)
     return np.where(rarer >= _FEWEST, rarer / (rarer + _HALF_TRUSTED) / 2, 0.0)
 
 
@@ -63,23 +71,36 @@ class SecondLevel:
         weights: Floats,
         C: float | None,
         sample_weight: Weights,
+        unknown: sp.csr_array | None = None,
     ) -> SecondLevel:
-        """Fit those of the labels with a weight that some rows have and others have not."""
+        """Fit those of the labels with a weight that some rows have and others have not.
+
+        Each is fitted to the rows in which it is known.
+        """
         counts = column_counts(Y)
-        varies = (counts > 0) & (counts < Y.shape[0])
+        varies = (counts > 0) & (counts < count_known(Y, unknown))
         labels = np.flatnonzero(varies & (weights > 0) & (C is not None))
         center, width = _center_and_width(scores, sample_weight)
-        known = (labels, weights[labels], center, width)
+        given = (labels, weights[labels], center, width)
         if C is None or not len(labels):
-            return cls(*known, np.empty((0, Y.shape[1])), np.empty(0))
+            return cls(*given, np.empty((0, Y.shape[1])), np.empty(0))
         level = _standardise(scores, center, width)
         present = Y.toarray().astype(float)
-        slope = _common_slope(level[:, varies], present[:, varies], sample_weight)
-        coef, intercept = fit_logistic_regressions(
-            level, present[:, labels], C, sample_weight, offset=slope * level[:, labels]
+        slope = _common_slope(
+            level[:, varies], present[:, varies], sample_weight, known_cells(unknown, varies)
         )
+        coef, intercept = np.empty((len(labels), Y.shape[1])), np.empty(len(labels))
+        for rows, group in labels_known_together(known_cells(unknown, labels)):
+            offset = slope * level[rows][:, labels[group]]
+            coef[group], intercept[group] = fit_logistic_regressions(
+                level[rows],
+                present[rows][:, labels[group]],
+                C,
+                take_weights(sample_weight, rows),
+                offset,
+            )
         coef[np.arange(len(labels)), labels] += slope
-        return cls(*known, coef, intercept)
+        return cls(*given, coef, intercept)
 
     def combine(self, scores: Floats) -> Floats:
         """Return the weighted means of scores and of what the regressions make of them."""
@@ -91,32 +112,42 @@ class SecondLevel:
 
 
 def combine_by_folds(
-    Y: sp.csr_array, scores: Floats, weights: Floats, C: float | None, sample_weight: Weights
+    Y: sp.csr_array,
+    scores: Floats,
+    weights: Floats,
+    C: float | None,
+    sample_weight: Weights,
+    unknown: sp.csr_array | None = None,
 ) -> Floats:
     """Combine the scores of every fold by a second level that learned from the other folds."""
     combined = scores.copy()
     if C is None or not weights.any():
         return combined
     n_folds = min(_FOLDS, Y.shape[0])
-    folds = assign_folds(Y, n_folds, random_state=0)  # always the same for the same labels
+    # Always the same for the same labels.
+    folds = assign_folds(strata(Y, unknown), n_folds, random_state=0)
     for fold in range(n_folds):
         train, test = folds != fold, folds == fold
         part = take_weights(sample_weight, train)
-        level = SecondLevel.fit(Y[train], scores[train], weights, C, part)
+        hidden = take_unknown(unknown, train)
+        level = SecondLevel.fit(Y[train], scores[train], weights, C, part, hidden)
         combined[test] = level.combine(scores[test])
     return combined
 
 
-def _common_slope(level: Floats, present: Floats, sample_weight: Weights) -> float:
+def _common_slope(
+    level: Floats, present: Floats, sample_weight: Weights, known: Any = None
+) -> float:
     """Return what a standardised score says of its own label, one slope for all labels.
 
     Ridge draws the regression of a rare label to this and not to no slope at all. How frequent
     the labels are is given.
     """
-    frequency = np.average(present, axis=0, weights=sample_weight)
+    frequency = np.average(present, axis=0, weights=cell_weights(sample_weight, known))
     given = np.broadcast_to(logit(frequency), present.shape)
-    own, here, offset = (part.reshape(-1, 1) for part in (level, present, given))
-    heavy = None if sample_weight is None else np.repeat(sample_weight, present.shape[1])
+    cells = slice(None) if known is None else np.flatnonzero(known)
+    own, here, offset = (part.reshape(-1, 1)[cells] for part in (level, present, given))
+    heavy = None if sample_weight is None else np.repeat(sample_weight, present.shape[1])[cells]
     coef, _ = fit_logistic_regressions(own, here, _FREE, heavy, offset)
     return max(0.0, coef.item())
 

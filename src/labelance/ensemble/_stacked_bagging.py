@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._classifier import WeightedClassifier
+from labelance._classifier import WeightedClassifier, why_all_known
 from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,
@@ -39,6 +40,7 @@ from labelance.ensemble._training_sets import (
     check_no_sets_of_dropped_rows,
     check_set_count,
     plans_for_all_bags,
+    why_sampler_needs_all,
 )
 
 
@@ -54,7 +56,8 @@ class StackedBagging(WeightedClassifier):
     bag, the second level has the weight m / (m + 5) / 2, and none for fewer than two.
 
     It helps where members disagree, as trees do, and where labels depend on each other. It has
-    little to add to a learner that models the labels together.
+    little to add to a learner that models the labels together. Unknown cells of y (NaN) are left
+    out by every level, if the estimator and the sampler do without them.
 
     Parameters
     ----------
@@ -187,6 +190,9 @@ class StackedBagging(WeightedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
+
     def _make_sampler(self) -> Any:
         """Return the sampler that members draw from, or None."""
         return self.sampler
@@ -272,16 +278,18 @@ class StackedBagging(WeightedClassifier):
 
     def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
-        weights = second_level_weights(Y)
-        self._level = SecondLevel.fit(Y, known.scores, weights, self.C, weight)
+        unknown = take_unknown(data.unknown, known.rows)
+        weights = second_level_weights(Y, unknown)
+        self._level = SecondLevel.fit(Y, known.scores, weights, self.C, weight, unknown)
         self.stacked_labels_ = self._level.labels
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
 
     def _combine_left_out(self, data: Data, known: HeldOutScores) -> HeldOutScores:
         """Combine by second levels that each left a fold of the rows out, which it judges."""
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
-        weights = second_level_weights(Y)
-        scores = combine_by_folds(Y, known.scores, weights, self.C, weight)
+        unknown = take_unknown(data.unknown, known.rows)
+        weights = second_level_weights(Y, unknown)
+        scores = combine_by_folds(Y, known.scores, weights, self.C, weight, unknown)
         return HeldOutScores(known.rows, scores)
 
     def _held_out_scores(
