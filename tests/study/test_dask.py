@@ -67,7 +67,7 @@ def test_cells_that_a_worker_cannot_begin_have_failed(tiny, tmp_path, cluster, m
         small, tmp_path / "s.db", executor="dask", address=address, cell_timeout=100
     )
     assert (outcome.done, outcome.failed) == (0, 2)
-    assert "ended at once" in read_results(small, tmp_path / "s.db")["error"][0]
+    assert "exited at once" in read_results(small, tmp_path / "s.db")["error"][0]
 
 
 def test_a_cluster_that_hangs_does_not_hold_a_run_that_is_done(monkeypatch):
