@@ -5,10 +5,13 @@ When one of these tests fails after an upgrade, mend ``labelance._utils._compat`
 
 import ast
 import inspect
+import tomllib
 from pathlib import Path
 
 import numba
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 from sklearn.base import BaseEstimator
 
 import labelance
@@ -92,6 +95,22 @@ def test_options_and_stamp_of_numba(tmp_path):
 
 def twice(x):
     return 2 * x
+
+
+@pytest.mark.parametrize("name", _compat.CHECKED)
+def test_pyproject_allows_the_versions_that_were_checked_and_no_later_ones(name):
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    lines = tomllib.loads(path.read_text(encoding="utf-8"))["project"]["dependencies"]
+    allowed = next(one for one in map(Requirement, lines) if one.name == name).specifier
+    first, last = map(Version, _compat.CHECKED[name])
+    bounds = {one.operator: Version(one.version) for one in allowed}
+    assert bounds[">="] == first
+    assert bounds["<"] == Version(f"{last.major}.{last.minor + 1}")
+
+
+def test_every_project_with_private_names_is_checked():
+    projects = {place.partition(".")[0] for place in _compat.PRIVATE.values()}
+    assert projects == {name.replace("scikit-learn", "sklearn") for name in _compat.CHECKED}
 
 
 def test_unknown_name():

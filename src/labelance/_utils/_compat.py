@@ -1,7 +1,8 @@
 """Private names of other projects: the only file that takes any.
 
-None of them has a public twin. Checked on scikit-learn 1.7.0 and 1.9.1, and on numba 0.61.0 and
-0.68.1. When a release drops or changes one, ``tests/test_compat.py`` fails first and names it.
+None of them has a public twin. ``CHECKED`` has the versions they were checked on; pyproject.toml
+allows no others. When a release drops or changes one, ``tests/test_compat.py`` fails first and
+names it.
 
 Names are imported on first use, because the command line needs neither scikit-learn nor numba.
 """
@@ -11,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
+
+# First and last version of each project that passed all tests.
+CHECKED = {"scikit-learn": ("1.7.0", "1.9.1"), "numba": ("0.61.0", "0.68.1")}
 
 # Our name: where it lies, and its name there.
 PRIVATE = {

@@ -1,0 +1,129 @@
+"""What a repository needs around the code: workflows, recipe, site, and the release checklist."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import deploy_docs
+import release
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.mark.skipif(not WORKFLOWS, reason="the archive of sources has none")
+def test_every_action_is_pinned_by_its_hash():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
+    used = re.findall(r"uses: (.+)", text)
+    assert len(used) > 10
+    assert not [one for one in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", one)]
+    versions = {}
+    for one in used:  # one version of an action everywhere
+        name, pinned = one.split("@")
+        versions.setdefault("/".join(name.split("/")[:2]), set()).add(pinned)
+    assert not {name for name, pinned in versions.items() if len(pinned) > 1}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_has_few_permissions_and_ends(path):
+    workflow = pytest.importorskip("yaml").safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert all(job["timeout-minutes"] <= 60 for job in workflow["jobs"].values())
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for():
+    text = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    asked = dict(re.findall(r"^    - ([a-z-]+) (>=\S+)$", text.split("  run:")[1], re.M))
+    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["cli"]
+    assert {name: set(bounds.split(",")) for name, bounds in asked.items()} == {
+        one.name: set(str(one.specifier).split(",")) for one in map(Requirement, wanted)
+    }
+
+
+def test_no_address_has_a_placeholder():
+    assert not [url for url in PROJECT.get("urls", {}).values() if "github.com" in url]
+
+
+# ------------------------------------------------------------------------------------ the site
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "built"
+    folder.mkdir()
+    (folder / "index.html").write_text("hello")
+    return folder
+
+
+def test_the_site_has_a_folder_for_every_version(site, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for ref in ("v0.9.1", "main", "v0.10.0", "v0.9.2"):
+        (site / "index.html").write_text(ref)
+        assert deploy_docs.place_site(site, tree, ref)
+    pages = {path.parent.name: path.read_text() for path in tree.glob("*/index.html")}
+    assert pages == {"dev": "main", "0.9": "v0.9.2", "0.10": "v0.10.0", "stable": "v0.10.0"}
+    menu = [one["version"] for one in json.loads((tree / "versions.json").read_text())]
+    assert menu == ["stable", "dev", "0.10", "0.9"]
+    assert "url=stable/" in (tree / "index.html").read_text()
+
+
+def test_a_candidate_has_no_site_and_main_alone_is_the_front(site, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    assert not deploy_docs.place_site(site, tree, "v0.1.0rc1")
+    assert not list(tree.iterdir())
+    assert deploy_docs.place_site(site, tree, "main")
+    assert "url=dev/" in (tree / "index.html").read_text()
+
+
+# ------------------------------------------------------------------------------- the checklist
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """The files that state a version."""
+    for name in ("src/labelance/__init__.py", "CITATION.cff", "recipe/meta.yaml", "CHANGELOG.md"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((ROOT / name).read_bytes())
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / ".ci" / "check_release.py").write_bytes(
+        (ROOT / ".ci" / "check_release.py").read_bytes()
+    )
+    return tmp_path
+
+
+def test_the_checklist_states_the_version_and_takes_its_notes(sources):
+    found = release.Release("9.8.0rc1", sources, sources)
+    for _ in range(2):  # a second run changes nothing
+        release.state_version(found)
+        assert release.write_notes(found).endswith("lines in notes.md")
+    assert (sources / "CHANGELOG.md").read_text().count("## [9.8.0rc1] - ") == 1
+    assert "### Added" in (sources / "notes.md").read_text()
+    assert '{% set version = "9.8.0rc1" %}' in (sources / "recipe" / "meta.yaml").read_text()
+
+
+def test_the_checklist_stops_at_the_first_step_that_fails(sources, capsys, monkeypatch):
+    (sources / "CITATION.cff").write_text("no version\n")
+    monkeypatch.setitem(release.STEPS, "build", lambda _: pytest.fail("it went on"))
+    assert not release.walk(release.Release("9.8.0", sources, sources))
+    printed = capsys.readouterr().out
+    assert printed.startswith("FAILED state the version")
+    assert printed.count("\n") == 1
+
+
+def test_a_final_version_needs_its_saved_models(sources):
+    with pytest.raises(release.StepError, match=r"saved_models\.py"):
+        release.check_saved(release.Release("9.8.0", sources, sources))
+    assert "none" in release.check_saved(release.Release("9.8.0rc1", sources, sources))
+
+
+def test_a_wrong_version_is_refused():
+    with pytest.raises(SystemExit, match=r"Got v1\.0"):
+        release.main(["v1.0"])

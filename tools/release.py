@@ -1,0 +1,208 @@
+"""Walk through the checklist of a release, and say what is left to do by hand.
+
+    python tools/release.py 0.2.0             # states the version in this checkout, then checks
+    python tools/release.py 0.2.0rc1 --dry-run   # the same in a copy of the last commit
+
+Steps: the version in all files, the notes from the changelog, both archives, their contents and
+metadata, the wheel in an environment without anything else, the recipe for conda-forge. Archives,
+notes and recipe are left in the folder ``--out`` (default: ``dist``). Nothing is committed, tagged
+or published: the last lines are the commands that do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class StepError(Exception):
+    """A step of the checklist failed."""
+
+
+@dataclass
+class Release:
+    """A version, the sources it is made of, and the folder for what is made."""
+
+    version: str
+    root: Path
+    out: Path
+
+    def run(self, *command: object) -> str:
+        """Return what a command prints, or fail with it."""
+        done = subprocess.run(
+            list(map(str, command)), cwd=self.root, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise StepError((done.stdout + done.stderr).strip()[-2000:])
+        return done.stdout.strip()
+
+    @property
+    def wheel(self) -> Path:
+        return self.out / f"labelance-{self.version}-py3-none-any.whl"
+
+    @property
+    def sdist(self) -> Path:
+        return self.out / f"labelance-{self.version}.tar.gz"
+
+
+def state_version(release: Release) -> str:
+    """Write the version into the files that state it, and give it the unreleased changes."""
+    for name, pattern, line in (
+        ("src/labelance/__init__.py", r'^__version__ = ".+"$', '__version__ = "{}"'),
+        ("CITATION.cff", r"^version: .+$", "version: {}"),
+        ("recipe/meta.yaml", r"^{% set version = .+$", '{{% set version = "{}" %}}'),
+    ):
+        path = release.root / name
+        text, n = re.subn(
+            pattern, line.format(release.version), path.read_text(encoding="utf-8"), flags=re.M
+        )
+        if n != 1:
+            raise StepError(f"{name} states the version in {n} lines")
+        path.write_text(text, encoding="utf-8")
+    path = release.root / "CHANGELOG.md"
+    text = path.read_text(encoding="utf-8")
+    if f"\n## [{release.version}]" not in text:
+        heading = f"## [Unreleased]\n\n## [{release.version}] - {date.today().isoformat()}"
+        path.write_text(text.replace("## [Unreleased]", heading, 1), encoding="utf-8")
+    return release.version
+
+
+def write_notes(release: Release) -> str:
+    """Write what the changelog says of the version."""
+    notes = release.out / "notes.md"
+    release.run(sys.executable, ".ci/check_release.py", f"v{release.version}", notes)
+    return f"{len(notes.read_text(encoding='utf-8').splitlines())} lines in {notes.name}"
+
+
+def check_saved(release: Release) -> str:
+    """Ask for the files by which later versions are tested; a pre-release needs none."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", release.version):
+        return "a pre-release saves none"
+    folder = release.root / "tests" / "saved" / release.version
+    if not folder.is_dir():
+        raise StepError(f"{folder.name} lacks: run python tests/saved/saved_models.py")
+    return f"{len(list(folder.iterdir()))} files in tests/saved/{release.version}"
+
+
+def build(release: Release) -> str:
+    """Make the archive of sources, and the wheel from it."""
+    release.run(sys.executable, "-m", "build", "--outdir", release.out, ".")
+    return ", ".join(
+        f"{path.name} ({path.stat().st_size // 1024} kB)" for path in (release.sdist, release.wheel)
+    )
+
+
+def check_archives(release: Release) -> str:
+    """Check what the wheel holds, and the metadata if twine is installed."""
+    found = release.run(sys.executable, ".ci/check_wheel.py", release.wheel)
+    if importlib.util.find_spec("twine") is None:
+        return f"{found}; metadata not checked: twine is not installed"
+    release.run(sys.executable, "-m", "twine", "check", "--strict", release.wheel, release.sdist)
+    return f"{found}; twine passed"
+
+
+def try_wheel(release: Release) -> str:
+    """Install the wheel where nothing else is, and use it."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = next(Path(folder).glob("*/python*"))
+        release.run(python, "-m", "pip", "install", "--quiet", release.wheel)
+        release.run(python, "-m", "pip", "check")
+        return release.run(python, "-I", release.root / ".ci" / "smoke.py", folder)
+
+
+def write_recipe(release: Release) -> str:
+    """Put version and checksum into the recipe for conda-forge."""
+    text = (release.root / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    digest = sha256(release.sdist.read_bytes()).hexdigest()
+    filled = text.replace('{% set sha256 = "" %}', f'{{% set sha256 = "{digest}" %}}')
+    (release.out / "meta.yaml").write_text(filled, encoding="utf-8")
+    return f"meta.yaml, sha256 {digest[:12]}…"
+
+
+STEPS: dict[str, Callable[[Release], str]] = {
+    "state the version": state_version,
+    "notes": write_notes,
+    "saved models": check_saved,
+    "build": build,
+    "archives": check_archives,
+    "bare environment": try_wheel,
+    "recipe": write_recipe,
+}
+BY_HAND = """
+Left to do by hand:
+  .ci/run                                            # must pass on the commit to be tagged
+  git commit -am "Release {version}" && git push
+  git tag -a v{version} -m "labelance {version}" && git push origin v{version}
+The tag starts .github/workflows/release.yml, which checks again and publishes. Then:
+  - set __version__ to the next version with .dev0
+  - submit {out}/meta.yaml to conda-forge/staged-recipes (the first time) or merge its bot's change
+"""
+
+
+def walk(release: Release) -> bool:
+    """Do the steps in turn, and stop at the first that fails."""
+    for name, step in STEPS.items():
+        begun = time.perf_counter()
+        try:
+            word, found = "ok", step(release)
+        except StepError as error:
+            word, found = "FAILED", str(error)
+        print(f"{word:<6} {name:<18} {time.perf_counter() - begun:5.1f} s  {found}", flush=True)
+        if word != "ok":
+            return False
+    return True
+
+
+def check_clean(root: Path) -> None:
+    """Refuse to release what is not committed."""
+    changed = Release("", root, root).run("git", "status", "--porcelain")
+    if changed:
+        raise SystemExit(f"There are changes that are not committed. Commit them first.\n{changed}")
+
+
+def copy_commit(root: Path, folder: Path) -> None:
+    """Unpack the files of the last commit."""
+    archive = subprocess.Popen(["git", "archive", "HEAD"], cwd=root, stdout=subprocess.PIPE)
+    subprocess.run(["tar", "-x", "-C", folder], stdin=archive.stdout, check=True)
+    if archive.wait():
+        raise SystemExit("git archive failed. The checklist needs a checkout with git.")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("version")
+    parser.add_argument("--dry-run", action="store_true", help="change nothing here")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    given = parser.parse_args(arguments)
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", given.version):
+        raise SystemExit(f"A version is like 0.2.0 or 0.2.0rc1. Got {given.version}.")
+    given.out.mkdir(parents=True, exist_ok=True)
+    out = given.out.resolve()
+    if not given.dry_run:
+        check_clean(ROOT)
+        passed = walk(Release(given.version, ROOT, out))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            copy_commit(ROOT, Path(folder))
+            passed = walk(Release(given.version, Path(folder), out))
+    if passed:
+        print(BY_HAND.format(version=given.version, out=given.out.name))
+    return not passed
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
