@@ -248,7 +248,7 @@ def test_results_show_labels_by_name():
     assert list(frame.index) == ["a", "b", "c"]
     assert list(frame.columns) == ["n_predicted", "n_expected", "macro_f1"]
     assert frame["n_predicted"].sum() == found.y.nnz
-    assert "<caption>utility (macro_f1) = " in found._repr_html_()
+    assert "<strong>utility (macro_f1) = " in found._repr_html_()
 
 
 SCORES = {"macro_f1": f1_score, "macro_recall": recall_score}

@@ -147,13 +147,6 @@ def test_names_of_constant_labels_are_wrapped_at_88_characters(length, longest):
     assert second.startswith("  c" if length == 10 else "  d")
 
 
-def test_html_escapes_names(named):
-    html = named._repr_html_()
-    assert "a &lt;b&gt; &amp; c" in html
-    assert "<b>" not in html
-    assert html.count("<tr>") == 1 + 5
-
-
 def test_it_is_frozen(named):
     with pytest.raises(FrozenInstanceError):
         named.n_neighbors = 3

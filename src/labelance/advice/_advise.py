@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from html import escape
 from numbers import Real
 from textwrap import fill
 from time import perf_counter
@@ -19,6 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
 from labelance._progress import is_interactive, loop, show_progress
+from labelance._utils._notebook import draw_result
 from labelance._utils._random import as_generator, set_random_states
 from labelance._validation._data import Data, validate_data
 from labelance.advice._compare import (
@@ -173,23 +173,26 @@ class Advice:
         return f"{one.name:14}{means}  {_interval(self.gain(one.name)):>24}"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{_SHORT[m]}</th>" for m in MEASURES)
-        rows = "".join(
-            f"<tr><th>{escape(one.name)}</th>"
-            + (
-                f'<td colspan="5">{escape(one.failed)}</td>'
-                if one.failed
-                else "".join(f"<td>{one.mean(m):.3f}</td>" for m in MEASURES)
-                + f"<td>{_interval(self.gain(one.name))}</td>"
-            )
-            + "</tr>"
-            for one in self.outcomes
-        )
-        return (
-            f"<div><p><strong>{escape(self.verdict)}</strong></p>"
-            f"<p>{escape(str(self.facts))}</p>"
-            f"<table><tr><th></th>{head}<th>gain</th></tr>{rows}</table>"
-            f"<pre>{escape(self.code)}</pre></div>"
+        tried = [one for one in self.outcomes if not one.failed]
+        first, _, rest = self.verdict.partition(". ")
+        return draw_result(
+            f"{first.removesuffix('.')}.",
+            {
+                "": [one.name for one in tried],
+                **{_SHORT[m]: [one.mean(m) for one in tried] for m in MEASURES},
+                "gain": [_interval(self.gain(one.name)) for one in tried],
+            },
+            things="candidates",
+            facts=[
+                rest,
+                str(self.facts),
+                *(
+                    f"{one.name} could not be tried: {one.failed}"
+                    for one in self.outcomes
+                    if one.failed
+                ),
+            ],
+            code=self.code,
         )
 
 

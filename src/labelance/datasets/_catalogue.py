@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os import PathLike
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
+from labelance._utils._notebook import draw_result
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._protocol import Protocol, apply_protocol
 from labelance.datasets._registry import REGISTRY, DatasetInfo, find_entry
@@ -35,29 +36,54 @@ class DatasetFiles(NamedTuple):
     xml: Path
 
 
+def _yes(flag: Any) -> str:
+    return "yes" if flag else ""
+
+
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "LC": "{:.3f}".format,
+    "MeanImR": "{:.4g}".format,
+    "in paper": _yes,
+    "bundled": _yes,
+}
+
+
 class DatasetTable(tuple[DatasetInfo, ...]):
     """Datasets of the catalogue, in a table when printed."""
 
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return a column of values under each head."""
+        return {
+            "name": [info.name for info in self],
+            "domain": [info.domain for info in self],
+            "n": [info.n_samples for info in self],
+            "d": [info.n_features for info in self],
+            "q": [info.n_labels for info in self],
+            "LC": [info.cardinality for info in self],
+            "MeanImR": [info.mean_imr for info in self],
+            "in paper": [info.in_paper for info in self],
+            "bundled": [info.bundled for info in self],
+        }
+
     def __repr__(self) -> str:
-        heads = ("name", "domain", "n", "d", "q", "LC", "MeanImR", "in paper", "bundled")
-        rows = [
-            (
-                *(info.name, info.domain, str(info.n_samples), str(info.n_features)),
-                *(str(info.n_labels), f"{info.cardinality:.3f}", f"{info.mean_imr:.4g}"),
-                *("yes" if flag else "" for flag in (info.in_paper, info.bundled)),
-            )
-            for info in self
-        ]
-        widths = [max(map(len, column)) for column in zip(heads, *rows)]
+        columns = [[head, *map(_FORMATS.get(head, str), c)] for head, c in self._columns().items()]
+        widths = [max(map(len, column)) for column in columns]
         # Words to the left, numbers to the right; by hand, since pandas is an extra.
-        aligned = [
+        return "\n".join(
             "  ".join(
                 cell.ljust(width) if i in (0, 1, 7, 8) else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths))
             ).rstrip()
-            for row in (heads, *rows)
-        ]
-        return "\n".join(aligned)
+            for row in zip(*columns)
+        )
+
+    def _repr_html_(self) -> str:
+        bundled = sum(info.bundled for info in self)
+        return draw_result(
+            f"{len(self)} datasets, {bundled} of them bundled; load_dataset(name) loads one.",
+            self._columns(),
+            things="datasets; print() shows all",
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas frame, one row for each dataset."""

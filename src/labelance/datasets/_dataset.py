@@ -15,7 +15,8 @@ from scipy.sparse import csr_array, issparse
 from labelance._arrays._cells import have_same_bits, label_dtype
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import check_structure, narrow_indices
-from labelance._utils._messages import optional_import
+from labelance._utils._messages import optional_import, shorten
+from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError, LabelFormatError
 
 if TYPE_CHECKING:
@@ -164,13 +165,26 @@ class MultiLabelDataset:
         """Number of columns of Y."""
         return int(self.Y.shape[1])
 
-    def __repr__(self) -> str:
+    def _size(self) -> str:
         kind = "sparse " if self.is_sparse else ""
         nominal = int(self.categorical_features.sum())
         share = f" ({nominal} nominal)" if nominal else ""
         return (
-            f"MultiLabelDataset({self.name!r}, {self.n_samples} samples, "
-            f"{self.n_features} {kind}features{share}, {self.n_labels} labels)"
+            f"{self.n_samples} samples, {self.n_features} {kind}features{share}, "
+            f"{self.n_labels} labels"
+        )
+
+    def __repr__(self) -> str:
+        return f"MultiLabelDataset({self.name!r}, {self._size()})"
+
+    def _repr_html_(self) -> str:
+        has = self.Y.indices[self.Y.data == 1]  # what is stored may also be unknown
+        counts = np.bincount(has, minlength=self.n_labels)
+        return draw_result(
+            f"{self.name or 'Dataset'}: {self._size()}.",
+            {"label": self.label_names, "count": counts, "share": counts / max(self.n_samples, 1)},
+            order=np.argsort(counts, kind="stable").tolist(),
+            facts=[shorten(self.description, 300)],
         )
 
     def take(self, rows: ArrayLike) -> MultiLabelDataset:

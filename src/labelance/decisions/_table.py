@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from labelance._arrays._cells import cells_at_least
 from labelance._utils._messages import optional_import
+from labelance._utils._notebook import draw_result
 from labelance._validation._predictions import validate_score_table
+from labelance.imbalance._measures import rarest_first
 
 _MOST_LINES = 20
 
@@ -53,12 +54,13 @@ class LabelTable:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *lines = (
-            "".join(f"<td>{escape(cell)}</td>" for cell in line) for line in self._lines()
+        columns = self._columns()
+        rarity = np.asarray(columns.get("n_positive", columns.get("n_expected")))
+        return draw_result(
+            self._caption(),
+            {"label": self.names or range(len(rarity)), **columns},
+            order=rarest_first(rarity).tolist(),
         )
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        head = head.replace("td>", "th>")
-        return f"<table><caption>{escape(self._caption())}</caption><tr>{head}</tr>{body}</table>"
 
 
 class ThresholdTable(LabelTable):

@@ -17,9 +17,11 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from labelance._arrays._containers import column_counts, device_of
 from labelance._utils._kernel import kernel
+from labelance._utils._notebook import draw_result
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local_tensor import TypedCells, measure_cells
+from labelance.imbalance._measures import rarest_first
 
 Integers = NDArray[np.integer]
 
@@ -310,6 +312,19 @@ class LocalDistribution:
         )
         size = f"{n_rows} rows, {n_labels} labels, k={self.n_neighbors}"
         return f"<LocalDistribution: {size}; {of_type}>"
+
+    def _repr_html_(self) -> str:
+        counts = self.type_counts
+        safe = counts[:, LabelType.SAFE - 1].sum() / max(counts.sum(), 1)
+        return draw_result(
+            f"{1 - safe:.0%} of {counts.sum():,} minority cells are not safe, by "
+            f"{self.n_neighbors} neighbors.",
+            {
+                "label": range(len(counts)),
+                **{kind.abbreviation: counts[:, kind - 1] for kind in LabelType},
+            },
+            order=rarest_first(counts.sum(axis=1)).tolist(),
+        )
 
 
 def local_distribution(

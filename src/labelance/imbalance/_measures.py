@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._dask import count_rows_and_columns
+from labelance._utils._notebook import MOST_ROWS, draw_result
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 
@@ -552,6 +553,21 @@ class Labelsets:
 
     def __repr__(self) -> str:
         return f"<Labelsets: {len(self)} in {len(self.membership)} rows>"
+
+    def _repr_html_(self) -> str:
+        ends = self.sets.indptr
+        top = range(min(len(self), MOST_ROWS))
+        shown = [self.sets.indices[ends[i] : ends[i + 1]].tolist() for i in top]
+        return draw_result(
+            f"{len(self):,} distinct labelsets in {len(self.membership):,} rows, "
+            f"{self.share_single:.0%} of them seen once.",
+            {
+                "labels": [", ".join(map(str, one)) or "none" for one in shown],
+                "rows": self.frequencies,
+            },
+            order=range(len(self)),
+            things="labelsets",
+        )
 
 
 def labelsets(y: Any) -> Labelsets:

@@ -130,7 +130,7 @@ def draw_page(profile: ProfileValues, after: ProfileValues | None, *, title: str
         _template("profile.html"),
         {
             "title": escape(title),
-            "verdict": escape(_changes(profiles) if after else " ".join(describe(profile))),
+            "verdict": escape(describe_change(profiles) if after else " ".join(describe(profile))),
             "hide_advice": "hidden" if after else "",
             "style": _template("profile.css"),
             "script": script,
@@ -171,7 +171,7 @@ def _check_no_other_labels(profiles: list[ProfileValues]) -> None:
         )
 
 
-def _changes(profiles: list[ProfileValues]) -> str:
+def describe_change(profiles: list[ProfileValues]) -> str:
     """Say in one sentence what a sampler changed, by the measures that there are on both sides."""
     measured = [
         ("Rows went", [f"{one.n_samples:,}" for one in profiles]),

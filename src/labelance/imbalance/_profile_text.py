@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
 from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from labelance._utils._messages import plural, shorten
+from labelance._utils._notebook import draw_result
 from labelance.imbalance._measures import mean_where_defined, rarest_first, rarity_bands
 from labelance.imbalance._profile_values import ProfileValues
 
@@ -31,21 +31,17 @@ def draw_text(profile: ProfileValues, top: int) -> str:
 
 
 def draw_html(profile: ProfileValues) -> str:
-    """Return a verdict and the same with an HTML table; names of labels are escaped."""
-    header, *rows = _rows(profile, LONGEST_TABLE)
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    most = math.log1p(profile.label_counts.max())
-    body = "".join(
-        f"<tr><th>{escape(name)}</th>{_bar(count, most)}"
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>"
-        for name, count, *cells in rows
+    """Return what a notebook shows: a verdict, the measures and the rarest labels."""
+    verdict, *more = describe(profile)
+    measures = (
+        f"{_shape(profile)}, {plural(profile.n_labelsets, 'labelset')} "
+        f"({profile.share_single_labelsets:.0%} seen once); SCUMBLE {_number(profile.scumble)}."
     )
-    above = "\n\n".join(filter(None, (_shape(profile), _overall(profile), _types(profile))))
-    return (
-        f"<div><p>{escape(' '.join(describe(profile)))}</p><pre>{escape(above)}</pre>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"<pre>{escape(_constant(profile))}</pre></div>"
+    return draw_result(
+        verdict,
+        {"label": profile.label_names, **profile.columns},
+        order=rarest_first(profile.label_counts).tolist(),
+        facts=[" ".join(more), measures],
     )
 
 
@@ -85,13 +81,6 @@ def _level(profile: ProfileValues) -> str:
     if profile.mean_imr >= _RARE:
         return f"Labels alike, but rare ({measured}, MeanImR {profile.mean_imr:.1f})"
     return f"Hardly imbalanced ({measured})"
-
-
-def _bar(count: str, most: float) -> str:
-    """Return the cell of a count with a bar after it, on a log scale."""
-    share = math.log1p(int(count)) / most if count and most else 0.0
-    bar = f"linear-gradient(90deg, #7fb2d680 {share:.0%}, transparent 0)"
-    return f'<td style="background: {bar}; min-width: 6em">{count}</td>'
 
 
 def _shape(profile: ProfileValues) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import optional_import
+from labelance._utils._messages import optional_import, show_names
+from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_label_names
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_predictions, validate_scores
@@ -134,6 +135,19 @@ class ImbalanceReport:
         return self.to_text()
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        missed = np.flatnonzero((self.support > 0) & (self.recall == 0))
+        order = rarest_first(self.support).tolist()
+        verdict = ", ".join(f"{name} F {row['f1']:.2f}" for name, row in self.averages.items())
+        if len(missed):
+            names = show_names((self.label_names[j] for j in missed), most=5)
+            verdict += f". Never found: {names}"
+        return draw_result(
+            f"{verdict[:1].upper()}{verdict[1:]}.",
+            {"label": self.label_names, **{HEADS[c]: getattr(self, c) for c in self.columns}},
+            order=order,
+        )
 
 
 @overload

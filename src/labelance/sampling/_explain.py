@@ -12,9 +12,11 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import did_you_mean, optional_import
+from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile
 from labelance.imbalance._measures import rarest_first
+from labelance.imbalance._page import describe_change
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,6 +133,23 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        table: dict[str, Any] = {
+            "label": self.before.label_names,
+            "before": self.before.label_counts,
+            "gained": self.gained,
+            "lost": self.lost,
+            "after": self.after.label_counts,
+        }
+        if self.seeds is not None:
+            table["seeds"] = np.diff(self.seeds.indptr)
+        return draw_result(
+            describe_change([self.before, self.after]),
+            table,
+            order=rarest_first(self.before.label_counts).tolist(),
+            facts=list(self._notes()),
+        )
 
     def _label_lines(self, top: int) -> list[str]:
         order = rarest_first(self.before.label_counts).tolist()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._utils._messages import optional_import
+from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError
 from labelance.study.statistics._corrections import (
     MOST_METHODS,
@@ -149,16 +150,38 @@ class Comparison:
             f"{self.smallest_possible_p:.3g}. At least {self.datasets_needed} data sets are needed."
         )
 
-    def __repr__(self) -> str:
-        width = max(len("method"), *(len(name) for name in self.methods))
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        name, rank, wins, _ = rows[0]
+        best = (
+            f"{name} has the best mean rank, {rank:.2f}, and is significantly better than {wins} "
+            f"of {len(rows) - 1} other methods."
+        )
+        compared, tested = self._heads()
+        groups = "; ".join(", ".join(run) for run in self.cliques)
+        return draw_result(
+            best if self.can_be_significant else self.remark(),
+            dict(zip(("method", "rank", "wins", "losses"), zip(*rows))),
+            things="methods",
+            facts=[
+                f"{compared}. {tested}.",
+                groups and f"No significant difference among: {groups}.",
+            ],
+        )
+
+    def _heads(self) -> tuple[str, str]:
+        """Return what was compared, and the tests of whether there is any difference."""
         test = self.friedman
-        lines = [
+        return (
             f"{len(self.methods)} methods on {self.n_datasets} data sets, "
             f"Wilcoxon signed ranks with {TITLES[self.correction]}, alpha {self.alpha:g}",
             f"Friedman chi2 {test.chi2:.4g} (p {test.p:.3g}), "
             f"Iman-Davenport F {test.F:.4g} (p {test.F_p:.3g})",
-            f"{'method':<{width}}  rank  wins  losses",
-        ]
+        )
+
+    def __repr__(self) -> str:
+        width = max(len("method"), *(len(name) for name in self.methods))
+        lines = [*self._heads(), f"{'method':<{width}}  rank  wins  losses"]
         lines += [
             f"{name:<{width}}  {rank:4.2f}  {wins:4d}  {losses:6d}"
             for name, rank, wins, losses in self._rows()
