@@ -1,8 +1,10 @@
 """How the site is built; nothing here reaches the network, so it builds the same everywhere."""
 
 import os
+import sys
 import warnings
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 # Before any example or docstring draws.
@@ -13,6 +15,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from sphinx_gallery.sorting import ExplicitOrder
 
 import labelance
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "labelance"
 author = "The labelance developers"
@@ -27,7 +31,12 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "published",
 ]
+if find_spec("sphinx_copybutton"):  # pages read the same without it
+    extensions.append("sphinx_copybutton")
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # a prompt is not copied
+copybutton_prompt_is_regexp = True
 exclude_patterns = [
     "_build",
     "_templates",
@@ -105,7 +114,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": []}
+html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": [], "stability": []}
 
 
 # The card that other sites show for a link; og:image wants an address, known where it is published.

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import matplotlib
+import published
 import pytest
 
 import labelance
@@ -165,6 +166,16 @@ def test_the_reference_has_every_package():
         *labelance._PACKAGES,
         "show_versions",
     }
+
+
+def test_programs_find_every_page_of_the_guide():
+    """The chapters of llms.txt are those of the guide."""
+    folder = ROOT / "docs" / "user_guide"
+    titles = {f"user_guide/{path.stem}": path.stem for path in folder.glob("*.md")}
+    chapters = dict(published.list_chapters((folder / "index.md").read_text("utf-8"), titles))
+    found = [name for pages in chapters.values() for name, _ in pages]
+    assert sorted([*found, "user_guide/index"]) == sorted(titles)
+    assert len(chapters) > 3
 
 
 @pytest.mark.parametrize("package", labelance._PACKAGES)

@@ -1,6 +1,7 @@
 """Put a built site into its folder of the branch gh-pages, and push it.
 
     python tools/deploy_docs.py SITE REF [--no-push]   # REF: main, or a tag such as v0.1.2
+    python tools/deploy_docs.py --folder REF           # print the folder of REF
 
 ``main`` goes to ``dev``, a tag to its MAJOR.MINOR; a pre-release has no folder. ``stable`` copies
 the highest version, the front page leads there, and ``versions.json`` is what the menu shows.
@@ -80,10 +81,14 @@ def open_branch(root: Path, tree: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("site", type=Path)
+    parser.add_argument("site", type=Path, nargs="?")
     parser.add_argument("ref")
+    parser.add_argument("--folder", action="store_true")
     parser.add_argument("--no-push", action="store_true")
     given = parser.parse_args()
+    if given.folder:
+        print(folder_of(given.ref) or "dev")
+        return 0
     root, tree = Path.cwd(), Path.cwd() / "gh-pages-tree"
     open_branch(root, tree)
     if not place_site(given.site, tree, given.ref):

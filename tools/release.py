@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -118,7 +119,7 @@ def try_wheel(release: Release) -> str:
     """Install the wheel where nothing else is, and use it."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python = next(Path(folder).glob("*/python*"))
+        python = Path(folder, "Scripts" if os.name == "nt" else "bin", "python")
         release.run(python, "-m", "pip", "install", "--quiet", release.wheel)
         release.run(python, "-m", "pip", "check")
         return release.run(python, "-I", release.root / ".ci" / "smoke.py", folder)
