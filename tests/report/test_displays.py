@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
@@ -89,6 +90,21 @@ def test_it_draws_on_its_own_axes_or_given_ones(name):
     assert display.plot(ax=axes[0]) is display
     assert display.ax_ is axes[0]
     axes[0].figure.canvas.draw()  # a dollar sign in a name begins no formula
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_text_and_lines_can_be_seen_on_light_and_dark_paper(name, style):
+    def light(color):
+        red, green, blue = to_rgb(color)
+        return 0.21 * red + 0.72 * green + 0.07 * blue
+
+    with plt.style.context(style):
+        display = DISPLAYS[name]()
+        paper = light(display.figure_.get_facecolor())
+        ax = display.ax_
+        drawn = [ax.title, *ax.texts, *ax.lines, *ax.get_xticklabels()]
+        assert min(abs(light(one.get_color()) - paper) for one in drawn) > 0.15
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
@@ -236,11 +252,16 @@ def test_ranks_are_those_of_the_comparison():
     assert right > 3
 
 
+def draw_ranks_display(comparison):
+    return CriticalDifferenceDisplay.from_comparison(comparison, title="Ranks").figure_
+
+
+@pytest.mark.parametrize("draw", [plot_critical_difference, draw_ranks_display])
 @pytest.mark.parametrize("k", [2, 7, 9, 10, 14, 30])
-def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k):
+def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k, draw):
     scores = np.random.default_rng(k).normal(np.linspace(0, 0.1, k), 0.05, size=(12, k))
     methods = [f"EMLSMOTE{place}" for place in range(k)]
-    figure = plot_critical_difference(compare(scores, methods=methods, correction="holm"))
+    figure = draw(compare(scores, methods=methods, correction="holm"))
     figure.draw_without_rendering()
     texts = figure.axes[0].texts
     boxes = [text.get_window_extent() for text in texts]
@@ -251,6 +272,8 @@ def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k):
         assert left.x1 + letter / 2 < right.x0
     assert min(box.x0 for box in boxes) >= 0
     assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    if k >= 10:
+        assert numbers[-1].x1 - numbers[0].x0 > figure.bbox.width / 5, "the axis has its room"
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Index, iter])

@@ -14,10 +14,10 @@ from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import CalibrationBins, calibration_bins, label_scores
 from labelance.report._display import Display
-from labelance.report._figures import BLUE, FAINT, INK, ORANGE
+from labelance.report._figures import BLUE, FAINT, ORANGE
 
 # Rare to frequent; told apart also by people with color-blindness, and in grey.
-_COLORS = (ORANGE, "#E69F00", "#56B4E9", BLUE, "#009E73", INK)
+_COLORS = (ORANGE, "#E69F00", "#56B4E9", BLUE, "#009E73", "#CC79A7")
 
 
 @dataclass(eq=False)

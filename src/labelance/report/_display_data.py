@@ -22,7 +22,7 @@ from labelance.report._display import (
     name_labels,
     write_numbers,
 )
-from labelance.report._figures import BLUE, FAINT, INK, ORANGE, short
+from labelance.report._figures import BLUE, FAINT, ORANGE, short
 
 # Safe, borderline, rare and outlier, for people with color-blindness too.
 TYPE_COLORS = ("#009E73", "#56B4E9", "#E69F00", "#D55E00")
@@ -369,7 +369,7 @@ def _draw_counts(ax: Any, counts: NDArray[np.int64]) -> None:
     for place, count in zip(places, counts.tolist()):
         ax.annotate(
             f"{count:,}", (max(count, 0.75), place), (3, 0), textcoords="offset points",
-            va="center", fontsize=8, color=INK,
+            va="center", fontsize=8,
         )  # fmt: skip
 
 

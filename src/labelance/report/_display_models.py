@@ -384,8 +384,14 @@ class CriticalDifferenceDisplay(Display):
         title : str, default=""
             The heading.
         """
+        is_new = ax is None
         ax = self._open(ax, size=ranks_size(self.comparison))
+        if is_new:
+            ax.set_position((0, 0, 1, 1))  # the diagram has margins of its own
         if title:
-            ax.set_title(title, loc="left", fontsize=11, fontweight="bold", parse_math=False)
+            where = {"x": 0.02, "y": 1, "pad": -14} if is_new else {}
+            ax.set_title(
+                title, loc="left", fontsize=11, fontweight="bold", parse_math=False, **where
+            )
         draw_ranks(ax, self.comparison)
         return self

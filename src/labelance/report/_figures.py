@@ -180,11 +180,12 @@ def draw_ranks(ax: Any, comparison: Comparison) -> None:
 
 def _draw_axis(ax: Any, k: int, *, room: float) -> None:
     """Draw a tick for every rank, and numbers at as many as ``room`` inches between them allow."""
-    ax.plot((1, k), (0, 0), color=INK, linewidth=1.2, clip_on=False)
+    ink = ax.title.get_color()  # that of text, light where the style is dark
+    ax.plot((1, k), (0, 0), color=ink, linewidth=1.2, clip_on=False)
     number = _NUMBER if k > 9 else _NUMBER - _LETTER
     every = math.ceil(number / room)
     for rank in range(1, k + 1):
-        ax.plot((rank, rank), (0, 0.06), color=INK, linewidth=1.2, clip_on=False)
+        ax.plot((rank, rank), (0, 0.06), color=ink, linewidth=1.2, clip_on=False)
         if (rank - 1) % every == 0:
             ax.text(rank, 0.09, str(rank), ha="center", va="bottom", fontsize=9.5)
 
