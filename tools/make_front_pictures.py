@@ -2,7 +2,9 @@
 
     python tools/make_front_pictures.py
 
-writes ``front-light.svg``, ``front-dark.svg`` and ``og-image.png`` to ``docs/_static``.
+writes ``front-light.svg`` and ``front-dark.svg``, the same with three parts below each other for
+phones (``front-light-stacked.svg``, ``front-dark-stacked.svg``), and ``og-image.png`` to
+``docs/_static``.
 """
 
 import re
@@ -55,12 +57,15 @@ def measure():
     return np.mean(found, axis=0)
 
 
-def draw(colors, scores, size=(11.4, 3.7)):
+def draw(colors, scores, size=(11.4, 3.7), *, stacked=False):
     """Return the figure: rows before, rows after, and what a classifier makes of both."""
     X, y = make_figure1("b", n_samples=300, random_state=0)
     X_more, y_more = MLSOL(sampling_ratio=1.0, random_state=0).fit_resample(X, y)
     figure = Figure(figsize=size, layout="constrained")
-    before, after, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.05))
+    if stacked:
+        before, after, bars = figure.subplots(3, 1, height_ratios=(1, 1, 0.75))
+    else:
+        before, after, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.05))
     is_new = np.arange(len(X_more)) >= len(X)
     has = y_more[:, SHOWN] == 1
     for ax, new in ((before, False), (after, True)):
@@ -96,6 +101,16 @@ def title(ax, colors, first, second):
     ax.text(0, 1.02, second, transform=ax.transAxes, color=colors.soft, fontsize=10)
 
 
+def save_svg(figure, name):
+    """Write a picture of the page, with short numbers."""
+    path = FOLDER / name
+    figure.savefig(path, transparent=True, metadata={"Date": None})
+    # Two digits after the point are finer than any screen; small numbers are scales of text.
+    text = re.sub(r"(\d{2,}\.\d{2})\d+", r"\1", path.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
+    print(path, path.stat().st_size)
+
+
 def save_card(scores):
     """Write the card of 1200 x 630 points that other sites show for a link."""
     figure = draw(LIGHT, scores, size=(12, 6.3))
@@ -111,12 +126,9 @@ def main():
     scores = measure()
     print(dict(zip(LABELS, scores.T.round(3).tolist())))
     for name, colors in (("light", LIGHT), ("dark", DARK)):
-        path = FOLDER / f"front-{name}.svg"
-        draw(colors, scores).savefig(path, transparent=True, metadata={"Date": None})
-        # Two digits after the point are finer than any screen; small numbers are scales of text.
-        text = re.sub(r"(\d{2,}\.\d{2})\d+", r"\1", path.read_text(encoding="utf-8"))
-        path.write_text(text, encoding="utf-8")
-        print(path, path.stat().st_size)
+        save_svg(draw(colors, scores), f"front-{name}.svg")
+        tall = draw(colors, scores, size=(4.4, 9.8), stacked=True)
+        save_svg(tall, f"front-{name}-stacked.svg")
     save_card(scores)
 
 
