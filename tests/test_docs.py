@@ -22,7 +22,11 @@ import pytest
 import labelance
 
 ROOT = Path(__file__).parents[1]
-NEEDED = {"docs/user_guide/dask.md": "dask"}  # pages that run where a package is installed
+# Pages that run where packages are installed.
+NEEDED = {
+    "docs/user_guide/dask.md": ["dask"],
+    "docs/user_guide/saving.md": ["skops", "skl2onnx", "onnxruntime"],
+}
 # A block, the comment directly before it if that asks to leave the block out, and what it prints.
 BLOCK = re.compile(
     r"(?P<skip><!-- skip: [^>]+ -->\n+)?^```(?P<info>[^\n]*)\n(?P<code>.*?)^```$"
@@ -109,8 +113,8 @@ def pages():
     [pytest.param(page, marks=pytest.mark.slow if "/" in page else ()) for page in sorted(pages())],
 )
 def test_page_runs(page, tmp_path, monkeypatch):
-    if page in NEEDED:
-        pytest.importorskip(NEEDED[page])
+    for package in NEEDED.get(page, ()):
+        pytest.importorskip(package)
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)  # pages may write files
     monkeypatch.delitem(sys.modules, "page", raising=False)
