@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import NamedTuple
 
 import matplotlib
-import published
 import pytest
 
 import labelance
@@ -174,6 +173,8 @@ def test_the_reference_has_every_package():
 
 def test_programs_find_every_page_of_the_guide():
     """The chapters of llms.txt are those of the guide."""
+    import published  # of docs/_ext, which only pytest has on its path
+
     folder = ROOT / "docs" / "user_guide"
     titles = {f"user_guide/{path.stem}": path.stem for path in folder.glob("*.md")}
     chapters = dict(published.list_chapters((folder / "index.md").read_text("utf-8"), titles))
