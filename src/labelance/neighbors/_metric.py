@@ -19,6 +19,7 @@ from labelance._arrays._columns import (
     largest_in_rows,
     map_pairs,
     map_rows,
+    quick_column_std,
     shift_exponents,
 )
 from labelance._arrays._containers import to_dense
@@ -322,7 +323,7 @@ def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
     size = np.nan_to_num(np.fmax(abs(low), abs(high)))
     unit = np.where(size > 0, size, 1.0)  # neither squares nor their sums overflow or underflow
     with np.errstate(divide="ignore"):
-        log = np.log2(column_std(divide_columns(X, unit))) + np.log2(unit) + 0.5
+        log = np.log2(quick_column_std(divide_columns(X, unit))) + np.log2(unit) + 0.5
     for column in np.flatnonzero(categorical):
         log[column] = _log_root_of_difference(X[:, [column]])
     varies = np.isfinite(log)
