@@ -91,6 +91,22 @@ def test_seconds_without_end_are_a_budget():
     assert endless == choose_design(2400, 100, 14, sparse=False, budget=None)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_default_is_compared_from_some_budget_on_and_its_time_is_counted(sparse):
+    budgets = [1, 10, 100, 1000, 10_000, 100_000]
+    designs = [choose_design(240, 50, 20, sparse=sparse, budget=b) for b in budgets]
+    omitted = [bool(design.omitted) for design in designs]
+    assert omitted == sorted(omitted, reverse=True)
+    assert (omitted[0], omitted[-1]) == (True, False)
+    assert "The budget is 1 s. Pass a larger budget." in designs[0].omitted
+    first = omitted.index(False)
+    assert designs[first - 1].n_rows <= designs[first].n_rows
+    # Boosting takes a fit for every label, up to 32.
+    many, few = (choose_design(240, 50, q, sparse=False, budget=100) for q in (32, 33))
+    assert many.omitted
+    assert not few.omitted
+
+
 def test_the_interval_is_students_but_wider_since_folds_share_rows():
     difference = np.array([0.1, 0.2, 0.15, 0.05, 0.1])
     found, plain = paired_interval(difference), ttest_1samp(difference, 0).confidence_interval()
@@ -135,7 +151,7 @@ def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(adv
     gain = advice.gain(advice.advised)
     assert f"{gain.mean:+.3f}" in advice.verdict
     assert gain.low < gain.mean < gain.high
-    names = [one.name for one in advice.outcomes]  # neighbors have no class weights
+    names = [one.name for one in advice.outcomes if not one.failed]  # without class weights
     assert names == ["nothing", "thresholds", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"]
 
 
@@ -171,6 +187,54 @@ def test_every_verdict_has_code_that_runs(data, monkeypatch):
         assert name in found.verdict or name in ("nothing", "class weights")
 
 
+@pytest.fixture
+def small_default(monkeypatch):
+    """RareLabelClassifier as it is advised, but with its quickest part only."""
+    monkeypatch.setattr("labelance.ensemble._rare_label.choose_parts", lambda *_: ("kernel ridge",))
+
+
+def advise_of(name, data, monkeypatch, **options):
+    """Return the advice if the comparison says `name`."""
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "labelance.advice._advise.simplest",
+            lambda outcomes, measure: {one.name: one for one in outcomes}[name],
+        )
+        return advise(*data, **options)
+
+
+@pytest.mark.usefixtures("two_folds", "small_default")
+def test_the_default_is_one_line_to_copy(data, monkeypatch):
+    monkeypatch.setattr("labelance.advice._advise.make_learner", lambda data, n_jobs: KNN)
+    found = advise_of("RareLabelClassifier", data, monkeypatch, budget=900)
+    assert "model = RareLabelClassifier(random_state=0).fit(X, y)\n" in found.code
+    assert found.verdict.startswith("Use RareLabelClassifier: nothing that was tried is clearly")
+    names = dict(zip("Xy", data))
+    exec(found.code, names)
+    assert repr(names["model"]) == repr(found.estimator)
+    order = [one.name for one in found.outcomes]
+    assert order[:3] == ["nothing", "RareLabelClassifier", "thresholds"]
+    result = found.to_dict()
+    assert result["design"]["omitted"] == ""
+    assert result["candidates"][1]["macro_f1"]["mean"] == found.outcomes[1].mean("macro_f1")
+
+
+@pytest.mark.usefixtures("two_folds", "small_default")
+def test_the_default_replaces_a_learner_that_is_given_and_comes_last(data, monkeypatch):
+    found = advise_of("RareLabelClassifier", data, monkeypatch, estimator=KNN, budget=900)
+    assert found.verdict.startswith("Replace your learner by RareLabelClassifier")
+    assert found.outcomes[-1].name == "RareLabelClassifier"
+    kept = advise_of("thresholds", data, monkeypatch, estimator=KNN, budget=900)
+    assert "RareLabelClassifier, which would replace your learner, is" in kept.verdict
+    assert "LabelThresholds(KNeighborsClassifier(n_neighbors=10)" in kept.code
+
+
+def test_a_default_that_the_budget_does_not_allow_is_told_with_the_reason(advice):
+    assert "RareLabelClassifier   could not be tried: A round of 5 folds with it" in str(advice)
+    reason = {"name": "RareLabelClassifier", "failed": advice.design.omitted}
+    assert advice.to_dict()["candidates"][-1] == reason
+
+
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["nothing", "thresholds", "MLROS"])
 def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
@@ -190,7 +254,7 @@ def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     """One that may never predict a label finds none, whatever its scores are."""
     never = LabelThresholds(KNN, objective=CostMatrix([[0, 1], [0, 0]]), random_state=0)
     outcomes = advise(*data, estimator=never, budget=1).outcomes
-    found = {one.name: one.mean("macro_f1") for one in outcomes}
+    found = {one.name: one.mean("macro_f1") for one in outcomes if not one.failed}
     assert [found[name] for name in ("nothing", "MLROS", "MLSOL")] == [0, 0, 0]
 
 
@@ -268,7 +332,7 @@ def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind
         X = pd.DataFrame(X).assign(land=pd.Categorical(np.where(X[:, 0] > 0, "sea", "hill")))
         X.columns = X.columns.astype(str)
     found = advise(X, y, budget=0.01)
-    assert not any(one.failed for one in found.outcomes)
+    assert [one.name for one in found.outcomes if one.failed] == ["RareLabelClassifier"]
     names = {"X": X, "y": y}
     exec(found.code, names)
     assert found.estimator.fit(X, y).predict(X).shape == y.shape
@@ -310,8 +374,8 @@ def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLROS", Refusing)
     found = advise(*data, estimator=KNN, budget=1)
     failed = {one.name: one.failed for one in found.outcomes if one.failed}
-    assert list(failed) == ["MLROS"]
-    assert "MLROS           could not be tried: problem. found. cure" in str(found)
+    assert list(failed) == ["MLROS", "RareLabelClassifier"]
+    assert "MLROS                 could not be tried: problem. found. cure" in str(found)
     assert {"name": "MLROS", "failed": failed["MLROS"]} in found.to_dict()["candidates"]
 
 
@@ -320,7 +384,7 @@ def test_the_clock_ends_it_between_folds_only(data):
     found = advise(*data, estimator=KNN, budget=1)
     assert found.design.n_run == 2
     assert "after 2 of 5 folds" in found.verdict
-    assert all(len(one.folds["macro_f1"]) == 2 for one in found.outcomes)
+    assert all(one.failed or len(one.folds["macro_f1"]) == 2 for one in found.outcomes)
 
 
 class Interrupting(BaseEstimator):
@@ -388,7 +452,7 @@ def test_only_a_gain_whose_interval_is_above_zero_is_a_rise(data, monkeypatch, c
     low = 0.01 if certain else -0.032
     interval = ConfidenceInterval(0.1, 0.05, low, 0.219)
     monkeypatch.setattr("labelance.advice._advise.paired_interval", lambda difference: interval)
-    monkeypatch.setattr("labelance.advice._advise.simplest", lambda outcomes, measure: outcomes[-1])
+    monkeypatch.setattr("labelance.advice._advise.simplest", lambda outcomes, measure: outcomes[1])
     found = advise(*data, estimator=KNN, budget=0.01)
     assert ("raises" in found.verdict) == certain
     assert ("That may raise macro F" in found.verdict) == (not certain)

@@ -535,7 +535,7 @@ def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch)
     monkeypatch.setattr(labelance, "advise", advise)
     code, out, err = call("advise", "FLAGS", "--budget", "0.01")
     assert code == 0, err
-    assert "X, y = load_dataset('flags').to_X_y()\nmodel.fit(X, y)\n" in out
+    assert "X, y = load_dataset('flags').to_X_y()\nmodel = " in out
 
 
 def test_advise_prints_what_is_finished_when_it_is_interrupted(call, songs, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from numbers import Real
@@ -22,14 +23,18 @@ from labelance._utils._notebook import draw_result
 from labelance._utils._random import as_generator, set_random_states
 from labelance._validation._data import Data, validate_data
 from labelance.advice._compare import (
+    DEFAULT,
     FOLDS,
     MEASURES,
+    RESAMPLING,
     TREES,
     CandidateResult,
+    Comparison,
     ConfidenceInterval,
     Design,
     Results,
     choose_by_rarity,
+    choose_candidates,
     choose_design,
     compare_folds,
     gather,
@@ -66,6 +71,7 @@ _ADVICE = {
     "thresholds": "Do not resample; choose a threshold for every label.",
     "class weights": "Do not resample; weight the classes.",
     "MLSOLBagging": "Use MLSOLBagging, an ensemble that resamples for every member.",
+    DEFAULT: "Use RareLabelClassifier: nothing that was tried is clearly better.",
 }
 
 
@@ -79,7 +85,7 @@ class Advice:
     Attributes
     ----------
     advised : str
-        "nothing", "thresholds", "class weights", or the name of a sampler or ensemble.
+        "nothing", "thresholds", "class weights", or the name of a sampler or classifier.
     verdict : str
         The same in sentences, with figures.
     estimator : estimator
@@ -163,14 +169,14 @@ class Advice:
     def _table(self) -> str:
         """Return the means of all measures, and the interval of the one that decided."""
         gain = f"gain in {_SHORT[self.measure]}"
-        head = f"{'':14}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"  {gain:>24}"
+        head = f"{'':20}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"  {gain:>24}"
         return "\n".join([head, *(self._line(one) for one in self.outcomes)])
 
     def _line(self, one: CandidateResult) -> str:
         if one.failed:
-            return f"{one.name:14}  could not be tried: {one.failed}"
+            return f"{one.name:20}  could not be tried: {one.failed}"
         means = "".join(f"{one.mean(m):9.3f}" for m in MEASURES)
-        return f"{one.name:14}{means}  {_interval(self.gain(one.name)):>24}"
+        return f"{one.name:20}{means}  {_interval(self.gain(one.name)):>24}"
 
     def _repr_html_(self) -> str:
         tried = [one for one in self.outcomes if not one.failed]
@@ -219,8 +225,9 @@ def advise(
 
     Compared are, under one strong learner: nothing, thresholds of their own for all labels, class
     weights, the samplers MLROS, MLSMOTE and MLSOL, and the ensemble MLSOLBagging of five members
-    (with a fifth of the trees each). Advised is the simplest of those that are
-    as good as the best, up to one standard error; often that is not to resample.
+    (with a fifth of the trees each). :class:`~labelance.RareLabelClassifier`, which has learners of
+    its own, is compared with them if the budget allows it. Advised is the simplest of those that
+    are as good as the best, up to one standard error; often that is not to resample.
 
     Parameters
     ----------
@@ -230,20 +237,24 @@ def advise(
         The labels, 0 or 1.
     estimator : classifier, optional
         The learner; a random forest of 100 trees unless given, or a logistic regression for every
-        label where X is sparse.
+        label where X is sparse. Then RareLabelClassifier is advised where nothing is better, but
+        for the learner as it is. A given learner is replaced by it only if all that was tried with
+        that learner is worse.
     measure : {"macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"}
         What decides, "macro_f1" by default: decisions. The two areas judge rankings, the Brier
         loss probabilities.
     budget : float or None, default=120
         Seconds. They decide, by what the shape of the data should cost on one core, how many
-        rows are learned from and how many rounds of 5 folds are planned; and no fold is begun
-        when they are over (two are run in any case). None plans four rounds of 5,000 rows and
+        rows are learned from, how many rounds of 5 folds are planned and whether
+        RareLabelClassifier is compared; and no fold is begun when they are over (two are run in
+        any case). None plans four rounds of 5,000 rows and
         looks at no clock.
     random_state : int, RandomState, Generator or None, default=0
         For rows, folds, samplers and learners. The same seed gives the same advice if the same
         folds were run; ``design.n_run`` tells how many.
     n_jobs : int, optional
-        Trees (or labels) fitted at a time, of the learner made here; an ``estimator`` has its own.
+        Trees (or labels) fitted at a time, of the learner made here and of RareLabelClassifier; an
+        ``estimator`` has its own.
     verbose : int, default=1
         1 shows on a terminal or in a notebook how far the comparison is; 0 does not.
 
@@ -279,8 +290,10 @@ def advise(
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(300, n_labels=4, random_state=0)
     >>> advice = advise(X, y, estimator=KNeighborsClassifier(10), budget=1)
-    >>> [one.name for one in advice.outcomes]
+    >>> [one.name for one in advice.outcomes if not one.failed]
     ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL', 'MLSOLBagging']
+    >>> advice.design.omitted
+    'A round of 5 folds with it should take 33 s. The budget is 1 s. Pass a larger budget.'
     >>> advice.estimator.fit(X, y).predict(X).shape
     (300, 4)
     """
@@ -304,28 +317,22 @@ def advise(
         )
     warn_of_dominant_columns("advise", data.features, cure="")
     facts = summarize_data(data, seen, judged)
-    learner = make_learner(data, n_jobs=n_jobs) if estimator is None else estimator
-    folds: list[Any] = []
-    interrupted = False
+    own = estimator is not None
+    learner = estimator if own else make_learner(data, n_jobs=n_jobs)
+    compared = Comparison(choose_candidates(learner, design, own=own), learner, seen, n_jobs)
     watched = bool(verbose) and is_interactive(notebooks=True)
-    try:
-        with show_progress(watched), loop("Comparing", design.n_folds, "folds") as progress:
-            for fold in compare_folds(seen, learner, design, judged, rng):
-                folds.append(fold)
-                progress.advance()
-                if budget is not None and len(folds) > 1 and perf_counter() - start > budget:
-                    break
-    except KeyboardInterrupt:
-        if len(folds) < 2:  # one says nothing of how certain it is
-            raise
-        interrupted = True
+    with show_progress(watched):
+        stop = None if budget is None else start + budget
+        folds, interrupted = _run(compare_folds(compared, design, judged, rng), design, stop)
     outcomes = gather(folds)
+    if design.omitted:
+        outcomes += (CandidateResult(DEFAULT, {}, design.omitted),)
     design = replace(design, n_run=len(folds), interrupted=interrupted)
     advised = simplest(outcomes, measure)
     return Advice(
         advised=advised.name,
-        verdict=_verdict(advised, outcomes, measure, facts, design),
-        estimator=make_estimator(advised.name, learner, data, 0),
+        verdict=_verdict(advised, outcomes, measure, facts, design, own=own),
+        estimator=make_estimator(advised.name, learner, data, 0, n_jobs),
         code=_code(advised.name, data, estimator),
         measure=measure,
         facts=facts,
@@ -333,6 +340,23 @@ def advise(
         design=design,
         seconds=perf_counter() - start,
     )
+
+
+def _run(comparison: Iterator[Any], design: Design, stop: float | None) -> tuple[list[Any], bool]:
+    """Return the folds that are finished when the time is up, and whether Ctrl-C came before."""
+    folds: list[Any] = []
+    try:
+        with loop("Comparing", design.n_folds, "folds") as progress:
+            for fold in comparison:
+                folds.append(fold)
+                progress.advance()
+                if stop is not None and len(folds) > 1 and perf_counter() > stop:
+                    break
+    except KeyboardInterrupt:
+        if len(folds) < 2:  # one says nothing of how certain it is
+            raise
+        return folds, True
+    return folds, False
 
 
 def _check_known(measure: Any, budget: Any) -> None:
@@ -375,10 +399,15 @@ def _verdict(
     measure: str,
     facts: DataFacts,
     design: Design,
+    *,
+    own: bool,
 ) -> str:
     words = [_ADVICE.get(advised.name, f"Resample with {advised.name}.")]
+    if advised.name == DEFAULT and own:
+        words = [f"Replace your learner by {DEFAULT}: all that was tried with yours is worse."]
     words += [_sentence_of_gain(advised, outcomes, measure, _coverage(facts, design))]
     words += [_sentence_of_samplers(advised, outcomes, measure)]
+    words += [_sentence_of_default(advised, outcomes, measure, own=own)]
     if measure == "macro_f1":
         words += [_sentence_of_ranking(outcomes)]
     words += [_sentence_of_data(facts)]
@@ -416,18 +445,30 @@ def _bounds(gain: ConfidenceInterval) -> str:
 
 def _sentence_of_samplers(advised: CandidateResult, outcomes: Results, measure: str) -> str:
     """Say what the best sampler does against what is advised."""
-    tried = [one for one in outcomes[2:] if not one.failed and one.name != "class weights"]
+    tried = [one for one in outcomes if not one.failed and one.name in RESAMPLING]
     if not tried:
         return "No sampler could be tried."
     best = max(tried, key=lambda one: one.mean(measure))
-    if best is advised:
+    return _sentence_against(best, ", the best of what resamples,", advised, measure)
+
+
+def _sentence_of_default(
+    advised: CandidateResult, outcomes: Results, measure: str, *, own: bool
+) -> str:
+    """Say what RareLabelClassifier does against what is advised, if it was tried."""
+    found = next(one for one in outcomes if one.name == DEFAULT)
+    words = ", which would replace your learner," if own else ""
+    return "" if found.failed else _sentence_against(found, words, advised, measure)
+
+
+def _sentence_against(
+    one: CandidateResult, words: str, advised: CandidateResult, measure: str
+) -> str:
+    if one is advised:
         return ""
-    gain = _gain(best, advised, measure)
+    gain = _gain(one, advised, measure)
     worth = "better" if gain.low > 0 else "not clearly better" if gain.mean > 0 else "no better"
-    return (
-        f"{best.name}, the best of what resamples, is {worth} with {best.mean(measure):.3f}: "
-        f"{_bounds(gain)}."
-    )
+    return f"{one.name}{words} is {worth} with {one.mean(measure):.3f}: {_bounds(gain)}."
 
 
 def _sentence_of_ranking(outcomes: Results) -> str:
@@ -469,6 +510,8 @@ def _sentence_of_data(facts: DataFacts) -> str:
 
 def _code(name: str, data: Data, estimator: Any) -> str:
     """Return Python that makes the advised estimator and fits it."""
+    if name == DEFAULT:
+        return f"from labelance import {name}\n\nmodel = {name}(random_state=0).fit(X, y)\n"
     imports, learner = _learner_code(name, data, estimator)
     more_imports, labels = _labels_code(name, data, estimator)
     imports, more = imports + more_imports, ""

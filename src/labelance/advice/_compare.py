@@ -27,7 +27,8 @@ from labelance._classifier import relevance
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
 from labelance.decisions import LabelThresholds
-from labelance.ensemble import MLSOLBagging
+from labelance.ensemble import MLSOLBagging, RareLabelClassifier
+from labelance.ensemble._parts import choose_parts
 from labelance.exceptions import InputError, LabelanceError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners import BinaryRelevance
@@ -42,17 +43,12 @@ _MOST_ROWS = 5000
 TREES = 100
 _MEMBERS = 5  # of MLSOLBagging, which share the trees of the forest
 
-# Simplest first: of those that are as good as the best, the first is advised.
-CANDIDATES = (
-    "nothing",
-    "thresholds",
-    "class weights",
-    "MLROS",
-    "MLSMOTE",
-    "MLSOL",
-    "MLSOLBagging",
-)
 SAMPLERS = {"MLROS": MLROS, "MLSMOTE": MLSMOTE, "MLSOL": MLSOL}
+RESAMPLING = (*SAMPLERS, "MLSOLBagging")
+DEFAULT = "RareLabelClassifier"
+# Simplest first: of those that are as good as the best, the first is advised. The default needs no
+# choice of a learner, so that it comes early; it is last where it would replace a user's learner.
+CANDIDATES = ("nothing", DEFAULT, "thresholds", "class weights", *RESAMPLING)
 MEASURES = ("macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss")
 
 
@@ -75,6 +71,8 @@ class Design:
         Folds that were run, the same or, where the time was up, fewer.
     interrupted : bool
         Whether Ctrl-C ended the comparison.
+    omitted : str
+        Why RareLabelClassifier is not compared; empty if it is.
     """
 
     n_rows: int
@@ -83,6 +81,7 @@ class Design:
     n_judged: int
     n_run: int = 0
     interrupted: bool = False
+    omitted: str = ""
 
     @property
     def n_learned(self) -> int:
@@ -94,16 +93,24 @@ def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None)
     """Choose rows and rounds by what the data's shape should cost, not by a clock.
 
     All rows (5,000 at most) if two rounds of them fit into the budget, else halves of them, down
-    to 300; then as many rounds as fit, from one to four.
+    to 300; then as many rounds as fit, from one to four. RareLabelClassifier is compared if a
+    round with it fits.
     """
     rows = judged = min(n, _MOST_ROWS)
     if budget is None:
         return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS, judged)
     while rows > _FEWEST_ROWS and 2 * _round_cost(rows, d, q, sparse) > budget:
         rows = max(rows // 2, _FEWEST_ROWS)
-    cost = _round_cost(rows, d, q, sparse)
+    cost, more, omitted = _round_cost(rows, d, q, sparse), _default_cost(rows, d, q, sparse), ""
+    if cost + more <= budget:
+        cost += more
+    else:
+        omitted = (
+            f"A round of {FOLDS} folds with it should take {cost + more:,.0f} s. "
+            f"The budget is {budget:g} s. Pass a larger budget."
+        )
     rounds = max(int(min(budget, _MOST_ROUNDS * cost) // cost), 1)
-    return Design(rows, rounds, rounds * FOLDS, judged)
+    return Design(rows, rounds, rounds * FOLDS, judged, omitted=omitted)
 
 
 def choose_by_rarity(
@@ -140,6 +147,18 @@ def _round_cost(n: int, d: int, q: int, sparse: bool) -> float:
     return FOLDS * 7 * fit
 
 
+def _default_cost(n: int, d: int, q: int, sparse: bool) -> float:
+    """Return the seconds that RareLabelClassifier should take in a round, as above."""
+    kernel = 3e-10 * n * min(n, 2500) ** 2
+    if sparse:
+        return FOLDS * (0.45 + 1.2e-3 * n + kernel)
+    forests = 0.3 + 1.6e-5 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q)
+    # A tree has 31 leaves of at least 20 rows.
+    boosting = 4 * q * (0.1 + 1e-4 * n + 2e-4 * d * min(n / 20, 31))
+    boosted = "boosting" in choose_parts(sparse, q)
+    return FOLDS * (forests + kernel + (boosting if boosted else 0))
+
+
 def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     """Return the learner of the comparison: a forest, or a regression for sparse rows."""
     if data.kind == "sparse":
@@ -160,8 +179,12 @@ def make_learner(data: Data, *, n_jobs: int | None) -> Any:
     return Pipeline([("encode", encode), ("forest", forest)])
 
 
-def make_estimator(name: str, learner: Any, data: Data, seed: int) -> Any:
+def make_estimator(
+    name: str, learner: Any, data: Data, seed: int, n_jobs: int | None = None
+) -> Any:
     """Return a candidate, ready to fit."""
+    if name == DEFAULT:
+        return RareLabelClassifier(random_state=seed, n_jobs=n_jobs)
     learner = set_random_states(clone(learner), seed)
     if name in ("nothing", "thresholds"):
         return LabelThresholds(learner, random_state=seed) if name == "thresholds" else learner
@@ -209,10 +232,13 @@ def _weight_parameters(learner: Any) -> list[str]:
     return [name for name in learner.get_params() if name.rpartition("__")[2] == "class_weight"]
 
 
-def candidates_for(learner: Any) -> tuple[str, ...]:
-    """Return what can be tried with a learner."""
+def choose_candidates(learner: Any, design: Design, *, own: bool) -> tuple[str, ...]:
+    """Return what is tried, simplest first, with a user's own learner or that of `advise`."""
+    names = [name for name in CANDIDATES if name != DEFAULT]
+    if not design.omitted:
+        names.insert(len(names) if own else CANDIDATES.index(DEFAULT), DEFAULT)
     weighs = bool(_weight_parameters(learner))
-    return tuple(name for name in CANDIDATES if name != "class weights" or weighs)
+    return tuple(name for name in names if name != "class weights" or weighs)
 
 
 @dataclass(frozen=True)
@@ -238,15 +264,28 @@ class CandidateResult:
         return float(self.folds[measure].mean())
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared: candidates by name, and what they are made of."""
+
+    names: tuple[str, ...]
+    learner: Any
+    data: Data
+    n_jobs: int | None
+
+    def make(self, name: str, seed: int) -> Any:
+        """Return a candidate, ready to fit."""
+        return make_estimator(name, self.learner, self.data, seed, self.n_jobs)
+
+
 def compare_folds(
-    data: Data,
-    learner: Any,
+    compared: Comparison,
     design: Design,
     judged: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> Iterator[dict[str, dict[str, float] | LabelanceError]]:
     """Yield, fold by fold, the measures of every candidate or why it failed."""
-    names = candidates_for(learner)
+    data = compared.data
     X, Y = data.features.container.native, data.Y.toarray()
     Y = Y.astype(label_dtype(Y.shape[1]), copy=False)
     for round_seed in draw_seeds(rng, design.n_rounds):
@@ -258,33 +297,30 @@ def compare_folds(
             rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of labels that a fold lacks, told once as facts
-                found = _measure_all(names, learner, data, rows, judged, round_seed + number)
+                found = _measure_all(compared, rows, judged, round_seed + number)
             yield found
 
 
 def _measure_all(
-    names: tuple[str, ...],
-    learner: Any,
-    data: Data,
-    rows: tuple[Any, ...],
-    judged: NDArray[np.intp],
-    seed: int,
+    compared: Comparison, rows: tuple[Any, ...], judged: NDArray[np.intp], seed: int
 ) -> dict[str, dict[str, float] | LabelanceError]:
     X, Y, X_test, Y_test = rows
     found: dict[str, dict[str, float] | LabelanceError] = {}
-    tuned = make_estimator("thresholds", learner, data, seed).fit(X, Y)
+    tuned = compared.make("thresholds", seed).fit(X, Y)
     scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
     found["nothing"] = _measure(Y_test, scores, _decide(tuned.estimator_, scores), judged)
     found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
-    for name in names[2:]:
+    for name in compared.names:
+        if name in found:
+            continue
         try:
-            model = make_estimator(name, learner, data, seed).fit(X, Y)
+            model = compared.make(name, seed).fit(X, Y)
         except LabelanceError as error:  # such as nothing to sample
             found[name] = error
             continue
         scores = relevance(model, X_test)  # margins have their threshold at 0.5, too
         found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
-    return found
+    return {name: found[name] for name in compared.names}
 
 
 def _decide(model: Any, scores: NDArray[Any]) -> NDArray[Any]:

@@ -30,11 +30,12 @@ def advise(
     jobs: Annotated[int, typer.Option(help="Trees or labels fitted at a time.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Say whether to resample, move thresholds, weigh classes, or do nothing.
+    """Say whether to use the default, resample, move thresholds, weigh classes, or do nothing.
 
     Looks at the data, compares these under a random forest (a logistic regression for sparse
-    data) in stratified folds, and prints a verdict with figures, and Python to copy. Ctrl-C prints
-    the verdict of the folds that are finished, if there are two.
+    data) in stratified folds, RareLabelClassifier next to them if the budget allows it, and prints
+    a verdict with figures, and Python to copy. Ctrl-C prints the verdict of the folds that are
+    finished, if there are two.
     """
     dataset = source.load()
     X, y = dataset.to_X_y()

@@ -176,7 +176,7 @@ class Source:
         return Path(self.data), self._options()
 
     def add_to_code(self, code: str) -> str:
-        """Return Python that loads the same data before it fits a model to X and y."""
+        """Return Python that loads the same data before it makes a model and fits it to X and y."""
         if self.data == STREAM:
             return code  # which cannot be read again
         if os.path.isfile(self.data):
@@ -186,8 +186,8 @@ class Source:
             options = {"protocol": self.protocol} if self.protocol else {}
         words = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in options.items())])
         code = f"from labelance.datasets import {function}\n{code}"
-        fit = "model.fit(X, y)"
-        return code.replace(fit, f"X, y = {function}({words}).to_X_y()\n{fit}")
+        model = "\nmodel = "
+        return code.replace(model, f"\nX, y = {function}({words}).to_X_y(){model}", 1)
 
     def _name_in_catalogue(self) -> str:
         catalogue = {info.name.lower(): info.name for info in labelance.datasets.list_datasets()}
