@@ -108,8 +108,8 @@ def pages():
 
 @pytest.mark.parametrize(
     "page",
-    # The pages of the site take minutes, the README seconds.
-    [pytest.param(page, marks=pytest.mark.slow if "/" in page else ()) for page in sorted(pages())],
+    # The pages of the site take minutes, the README half of one.
+    [pytest.param(page, marks=pytest.mark.slow) for page in sorted(pages())],
 )
 def test_page_runs(page, tmp_path, monkeypatch):
     for package in NEEDED.get(page, ()):
