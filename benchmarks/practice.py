@@ -53,16 +53,21 @@ def weak_gains(folders: list[Path], measure: str) -> pd.DataFrame:
     return 100 * wide[here[1:]].sub(wide["Default"], axis=0)
 
 
-def draw(parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path) -> None:
+def draw(
+    parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path, *, stacked: bool = False
+) -> None:
     """Draw a panel for every learner: a dot a dataset, a bar their mean.
 
-    Losses far larger than any gain would leave no room for the others: they are told as numbers.
+    Panels are next to each other, or below each other for phones (``stacked``). Losses far larger
+    than any gain would leave no room for the others: they are given as numbers.
     """
     from matplotlib.figure import Figure
 
     furthest = max(max(table.max(axis=None) for table in parts.values()), 12.0)
-    figure = Figure(figsize=(2.5 * len(parts) + 1, 3.0), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(parts), sharey=True, sharex=True))
+    size = (4.8, 1.8 * len(parts) + 1) if stacked else (2.5 * len(parts) + 1, 3.0)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = (len(parts), 1) if stacked else (1, len(parts))
+    panels = np.atleast_1d(figure.subplots(*grid, sharey=True, sharex=True))
     names = [WORDS.get(method, method) for method in METHODS[1:]]
     for panel, (learner, table) in zip(panels, parts.items()):
         for place, method in enumerate(METHODS[1:]):
@@ -89,14 +94,17 @@ def draw(parts: dict[str, pd.DataFrame], title: str, axis: str, path: Path) -> N
 
 
 def draw_all(labels: pd.DataFrame, weak: list[Path], folder: Path) -> None:
-    """Write the three pictures of the page."""
+    """Write the pictures of the page."""
     means = complete(labels)
     for name, measure, words in (
         ("decisions", "f1", "Decisions: macro F gained over doing nothing"),
         ("ranking", "auc_pr", "Ranking: AUCPR gained over doing nothing"),
     ):
         first = {"C4.5 trees (weak)": weak_gains(weak, measure)} if weak else {}
-        draw({**first, **gains(means, measure)}, words, "points", folder / f"practice-{name}.png")
+        parts = {**first, **gains(means, measure)}
+        draw(parts, words, "points", folder / f"practice-{name}.png")
+        if measure == "f1":
+            draw(parts, words, "points", folder / f"practice-{name}-stacked.png", stacked=True)
     errors = {learner: -table for learner, table in gains(means, "calibration_error").items()}
     words = "Probabilities: calibration error saved against doing nothing (left of 0: added)"
     draw(errors, words, "points", folder / "practice-probabilities.png")
