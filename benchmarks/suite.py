@@ -2,6 +2,7 @@
 
     python benchmarks/suite.py                                   # all tests, two processes
     python benchmarks/suite.py --cold                            # from an empty cache of kernels
+    python benchmarks/suite.py --both --cold                     # quick tests, then slow ones
     python benchmarks/suite.py --root ../before --top 40 -- tests/sampling -k laws
 
 What stands behind ``--`` goes to pytest. Seconds of a test are those of its process and of the
@@ -124,17 +125,8 @@ def folder_of(test: str) -> str:
     return "/".join(parts[:2]) if len(parts) > 2 else "tests/*.py"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
-    parser.add_argument("--cold", action="store_true", help="compile everything anew")
-    parser.add_argument("--jobs", type=int, default=2, help="processes of pytest")
-    parser.add_argument("--top", type=int, default=0, help="so many of the dearest tests")
-    parser.add_argument("pytest", nargs="*", help="what goes to pytest")
-    options = parser.parse_args()
-    parallel = ["-n", str(options.jobs)] if options.jobs > 1 else []
-    arguments = [*parallel, *options.pytest]
-    costs, used, code = run_tests(options.root.resolve(), arguments, cold=options.cold)
+def print_costs(costs: list[Any], used: float, top: int) -> None:
+    """Print a run: folders, the rest, all, and the dearest tests."""
     by_test: Counter[str] = Counter()
     by_folder: Counter[str] = Counter()
     for test, cost in costs:
@@ -146,9 +138,30 @@ def main() -> int:
         print(f"{folder:<28} {sizes[folder]:>6} {cost:>8.1f}")
     print(f"{'starting and collecting':<28} {'':>6} {used - sum(by_folder.values()):>8.1f}")
     print(f"{'all':<28} {len(by_test):>6} {used:>8.1f}")
-    for test, cost in by_test.most_common(options.top):
+    for test, cost in by_test.most_common(top):
         print(f"{cost:8.1f} {test}")
-    return code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
+    parser.add_argument("--cold", action="store_true", help="compile everything again")
+    parser.add_argument("--both", action="store_true", help="the quick tests, then the slow ones")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of pytest")
+    parser.add_argument("--top", type=int, default=0, help="number of the dearest tests to print")
+    parser.add_argument("pytest", nargs="*", help="what goes to pytest")
+    options = parser.parse_args()
+    parallel = ["-n", str(options.jobs)] if options.jobs > 1 else []
+    commands = {"pytest": [], "pytest -m slow": ["-m", "slow"]} if options.both else {"pytest": []}
+    totals, worst = {}, 0
+    for name, marked in commands.items():
+        arguments = [*parallel, *marked, *options.pytest]
+        costs, totals[name], code = run_tests(options.root.resolve(), arguments, cold=options.cold)
+        worst = max(worst, code)
+        print_costs(costs, totals[name], options.top)
+    if options.both:
+        print("\n".join(f"{name:<28} {used:>8.1f} CPU s" for name, used in totals.items()))
+    return worst
 
 
 if __name__ == "__main__":
