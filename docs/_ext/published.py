@@ -65,7 +65,7 @@ def write_llms(app, titles):
     chapters = [
         ("Overview", find_titles(("index", "install"), titles)),
         *list_chapters(guide, titles),
-        ("Reference", find_titles(("api/index", "stability", "changelog"), titles)),
+        ("Reference", find_titles(("api/index", "studies/index", "stability"), titles)),
     ]
     lines = [
         "# labelance",
