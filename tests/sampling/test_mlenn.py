@@ -12,7 +12,7 @@ from labelance.exceptions import InputError
 from labelance.imbalance import label_counts
 from labelance.imbalance._above_mean import irlbl_against_mean
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLeNN
+from labelance.sampling import MLTL, MLeNN
 from labelance.sampling._cleaning import label_distances
 from labelance.testing import sampler_data
 
@@ -118,3 +118,30 @@ def test_hundreds_of_rows_go_where_the_loop_says_so(name, data_dir):
     sampler.fit_resample(X, Y)
     assert_array_equal(sampler.sample_indices_, edit_slowly(X, Y, 3, 0.75, "hamming"))
     assert len(sampler.sample_indices_) < len(Y) - 200
+
+
+@pytest.mark.parametrize("kind", ["hamming", "jaccard"])
+def test_rows_are_compared_by_labels_that_both_know(kind):
+    rng = np.random.default_rng(0)
+    Y, hidden = rng.random((2, 30, 6)) < 0.4
+    Y &= ~hidden
+    rows, others = np.arange(10), rng.integers(0, 30, (10, 3))
+    clean, unknown = (sp.csr_array(part.astype(np.int8)) for part in (Y, hidden))
+    found = label_distances(clean, rows, others, kind, unknown)
+    for t, p in np.ndindex(others.shape):
+        known = ~hidden[rows[t]] & ~hidden[others[t, p]]
+        a, b = Y[rows[t]] & known, Y[others[t, p]] & known
+        below = a.sum() + b.sum() if kind == "hamming" else (a | b).sum()
+        assert found[t, p] == ((a ^ b).sum() / below if below else 0)
+
+
+@pytest.mark.parametrize("sampler", [MLeNN(), MLTL(protect_minority=True)], ids=repr)
+def test_rows_that_may_have_a_protected_label_are_kept(sampler):
+    X, y = sampler_data(n=80)
+    y = np.asarray(y, dtype=float)
+    sampler.fit_resample(X, y)
+    gone = np.setdiff1d(np.arange(80), sampler.sample_indices_)
+    rare = next(iter(sampler.sampling_strategy_))
+    y[gone[0], rare] = np.nan
+    sampler.fit_resample(X, y)
+    assert gone[0] in sampler.sample_indices_

@@ -22,7 +22,7 @@ PROGRAM = {"variant": "mulan", "scale": "range"}
 
 
 def minority_labels_slowly(Y, at_least_mean):
-    counts = [int(column.sum()) for column in Y.T]
+    counts = [int(np.nansum(column)) for column in Y.T]
     ratios = [Fraction(max(counts), count) if count else None for count in counts]
     defined = [ratio for ratio in ratios if ratio is not None]
     mean = sum(defined, Fraction(0)) / len(defined) if defined else np.inf
@@ -70,14 +70,15 @@ def neighbors_slowly(X, bag, k, nominal, scale, *, all_ties=False):
 def labels_slowly(Y, rows, strategy):
     out = []
     for column in Y[rows].T:
-        ones, m = int(column.sum()), len(rows)
+        known = column[~np.isnan(column)]
+        ones, m = int(known.sum()), len(known)
         enough = {
             "union": ones >= 1,
             "intersection": ones == m,
             "ranking": 2 * ones >= m,
             "majority": 2 * ones > m,
         }
-        out.append(int(enough[strategy]))
+        out.append(int(enough[strategy]) if m else np.nan)
     return out
 
 
@@ -94,9 +95,9 @@ def assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal):
     n, made, mulan = len(X), len(X), sampler.variant == "mulan"
     seeds, references = sampler.seed_indices_, sampler.reference_indices_
     for label in minority_labels_slowly(Y, at_least_mean=mulan):
-        bag = [i for i in range(n) if Y[i, label]]
+        bag = [i for i in range(n) if Y[i, label] == 1]
         if mulan:
-            bag += [i for i in range(n, made) if Y_out[i, label]]
+            bag += [i for i in range(n, made) if Y_out[i, label] == 1]
         if len(bag) == 1:
             continue
         found = neighbors_slowly(X_out, bag, sampler.k_neighbors, nominal, sampler.scale)
@@ -106,7 +107,7 @@ def assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal):
             assert reference in around
             assert sampler.label_indices_[made - n] == label
             wanted = labels_slowly(Y_out, [seed, *around], sampler.labelset_strategy)
-            assert Y_out[made].tolist() == wanted
+            assert_array_equal(Y_out[made], wanted)
             assert wanted[label] == 1
             voters = [seed, *around] if mulan else around
             for f in range(X.shape[1]):
@@ -156,6 +157,18 @@ def test_every_row_is_as_the_paper_makes_it(data, options, sparse):
     X_out, Y_out = sampler.fit_resample(sp.csr_array(X) if sparse else X, Y)
     X_out = X_out.toarray() if sparse else X_out
     assert_array_equal(X_out[: len(X)], X)
+    assert_array_equal(Y_out[: len(X)], Y)
+    assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal)
+
+
+@pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
+@settings(max_examples=50)
+@given(tables(), options, st.integers(0, 100))
+def test_rows_vote_on_labels_that_they_know(data, options, seed):
+    X, Y, nominal = data
+    Y = np.where(np.random.default_rng(seed).random(Y.shape) < 0.4, np.nan, Y)
+    sampler = MLSMOTE(**options, categorical_features=nominal, missing="distance", random_state=0)
+    X_out, Y_out = sampler.fit_resample(X, Y)
     assert_array_equal(Y_out[: len(X)], Y)
     assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal)
 

@@ -182,3 +182,26 @@ def test_nothing_to_judge_by_is_an_error_that_says_so():
         pytest.raises(NothingToSampleError, match="No label has one"),
     ):
         MLUL().fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("variant", ["paper", "mulan"])
+def test_unknown_cells_support_no_row_and_are_not_supported(variant):
+    X, y = sampler_data(n=70)
+    rng = np.random.default_rng(0)
+    hidden = rng.random(y.shape) < 0.3
+    around = find_neighbors(X, 5)
+    local = local_distribution(np.where(hidden, np.nan, y), around)
+    typed, S = local.minority.toarray() > 0, local.shares()
+    defined = S.copy()
+    defined.data[:] = 1
+    defined, S = defined.toarray() > 0, S.toarray()
+    untyped = local.unknown.toarray() > 0
+    assert (untyped >= hidden).all()
+    u = np.zeros(len(X))
+    for i in range(len(X)):
+        askers = [m for m in range(len(X)) if i in around.indices[m]]
+        for m in askers:
+            for j in np.flatnonzero(defined[m] & ~untyped[i]):
+                agrees = typed[i, j] if variant == "paper" else defined[i, j]
+                u[i] += (1 if agrees else -1) * S[m, j] / len(askers)
+    assert_allclose(influences(local, around, variant), u, atol=1e-12)

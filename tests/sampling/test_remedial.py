@@ -150,3 +150,22 @@ def test_the_figures_of_the_authors_program(name, reference):
     assert len(sampler.decoupled_indices_) == told["n_decoupled"]
     assert X_new.shape[0] == Y_new.shape[0] == told["n_after"]
     assert Y_new.sum(axis=0).tolist() == told["positives_after"]
+
+
+def test_unknown_cells_go_where_the_label_would_go():
+    """A decoupled row lacks its minority labels whatever they were, and its copy the others."""
+    rng = np.random.default_rng(0)
+    X, y = sampler_data(n=90)
+    y = np.asarray(y, dtype=float)
+    hidden = rng.random(y.shape) < 0.15
+    sampler = REMEDIAL()
+    _, found = sampler.fit_resample(X, np.where(hidden, np.nan, y))
+    _, filled = REMEDIAL().fit_resample(X, np.where(hidden, 0, y))  # the same labels are known
+    split, rare = sampler.decoupled_indices_, np.zeros(y.shape[1], dtype=bool)
+    rare[list(sampler.sampling_strategy_)] = True
+    assert_array_equal(np.nan_to_num(found), filled)
+    expected = np.vstack([hidden, hidden[split] & rare])
+    expected[split] &= ~rare
+    assert expected[split].any()
+    assert expected[90:].any()
+    assert_array_equal(np.isnan(found), expected)

@@ -32,7 +32,10 @@ USES_BY_PACKAGE = {
         BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
         find_calibration find_thresholds guarantee_recall
     """,
-    "ensemble": "EMLS EMLSOL MLSOLBagging RareLabelClassifier StackedBagging draw_training_sets",
+    "ensemble": """
+        EMLS EMLSMOTE EMLSOL ERHwRSMT MLSOLBagging RareLabelClassifier StackedBagging
+        draw_training_sets
+    """,
     "imbalance": "cvir density imr irlbl label_counts local_distribution mean_imr mean_ir",
     "learners": "BinaryRelevance MLkNN PerLabel",
     "metrics": """
@@ -44,7 +47,10 @@ USES_BY_PACKAGE = {
         IterativeStratifiedGroupKFold IterativeStratifiedKFold IterativeStratifiedShuffleSplit
         RepeatedIterativeStratifiedKFold label_distribution
     """,
-    "sampling": "FunctionSampler MLROS MLRUS MLSOL SamplerSequence sample_weights",
+    "sampling": """
+        FunctionSampler MLROS MLRUS MLSMOTE MLSOL MLTL MLUL MLeNN REMEDIAL RHwHUS RHwROS RHwRSMT
+        RemedialHwR SamplerSequence sample_weights
+    """,
 }
 USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for name in names.split()}
 

@@ -440,7 +440,7 @@ def _known_distribution(
     same, known = _count_known_neighbors(M, unknown, neighbors)
     # Cells that cannot have a type leave M, so that all arrays have one pattern.
     enough = known >= min(FEWEST_KNOWN, k)
-    typed, untyped = _part_cells(M, enough)
+    typed, untyped = part_cells(M, enough)
     opposite = (known - same)[enough]
     known, same = known[enough], count_same_class(typed, neighbors)
     types = np.select(
@@ -476,7 +476,7 @@ def _count_known_neighbors(
     return same, np.int32(neighbors.shape[1]) - (either - same)
 
 
-def _part_cells(M: csr_array, first: NDArray[np.bool_]) -> tuple[csr_array, csr_array]:
+def part_cells(M: csr_array, first: NDArray[np.bool_]) -> tuple[csr_array, csr_array]:
     """Return the cells of a mask over M's cells, and the others."""
     parts = []
     for chosen in (first, ~first):

@@ -32,6 +32,7 @@ from labelance.sampling._strategy import (
     check_no_idle_strategy,
     resolve_labels,
     rows_by_label,
+    rows_that_may_have,
     rows_with,
 )
 
@@ -39,9 +40,15 @@ LabelDistance = Literal["hamming", "jaccard"]
 
 
 def label_distances(
-    Y: sp.csr_array, rows: np.ndarray, others: np.ndarray, kind: LabelDistance
+    Y: sp.csr_array,
+    rows: np.ndarray,
+    others: np.ndarray,
+    kind: LabelDistance,
+    unknown: sp.csr_array | None = None,
 ) -> np.ndarray:
     """Return the distance between the labelsets of ``rows[t]`` and ``others[t, p]``.
+
+    Labels that one of the two does not know are left out.
 
     Parameters
     ----------
@@ -53,30 +60,41 @@ def label_distances(
         Row numbers of whom each of them is compared with.
     kind : {"hamming", "jaccard"}
         What the number of different labels is divided by.
+    unknown : csr_array of shape (n, q) or None
+        Ones at unknown cells.
     """
-    shared = _count_shared(
-        Y.indptr, Y.indices, rows.astype(np.int64), np.array(others, dtype=np.int64)
-    )
+    rows, others = rows.astype(np.int64), np.array(others, dtype=np.int64)
+    shared = _count_shared(Y.indptr, Y.indices, Y.indptr, Y.indices, rows, others)
     sizes = np.diff(Y.indptr)
     both = sizes[rows][:, np.newaxis] + sizes[others]
+    if unknown is not None:
+        here, hidden = (Y.indptr, Y.indices), (unknown.indptr, unknown.indices)
+        both = both - _count_shared(*here, *hidden, rows, others)
+        both = both - _count_shared(*hidden, *here, rows, others)
     largest = both if kind == "hamming" else both - shared
     return np.divide(both - 2 * shared, largest, out=np.zeros(both.shape), where=largest > 0)
 
 
 @kernel
 def _count_shared(
-    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray, others: np.ndarray
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    other_indptr: np.ndarray,
+    other_indices: np.ndarray,
+    rows: np.ndarray,
+    others: np.ndarray,
 ) -> np.ndarray:
-    """Count the labels that two rows have in common, by merging their sorted lists."""
+    """Count the labels that rows of two tables have in common, by merging their sorted lists."""
     shared = np.zeros(others.shape, dtype=np.int64)
     for t in range(others.shape[0]):
         for p in range(others.shape[1]):
             a, a_end = indptr[rows[t]], indptr[rows[t] + 1]
-            b, b_end = indptr[others[t, p]], indptr[others[t, p] + 1]
+            b, b_end = other_indptr[others[t, p]], other_indptr[others[t, p] + 1]
             while a < a_end and b < b_end:
-                if indices[a] == indices[b]:
+                one, other = indices[a], other_indices[b]
+                if one == other:
                     shared[t, p] += 1
-                a, b = a + (indices[a] <= indices[b]), b + (indices[b] <= indices[a])
+                a, b = a + (one <= other), b + (other <= one)
     return shared
 
 
@@ -93,7 +111,7 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
     """Base of samplers that delete rows whose labels differ from their neighbors'."""
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        deletes=True, random=False, finds_neighbors=True, in_blocks=True
+        deletes=True, random=False, finds_neighbors=True, in_blocks=True, needs_all=None
     )
 
     @abstractmethod
@@ -185,6 +203,9 @@ class MLeNN(NeighborCleaner):
 
     Notes
     -----
+    Two rows are compared by the labels that both know. A row in which a protected label is unknown
+    (NaN) may have it, and is kept.
+
     Cost: one neighbor search, O(n² d), which dominates; O(k · labels) for the labelsets.
     Nothing is random. How ours differs from known programs: a circulating Java version
     divides by the union of the labelsets, tests against 0.5, and rounds half of the
@@ -246,12 +267,12 @@ class MLeNN(NeighborCleaner):
 
     def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLeNN")
-        candidates = np.flatnonzero(~rows_with(data.Y, kept))
+        candidates = np.flatnonzero(~rows_that_may_have(data, kept))
         neighbors = around.indices[candidates]
-        far = (
-            label_distances(data.Y, candidates, neighbors, self.label_distance)
-            > self.label_distance_threshold
+        distances = label_distances(
+            data.Y, candidates, neighbors, self.label_distance, data.unknown
         )
+        far = distances > self.label_distance_threshold
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[candidates] = 2 * far.sum(axis=1) >= around.n_neighbors
         strategy = rows_by_label(data, kept, column_counts(data.Y))
@@ -328,6 +349,9 @@ class MLTL(NeighborCleaner):
 
     Notes
     -----
+    Two rows are compared by the labels that both know. A row in which a protected label is unknown
+    (NaN) may have it, and is kept.
+
     Cost: one search for the nearest neighbor, O(n² d), which dominates; O(labels) for the
     labelsets. Nothing is random. Of equally near rows the one with the lowest number is the
     nearest. A neighborhood passed to ``fit_resample`` may have any number of neighbors. How
@@ -408,8 +432,10 @@ class MLTL(NeighborCleaner):
         protected = self._protected_labels(data)
         candidates = self._candidates(data, protected)
         nearest = around.indices
-        far = label_distances(data.Y, candidates, nearest[candidates], "jaccard") > threshold
-        linked = candidates[far[:, 0]]
+        distances = label_distances(
+            data.Y, candidates, nearest[candidates], "jaccard", data.unknown
+        )
+        linked = candidates[distances[:, 0] > threshold]
         if self.mutual:
             linked = linked[nearest[nearest[linked, 0], 0] == linked]
         marked = np.zeros(data.n_samples, dtype=bool)
@@ -427,7 +453,7 @@ class MLTL(NeighborCleaner):
 
     def _candidates(self, data: Data, protected: np.ndarray) -> np.ndarray:
         """Return the rows that may be deleted."""
-        may_go = ~rows_with(data.Y, protected)
+        may_go = ~rows_that_may_have(data, protected)
         if self.mode == "undersample":
             may_go &= rows_with(data.Y, below_mean_irlbl(data.Y))
         return np.flatnonzero(may_go)

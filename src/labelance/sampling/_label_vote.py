@@ -6,7 +6,7 @@ one length, and ``sizes`` says how many entries of each count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._cells import take_cells
 from labelance._arrays._columns import replace_columns
 from labelance._arrays._containers import SparseRows, compact_rows, sparse_rows
 from labelance._arrays._dask import DaskRows, compute, even_edges, map_blocks
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import kind_of, stack_rows
 from labelance._utils._kernel import kernel
+from labelance._validation._labels import take_unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,7 @@ class SyntheticRows(NamedTuple):
     seeds: np.ndarray
     references: np.ndarray
     labels: np.ndarray
+    unknown: sp.csr_array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +100,22 @@ class CandidateRows:
     nominal : array, csr_array or None
         The values of their nominal features, as :func:`~labelance.sampling._label_vote.vote_values`
         gives them; None if all features are numeric.
+    unknown : csr_array of shape (g, q) or None
+        Ones at labels that no row of their neighborhood knows; None where all are known.
     """
 
     neighborhoods: SeedNeighborhoods
     Y: sp.csr_array
     nominal: Any
+    unknown: sp.csr_array | None = None
 
     def take(self, places: np.ndarray | slice) -> CandidateRows:
         """Return some of the candidate rows; one may come more than once."""
         if isinstance(places, slice):
             return self
         nominal = None if self.nominal is None else self.nominal[places]
-        return CandidateRows(self.neighborhoods.take(places), self.Y[places], nominal)
+        unknown = take_unknown(self.unknown, places)
+        return CandidateRows(self.neighborhoods.take(places), self.Y[places], nominal, unknown)
 
     def draw(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> SyntheticRows:
         """Draw a reference for every seed, and numbers between the two."""
@@ -120,7 +127,8 @@ class CandidateRows:
             X_new = interpolate_rows(X, around.seeds, references, categorical, rng)
             if self.nominal is not None:
                 X_new = replace_columns(X_new, categorical, self.nominal)
-        return SyntheticRows(X_new, self.Y, around.seeds, references, around.labels)
+        parents = around.seeds, references, around.labels
+        return SyntheticRows(X_new, self.Y, *parents, self.unknown)
 
 
 class Voters(NamedTuple):
@@ -158,6 +166,37 @@ def vote_labels(
     out = sp.csr_array((ones, columns[filled], indptr), shape=(len(neighborhoods), Y.shape[1]))
     out.sort_indices()  # they came in the order in which the votes sufficed
     return out
+
+
+def vote_known_labels(
+    Y: sp.csr_array,
+    unknown: sp.csr_array,
+    neighborhoods: np.ndarray,
+    sizes: np.ndarray,
+    needed: Callable[[np.ndarray], np.ndarray],
+) -> tuple[sp.csr_array, sp.csr_array]:
+    """Return the labels that enough of the rows have that know them, and those that none knows.
+
+    ``needed`` says how many of so many voters are enough.
+    """
+    votes_here = np.arange(neighborhoods.shape[1]) < sizes[:, np.newaxis]
+    cells = np.nonzero(votes_here)[0], neighborhoods[votes_here]
+    ones, shape = np.ones(len(cells[0]), dtype=np.int64), (len(sizes), Y.shape[0])
+    voters = sp.csr_array((ones, cells), shape=shape)
+    votes, hidden = sp.csr_array(voters @ Y), sp.csr_array(voters @ unknown)
+    line = np.repeat(np.arange(len(sizes)), np.diff(votes.indptr))
+    known = sizes[line] - take_cells(hidden, line, votes.indices)
+    nobody = hidden.data == np.repeat(sizes, np.diff(hidden.indptr))
+    return _keep_cells(votes, votes.data >= needed(known)), _keep_cells(hidden, nobody)
+
+
+def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
+    """Return ones at some of the stored cells."""
+    indptr = np.concatenate(([0], np.cumsum(kept)))[table.indptr].astype(np.int32)
+    columns = table.indices[kept].astype(np.int32)
+    found = sp.csr_array((np.ones(len(columns), np.int8), columns, indptr), shape=table.shape)
+    found.sort_indices()
+    return found
 
 
 def vote_values(

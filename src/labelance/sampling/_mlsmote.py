@@ -17,6 +17,7 @@ from labelance._progress import track
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
+from labelance._validation._labels import take_unknown
 from labelance.exceptions import InputError
 from labelance.imbalance._local import Variant
 from labelance.neighbors._find import search_neighbors
@@ -27,6 +28,7 @@ from labelance.sampling._label_vote import (
     CandidateRows,
     SeedNeighborhoods,
     SyntheticRows,
+    vote_known_labels,
     vote_labels,
     vote_values,
 )
@@ -144,31 +146,45 @@ class GrowingRows:
 class GrowingData:
     """Original rows and the synthetic rows so far, which are numbered from n."""
 
-    def __init__(self, X: Any, Y: sp.csr_array) -> None:
-        self._X, self._Y = X, Y
+    def __init__(self, X: Any, Y: sp.csr_array, unknown: sp.csr_array | None = None) -> None:
+        self._X, self._Y, self._unknown = X, Y, unknown
         self._X_new, self._Y_new = GrowingRows(X), GrowingRows(Y)
+        self._unknown_new = None if unknown is None else GrowingRows(unknown)
         self._parents = [np.empty((3, 0), dtype=np.int64)]
 
-    def rows_of(self, label: int, bag: np.ndarray) -> tuple[np.ndarray, Any, sp.csr_array]:
-        """Return all rows of a label, given the original ones: numbers, features and labels."""
+    def rows_of(
+        self, label: int, bag: np.ndarray
+    ) -> tuple[np.ndarray, Any, sp.csr_array, sp.csr_array | None]:
+        """Return all rows of a label, given the original ones.
+
+        Their numbers, features and labels, and which labels are unknown.
+        """
         X, Y, Y_new = self._X[bag], self._Y[bag], self._Y_new.filled
+        unknown = take_unknown(self._unknown, bag)
         cells = np.flatnonzero(Y_new.indices == label)
         synthetic = np.searchsorted(Y_new.indptr, cells, side="right") - 1
         if len(synthetic):
             X, Y = stack_rows(X, self._X_new.filled[synthetic]), stack_rows(Y, Y_new[synthetic])
-        return np.concatenate([bag, self._Y.shape[0] + synthetic]), X, Y
+            if self._unknown_new is not None:
+                unknown = stack_rows(unknown, self._unknown_new.filled[synthetic])
+        return np.concatenate([bag, self._Y.shape[0] + synthetic]), X, Y, unknown
 
     def append(self, rows: np.ndarray, new: SyntheticRows) -> None:
         """Append synthetic rows whose parents are places among the given rows."""
         self._X_new.append(new.X)
         self._Y_new.append(new.Y)
+        if self._unknown_new is not None:
+            self._unknown_new.append(new.unknown)
         parents = rows[new.seeds], rows[new.references], new.labels
         self._parents.append(np.stack(parents))
 
     def synthetic_rows(self) -> SyntheticRows:
         """Return all synthetic rows, with the numbers of their parents."""
         parents = np.concatenate(self._parents, axis=1)
-        return SyntheticRows(self._X_new.filled, self._Y_new.filled, *parents)
+        unknown = None if self._unknown_new is None else self._unknown_new.filled
+        seeds, references, labels = parents
+        X, Y = self._X_new.filled, self._Y_new.filled
+        return SyntheticRows(X, Y, seeds, references, labels, unknown)
 
 
 LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
@@ -282,6 +298,9 @@ class MLSMOTE(NeighborSampler):
     those of the data that came. If no label is above the mean (all are equally frequent), or
     no bag has two rows, nothing is added. On nominal features alone chance has no say.
 
+    Cells of y that are unknown (NaN) are in no bag and have no vote: of the seed and its neighbors
+    those vote on a label that know it, and where none does, the new label is unknown.
+
     Cost: one neighbor search inside each bag of b rows, O(d Σ b²), which dominates;
     O(k (d + labels)) for each synthetic row.
 
@@ -321,6 +340,7 @@ class MLSMOTE(NeighborSampler):
         label_order_free=False,
         label_specific=True,
         in_blocks=True,
+        needs_all=None,
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -381,7 +401,7 @@ class MLSMOTE(NeighborSampler):
                 for bag in track(bags, "Searching bags", "labels")
             ]
             seeds = SeedNeighborhoods.of(labels, bags, around)
-            candidates = self._candidates(data.X, data.Y, data.categorical, seeds)
+            candidates = self._candidates(data.X, data.Y, data.categorical, seeds, data.unknown)
         self.sampling_strategy_ = rows_by_label(
             data, chosen, n_new if self.n_synthetic is None else None
         )
@@ -407,15 +427,24 @@ class MLSMOTE(NeighborSampler):
         return remember_neighbors(storage_of(data.X), search, X_bag, k, metric).indices
 
     def _candidates(
-        self, X: Any, Y: sp.csr_array, categorical: np.ndarray, around: SeedNeighborhoods
+        self,
+        X: Any,
+        Y: sp.csr_array,
+        categorical: np.ndarray,
+        around: SeedNeighborhoods,
+        unknown: sp.csr_array | None,
     ) -> CandidateRows:
         """Let the neighborhoods vote on labels and nominal features."""
         rows, sizes = around.rows, around.sizes
-        labels = vote_labels(Y, rows, sizes, self._votes_needed(sizes))
-        if not categorical.any():
-            return CandidateRows(around, labels, None)
-        nominal = vote_values(X, categorical, rows, sizes, with_seed=self.variant == "mulan")
-        return CandidateRows(around, labels, nominal)
+        nobody_knows = None
+        if unknown is None:
+            labels = vote_labels(Y, rows, sizes, self._votes_needed(sizes))
+        else:
+            labels, nobody_knows = vote_known_labels(Y, unknown, rows, sizes, self._votes_needed)
+        nominal = None
+        if categorical.any():
+            nominal = vote_values(X, categorical, rows, sizes, with_seed=self.variant == "mulan")
+        return CandidateRows(around, labels, nominal, nobody_knows)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
         """Return how many rows of a neighborhood must have a label."""
@@ -435,6 +464,7 @@ class MLSMOTE(NeighborSampler):
         return Draw(
             X_new=new.X if some else None,
             Y_new=new.Y if some else None,
+            unknown_new=new.unknown if some else None,
             provenance={
                 "seed_indices_": new.seeds,
                 "reference_indices_": new.references,
@@ -452,15 +482,17 @@ class MLSMOTE(NeighborSampler):
         self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator
     ) -> SyntheticRows:
         """Oversample one label after the other, each in a bag that has grown by then."""
-        growing = GrowingData(data.X, data.Y)
+        growing = GrowingData(data.X, data.Y, data.unknown)
         drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
         wanted = split_places(drawn, plan.sizes)
         labels = track(plan.labels, "Oversampling", "labels")
         for label, bag, places in zip(labels, plan.bags, wanted):
-            rows, X_bag, Y_bag = growing.rows_of(label, bag)
+            rows, X_bag, Y_bag, unknown = growing.rows_of(label, bag)
             if len(rows) > 1:
                 around = self._search(X_bag, data)
                 seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
-                candidates = self._candidates(X_bag, Y_bag, data.categorical, seeds.take(places))
+                candidates = self._candidates(
+                    X_bag, Y_bag, data.categorical, seeds.take(places), unknown
+                )
                 growing.append(rows, candidates.draw(X_bag, data.categorical, rng))
         return growing.synthetic_rows()

@@ -107,11 +107,12 @@ class MLUL(NeighborSampler):
     Notes
     -----
     Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for the value
-    of all rows; O(n log n) for each draw. How ours differs from known programs: the authors'
-    program counts a neighbor of the same minority class against a row if the neighbor's own
-    cell is an outlier (``variant="mulan"``), and divides features by their range
-    (``scale="range"``). The R package mldr.resampling does not divide the influence by the
-    number of rows that it comes from.
+    of all rows; O(n log n) for each draw. Cells of y that are unknown (NaN) are no minority cells,
+    and support no others; C counts the neighbors in which the label is known. How ours differs
+    from known programs: the authors' program counts a neighbor of the same minority class
+    against a row if the neighbor's own cell is an outlier (``variant="mulan"``), and divides
+    features by their range (``scale="range"``). The R package mldr.resampling does not divide
+    the influence by the number of rows that it comes from.
 
     References
     ----------
@@ -131,7 +132,7 @@ class MLUL(NeighborSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        deletes=True, exact_budget=True, finds_neighbors=True, in_blocks=True
+        deletes=True, exact_budget=True, finds_neighbors=True, in_blocks=True, needs_all=None
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -179,7 +180,8 @@ class MLUL(NeighborSampler):
         local = None
         if chosen.any():
             rows = np.ascontiguousarray(around.indices, dtype=np.int64)
-            local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper")
+            unknown = None if data.unknown is None else data.unknown[:, chosen]
+            local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper", unknown)
         if local is None or not local.weights.any():
             raise NothingToSampleError(
                 "MLUL needs a minority cell with both a minority and a majority cell of its "
@@ -211,6 +213,8 @@ def influences(local: LocalDistribution, around: Neighborhood, variant: Variant)
         agrees = sp.csr_array((np.ones(S.nnz, np.int8), S.indices, S.indptr), shape=S.shape)
     A = around.adjacency()
     received = A.T @ S  # the shares of all rows that have i among their neighbors, label by label
+    if local.unknown is not None:  # a cell without a type neither agrees nor disagrees
+        received = received - received.multiply(local.unknown)
     signed = 2 * received.multiply(agrees).sum(axis=1) - received.sum(axis=1)
     in_degree = column_counts(A)
     return np.divide(signed, in_degree, out=np.zeros(len(signed)), where=in_degree > 0)

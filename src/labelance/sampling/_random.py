@@ -31,8 +31,8 @@ from labelance.sampling._strategy import (
     resolve_labels,
     resolve_strategy,
     rows_by_label,
+    rows_that_may_have,
     rows_to_sample,
-    rows_with,
 )
 
 
@@ -378,10 +378,7 @@ class MLRUS(RowSampler):
         if self.variant == "paper":
             kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLRUS")
             self.sampling_strategy_ = rows_by_label(data, kept, column_counts(data.Y))
-            protected = rows_with(data.Y, kept)
-            if data.unknown is not None:
-                protected |= rows_with(data.unknown, kept)
-            return np.flatnonzero(~protected)
+            return np.flatnonzero(~rows_that_may_have(data, kept))
         check_no_idle_strategy(self.sampling_strategy, "MLRUS", 'variant="paper"')
         self.sampling_strategy_ = {}
         counts = column_counts(data.Y)

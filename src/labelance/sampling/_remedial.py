@@ -11,11 +11,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._open import stack_rows
 from labelance._utils._compat import Interval
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds
+from labelance.imbalance._local import part_cells
 from labelance.imbalance._measures import find_scumble
 from labelance.sampling._base import BaseMultiLabelSampler, Draw, RowSampler, SamplerTraits
 from labelance.sampling._cleaning import MLeNN
@@ -86,6 +89,9 @@ class REMEDIAL(RowSampler):
     copied as they are, missing and nominal ones too. SCUMBLE is above the threshold if it is
     so by more than a billionth of it, so rounding alone never splits a row.
 
+    Where cells of y are unknown (NaN), SCUMBLE is that of the labels that a row is known to have. A
+    decoupled row passes its unknown minority labels to its copy, and keeps the others.
+
     Cost: O(labels present) and one copy of the rows.
 
     How ours differs from known programs: Mulan's leaves the minority labels in the original
@@ -117,7 +123,7 @@ class REMEDIAL(RowSampler):
     """
 
     traits: ClassVar[SamplerTraits] = SamplerTraits(
-        adds=True, edits=True, clones=True, random=False, in_blocks=True
+        adds=True, edits=True, clones=True, random=False, in_blocks=True, needs_all=None
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -142,7 +148,7 @@ class REMEDIAL(RowSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
         rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="REMEDIAL")
-        draw = decouple(data.Y, rare, self.scumble_threshold, drop_empty=self.drop_empty)
+        draw = decouple(data, rare, self.scumble_threshold, drop_empty=self.drop_empty)
         moved = np.bincount(
             data.Y[draw.provenance["decoupled_indices_"]].indices, minlength=len(rare)
         )
@@ -153,10 +159,9 @@ class REMEDIAL(RowSampler):
         return plan
 
 
-def decouple(
-    Y: sp.csr_array, rare: np.ndarray, threshold: float | None, *, drop_empty: bool
-) -> Draw:
+def decouple(data: Data, rare: np.ndarray, threshold: float | None, *, drop_empty: bool) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
+    Y = data.Y
     scumble = find_scumble(Y, column_counts(Y))
     above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
     n_labels = np.diff(Y.indptr)
@@ -176,7 +181,26 @@ def decouple(
     columns = _split_labels(Y.indices, Y.indptr, rare, is_split, indptr[Y.shape[0]])
     Y_rows = sp.csr_array((Y.data, columns, indptr), shape=(len(lengths), Y.shape[1]))
     Y_rows.has_sorted_indices = True
-    return Draw(np.concatenate([np.arange(Y.shape[0]), split]), Y_rows, provenance=provenance)
+    return Draw(
+        np.concatenate([np.arange(Y.shape[0]), split]),
+        Y_rows,
+        unknown_rows=_split_unknown(data.unknown, rare, is_split),
+        provenance=provenance,
+    )
+
+
+def _split_unknown(
+    unknown: sp.csr_array | None, rare: np.ndarray, is_split: np.ndarray
+) -> sp.csr_array | None:
+    """Return the unknown cells of rows and copies.
+
+    Whatever the label is, a decoupled row lacks its minority labels, and a copy the others.
+    """
+    if unknown is None:
+        return None
+    goes = rare[unknown.indices] & np.repeat(is_split, np.diff(unknown.indptr))
+    stays, goes = part_cells(unknown, ~goes)
+    return stack_rows(stays, goes[is_split])
 
 
 @kernel
@@ -301,7 +325,6 @@ class RemedialHwR(BaseMultiLabelSampler):
         second = self._second().traits
         return replace(
             second,
-            needs_all=REMEDIAL.traits.needs_all,
             adds=True,
             edits=True,
             clones=second.clones or not second.adds,
@@ -350,7 +373,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         _check_no_containers(type(self).__name__, resampler)
         resampler._validate_params()
         rare = above_mean_irlbl(data.Y)
-        decoupling = decouple(data.Y, rare, self.scumble_threshold, drop_empty=self.drop_empty)
+        decoupling = decouple(data, rare, self.scumble_threshold, drop_empty=self.drop_empty)
         data = _apply(decoupling, data)
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
@@ -365,6 +388,10 @@ class RemedialHwR(BaseMultiLabelSampler):
             Y_rows,
             second.X_new,
             second.Y_new,
+            take_unknown(plan.data.unknown, chosen)
+            if second.unknown_rows is None
+            else second.unknown_rows,
+            second.unknown_new,
             provenance={
                 **plan.decoupling.provenance,
                 **_join_provenance(rows, n, second.provenance),
@@ -468,7 +495,8 @@ def _apply(draw: Draw, data: Data) -> Data:
     if draw.rows is None:
         return data
     features = replace(data.features, X=data.X[draw.rows])
-    return Data(features, replace(data.labels, Y=draw.Y_rows))
+    labels = replace(data.labels, Y=draw.Y_rows, unknown=draw.unknown_rows)
+    return Data(features, labels)
 
 
 def _join_provenance(rows: np.ndarray, n: int, second: Any) -> dict[str, Any]:

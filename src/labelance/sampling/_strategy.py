@@ -219,6 +219,12 @@ def rows_with(Y: sp.csr_array, labels: np.ndarray) -> np.ndarray:
     return np.diff(cells[Y.indptr]) > 0
 
 
+def rows_that_may_have(data: Data, labels: np.ndarray) -> np.ndarray:
+    """Return the mask of the rows that have any of the labels, or in which one is unknown."""
+    found = rows_with(data.Y, labels)
+    return found if data.unknown is None else found | rows_with(data.unknown, labels)
+
+
 def _by_word(word: str, Y: sp.csr_array, auto: Rule, n_known: Any) -> np.ndarray:
     rules: dict[str, Rule] = {
         "auto": auto,
