@@ -1,10 +1,13 @@
 """The law of unknown labels: a class or function works on known cells only, or refuses by name."""
 
 import inspect
+import re
 import warnings
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,11 +16,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from labelance import decisions
+from labelance import decisions, imbalance
 from labelance.exceptions import LabelanceWarning, UnknownLabelsError
 from labelance.learners import BinaryRelevance
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLROS, MLSOL
+from labelance.outofcore import resample_file
+from labelance.sampling import LPROS, MLROS, MLSMOTE, MLSOL, label_weights
 from labelance.testing import sampler_data
 
 PACKAGES = (
@@ -36,7 +40,9 @@ USES_BY_PACKAGE = {
         EMLS EMLSMOTE EMLSOL ERHwRSMT MLSOLBagging RareLabelClassifier StackedBagging
         draw_training_sets
     """,
-    "imbalance": "cvir density imr irlbl label_counts local_distribution mean_imr mean_ir",
+    "imbalance": """
+        cvir density imr irlbl label_counts local_distribution mean_imr mean_ir profile
+    """,
     "learners": "BinaryRelevance MLkNN PerLabel",
     "metrics": """
         calibration_bins example_f1 hamming_loss imbalance_report label_areas macro_auc_pr
@@ -47,9 +53,13 @@ USES_BY_PACKAGE = {
         IterativeStratifiedGroupKFold IterativeStratifiedKFold IterativeStratifiedShuffleSplit
         RepeatedIterativeStratifiedKFold label_distribution
     """,
+    "report": """
+        CalibrationDisplay LabelFrequencyDisplay MetricByRarityDisplay MinorityTypesDisplay
+        ThresholdDisplay
+    """,
     "sampling": """
         FunctionSampler MLROS MLRUS MLSMOTE MLSOL MLTL MLUL MLeNN REMEDIAL RHwHUS RHwROS RHwRSMT
-        RemedialHwR SamplerSequence sample_weights
+        RemedialHwR SamplerSequence focal_parameters label_weights logit_adjustment sample_weights
     """,
 }
 USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for name in names.split()}
@@ -73,17 +83,13 @@ NO_LABELS = {
     "sampling.Resampled": "is a result",
 }
 
-# The error names the part that refuses.
-NAMED_AS = {
-    "report.MinorityTypesDisplay": "profile",
-}
-
 # Unknown may well look like absent, or like both, to these.
 SAME_AS_FILLED = {
     "imbalance.label_counts": "counts ones",
     "imbalance.irlbl": "compares counts of ones",
     "imbalance.mean_ir": "compares counts of ones",
     "imbalance.cvir": "compares counts of ones",
+    "report.LabelFrequencyDisplay": "counts ones",
 }
 
 
@@ -173,7 +179,9 @@ def _call(thing, X, y, scores):
         return list(thing(random_state=0).split(X, y, *(_groups(thing, X))))
     for way in ("from_predictions", "from_data"):
         if hasattr(thing, way):
-            return _call_function(getattr(thing, way), X, y, scores)
+            display = _call_function(getattr(thing, way), X, y, scores)
+            plt.close(display.figure_)
+            return getattr(display, "bins", display)
     found = _call_function(thing, X, y, scores)
     return found.predict_proba(scores) if thing is decisions.find_calibration else found
 
@@ -241,6 +249,12 @@ def nullable(y, hidden):
     return pd.DataFrame(columns)
 
 
+def test_the_guide_tells_of_every_name():
+    page = (Path(__file__).parents[2] / "docs/user_guide/targets.md").read_text("utf-8")
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*`", page))))
+    assert not {name.rpartition(".")[2] for name in NAMES} - told
+
+
 def test_every_name_is_listed():
     known = {f"{p}.{n}" for p in PACKAGES for n in import_module(f"labelance.{p}").__all__}
     assert USES | NO_LABELS.keys() | SAME_AS_FILLED.keys() <= known
@@ -256,7 +270,7 @@ def test_unknown_cells_are_left_out_or_refused_by_name(name, data):
         return
     with pytest.raises(UnknownLabelsError) as caught:
         call(name, X, holes, scores)
-    assert NAMED_AS.get(name, name.rpartition(".")[2]) in caught.value.problem
+    assert name.rpartition(".")[2] in caught.value.problem
     assert " since " in caught.value.problem
     assert f"{hidden.sum()} unknown cells" in caught.value.found
 
@@ -296,3 +310,55 @@ def test_out_of_bag_scores_of_a_pipeline_know_which_rows_are_known():
         for model in (plain, make_pipeline(FunctionTransformer(), plain))
     ]
     assert_array_equal(*found)
+
+
+def test_a_profile_counts_unknown_cells_and_measures_the_others(data):
+    X, y, hidden, _ = data
+    found = imbalance.profile(X, np.where(hidden, np.nan, y))
+    assert_array_equal(found.n_unknown, hidden.sum(axis=0))
+    assert_array_equal(found.to_frame()["unknown"], hidden.sum(axis=0))
+    for j in range(y.shape[1]):  # a label alone, in the rows in which it is known
+        one = imbalance.profile(None, y[~hidden[:, j]][:, [j]])
+        assert one.label_counts[0] == found.label_counts[j]
+        assert_array_equal(one.imr[0], found.imr[j])
+    whole = found.cardinality, found.n_labelsets, found.scumble, found.scumble_cv, found.tcs
+    assert np.isnan(whole).all()
+    assert found.to_dict()["n_labelsets"] is None
+    assert "unknown" in str(found)
+    assert "nan" not in str(found)
+    with pytest.raises(UnknownLabelsError, match="since it compares whole rows"):
+        found.to_html()
+    assert "unknown" not in imbalance.profile(X, y).to_frame()
+
+
+@pytest.mark.parametrize("kind", [MLROS, MLSMOTE, MLSOL])
+def test_files_get_the_unknown_cells_that_arrays_get(kind, data, tmp_path):
+    X, y, hidden, _ = data
+    holes = np.where(hidden, np.nan, y)
+    done = resample_file(X, tmp_path / "out.npy", kind(random_state=0), y=holes)
+    rows, labels = kind(random_state=0).fit_resample(X, holes)
+    assert_array_equal(np.load(done.path), rows)
+    assert_array_equal(done.y.toarray(), labels)
+    with pytest.raises(UnknownLabelsError, match="resample_file"):
+        resample_file(X, tmp_path / "none.npy", LPROS(), y=holes)
+
+
+def test_an_explanation_counts_known_ones(data):
+    X, y, hidden, _ = data
+    holes = np.where(hidden, np.nan, y)
+    told = MLSMOTE(random_state=0).explain(X, holes)
+    after = MLSMOTE(random_state=0).fit_resample(X, holes)[1]
+    assert_array_equal(told.gained, np.nansum(after[len(y) :], axis=0))
+    assert_array_equal(told.after.n_unknown, np.isnan(after).sum(axis=0))
+    assert "nan" not in str(told)
+    with pytest.raises(UnknownLabelsError, match="explain"):
+        LPROS().explain(X, holes)
+
+
+@pytest.mark.parametrize("kind", ["balanced", "effective", "positive"])
+def test_weights_of_a_label_are_those_of_its_known_rows(kind, data):
+    _, y, hidden, _ = data
+    found = label_weights(np.where(hidden, np.nan, y), kind=kind)
+    for j in range(y.shape[1]):
+        alone = label_weights(y[~hidden[:, j]][:, [j]], kind=kind)
+        assert_array_equal(found[j], alone[0])

@@ -91,16 +91,17 @@ class Data:
             Y_rows = self.Y if rows is None else self.Y[rows]
         added = 0 if Y_new is None else Y_new.shape[0]
         Y = Y_rows if Y_new is None else stack_rows(Y_rows, Y_new)
-        unknown = self._join_unknown(rows, added, unknown_rows, unknown_new)
+        unknown = self.join_unknown(rows, added, unknown_rows, unknown_new)
         return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added, unknown)
 
-    def _join_unknown(
+    def join_unknown(
         self,
         rows: np.ndarray | None,
         added: int,
         unknown_rows: sp.csr_array | None,
         unknown_new: sp.csr_array | None,
     ) -> sp.csr_array | None:
+        """Return the unknown cells of kept rows and of those that follow; None if all are known."""
         if self.unknown is None:
             return None
         if unknown_rows is None:

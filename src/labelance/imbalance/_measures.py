@@ -51,9 +51,11 @@ def leave_out_full(counts: Counts, n_rows: int | Counts) -> Counts:
     return np.where(counts == n_rows, 0, counts)
 
 
-def drop_full(Y: csr_array, counts: Counts) -> tuple[csr_array, Counts]:
+def drop_full(
+    Y: csr_array, counts: Counts, n_known: int | Counts | None = None
+) -> tuple[csr_array, Counts]:
     """Return clean labels and their counts without the ones of labels that all rows have."""
-    varying = leave_out_full(counts, Y.shape[0])
+    varying = leave_out_full(counts, Y.shape[0] if n_known is None else n_known)
     if (varying == counts).all():
         return Y, counts
     kept = csr_array(Y.multiply(varying > 0))
@@ -507,7 +509,7 @@ def _sorted_in_rows(counts: Counts, Y: csr_array) -> Counts:
     return counts[by_count][ranked.indices]
 
 
-def find_tcs(n_features: int, n_labels: int, n_labelsets: int) -> float:
+def find_tcs(n_features: int, n_labels: int, n_labelsets: float) -> float:
     """Logarithm of features times labels times labelsets."""
     return float(np.log(n_features) + np.log(n_labels) + np.log(n_labelsets))
 

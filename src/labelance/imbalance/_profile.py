@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._labels import Labels, validate_labels
-from labelance.exceptions import InputError
+from labelance._validation._labels import Labels, count_known, validate_labels
+from labelance.exceptions import InputError, UnknownLabelsError
 from labelance.imbalance._local import (
     HasIndices,
     Variant,
@@ -87,6 +88,9 @@ class ImbalanceProfile(ProfileValues):
         The names of the labels, or their column numbers.
     label_counts, irlbl, imr, scumble_labels : ndarray of shape (n_labels,)
         The measures of every label.
+    n_unknown : ndarray of shape (n_labels,)
+        The rows in which each label is unknown (NaN). Where there are some, the measures of whole
+        rows (cardinality, labelsets, SCUMBLE, TCS) are nan.
     minority_value : ndarray of shape (n_labels,)
         The rarer value, 0 or 1, of every label.
     type_counts : ndarray of shape (n_labels, 4) or None
@@ -178,6 +182,8 @@ class ImbalanceProfile(ProfileValues):
         ------
         InputError
             If a profile was unpickled or copied, or the two are not of the same labels.
+        UnknownLabelsError
+            If some cells of y are unknown.
 
         Examples
         --------
@@ -186,6 +192,14 @@ class ImbalanceProfile(ProfileValues):
         >>> page.count("<title>Three rows</title>")
         1
         """
+        for side in (self, after):
+            if side is not None and side.n_unknown.any():
+                raise UnknownLabelsError(
+                    "The page of a profile needs to know every label of every row, since it "
+                    "compares whole rows",
+                    f"y has {side.n_unknown.sum()} unknown cells (nan)",
+                    "Print the profile, or use to_text or to_frame",
+                )
         page = draw_page(self, after, title=title)
         if path is not None:
             with replace_when_done(path) as temporary:
@@ -223,7 +237,8 @@ def profile(
     X : array-like, sparse, data frame or None
         The features, of shape (n_samples, n_features). None leaves out what needs them.
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
+        The labels, zeros and ones. Unknown cells (NaN) are left out and counted: measures of single
+        labels and types are those of known cells, and measures of whole rows are nan.
     n_neighbors : int or None, default=5
         The number of neighbors to type the minority cells with; None leaves the types out,
         and with them the search for neighbors, by far the longest part.
@@ -270,7 +285,7 @@ def profile(
     <BLANKLINE>
     1 constant label: 2
     """
-    labels = validate_labels(y, caller="profile")
+    labels = validate_labels(y, caller="profile", needs_all=None)
     n_samples = labels.Y.shape[0]
     n_features = None if X is None else count_features(X, n_samples, caller="profile")
     rows = None
@@ -290,8 +305,8 @@ def profile(
         )
     local = None
     if neighborhood is not None:
-        Y = labels.Y if rows is None else csr_array(labels.Y)[rows]
-        local = local_distribution(Y, neighborhood, variant=variant)
+        Y = mark_unknown(labels.Y, labels.unknown)
+        local = local_distribution(Y if rows is None else Y[rows], neighborhood, variant=variant)
     data = ProfiledData(
         X=X,
         Y=labels.Y,
@@ -303,7 +318,7 @@ def profile(
         neighborhood=neighborhood,
         local=local,
     )
-    return _assemble(_names(label_names, labels), n_features, data)
+    return _assemble(_names(label_names, labels), n_features, data, labels.unknown)
 
 
 def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None:
@@ -341,37 +356,45 @@ def _check_feature_names(
 
 
 def _assemble(
-    names: tuple[Any, ...], n_features: int | None, data: ProfiledData
+    names: tuple[Any, ...],
+    n_features: int | None,
+    data: ProfiledData,
+    unknown: csr_array | None,
 ) -> ImbalanceProfile:
     Y, local = data.Y, data.local
     n_samples, n_labels = Y.shape
-    counts = column_counts(Y)
-    varying_Y, varying = drop_full(Y, counts)
-    ratios, within = find_irlbl(varying), find_imr(counts, n_samples)
-    concurrence = find_scumble(varying_Y, varying)
-    sets = find_labelsets(Y)
+    counts, n_known = column_counts(Y), count_known(Y, unknown)
+    varying_Y, varying = drop_full(Y, counts, n_known)
+    ratios, within = find_irlbl(varying), find_imr(counts, n_known)
+    # Measures of whole rows are not defined where some of their labels are unknown.
+    whole, nothing = unknown is None, np.full(n_labels, np.nan)
+    concurrence = find_scumble(varying_Y, varying) if whole else np.full(n_samples, np.nan)
+    sets = find_labelsets(Y) if whole else None
+    n_labelsets = math.nan if sets is None else len(sets)
+    density = Y.nnz / n_samples / n_labels if whole else Y.nnz / max(int(n_known.sum()), 1)
     return ImbalanceProfile(
         n_samples=n_samples,
         n_features=n_features,
         n_labels=n_labels,
-        cardinality=Y.nnz / n_samples,
-        density=Y.nnz / n_samples / n_labels,
-        n_labelsets=len(sets),
-        share_single_labelsets=sets.share_single,
+        cardinality=Y.nnz / n_samples if whole else math.nan,
+        density=density,
+        n_labelsets=n_labelsets,
+        share_single_labelsets=math.nan if sets is None else sets.share_single,
         mean_ir=mean_where_defined(ratios),
         cvir=variation(ratios),
         mean_imr=mean_where_defined(within),
         scumble=float(concurrence.mean()),
         scumble_cv=variation(concurrence),
-        tcs=None if n_features is None else find_tcs(n_features, n_labels, len(sets)),
+        tcs=None if n_features is None else find_tcs(n_features, n_labels, n_labelsets),
         n_neighbors=None if local is None else local.n_neighbors,
         n_searched=None if local is None else local.types.shape[0],
         label_names=names,
         label_counts=counts,
+        n_unknown=n_samples - n_known,
         irlbl=ratios,
         imr=within,
-        scumble_labels=find_scumble_labels(varying_Y, varying, concurrence),
-        minority_value=minority_values(Y),
+        scumble_labels=(find_scumble_labels(varying_Y, varying, concurrence) if whole else nothing),
+        minority_value=minority_values(Y, unknown),
         type_counts=None if local is None else local.type_counts,
         _data=data,
     )

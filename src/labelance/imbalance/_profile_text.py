@@ -96,7 +96,7 @@ def _overall(profile: ProfileValues) -> str:
             ("cardinality", _number(profile.cardinality)),
             ("density", _number(profile.density)),
             ("labelsets", _number(profile.n_labelsets)),
-            ("seen once", f"{profile.share_single_labelsets:.1%}"),
+            ("seen once", _percent(profile.share_single_labelsets)),
         ],
         [
             ("MeanIR", _number(profile.mean_ir)),
@@ -112,6 +112,10 @@ def _overall(profile: ProfileValues) -> str:
     blocks = [_aligned(block) for block in measures]
     lines = ("    ".join(block[line] for block in blocks if line < len(block)) for line in range(4))
     return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.1%}"
 
 
 def _types(profile: ProfileValues) -> str:

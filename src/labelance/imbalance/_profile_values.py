@@ -60,7 +60,7 @@ class ProfileValues:
     n_labels: int
     cardinality: float
     density: float
-    n_labelsets: int
+    n_labelsets: float
     share_single_labelsets: float
     mean_ir: float
     cvir: float
@@ -72,6 +72,7 @@ class ProfileValues:
     n_searched: int | None
     label_names: tuple[Any, ...]
     label_counts: NDArray[np.int64]
+    n_unknown: NDArray[np.int64]
     irlbl: NDArray[np.float64]
     imr: NDArray[np.float64]
     scumble_labels: NDArray[np.float64]
@@ -83,7 +84,8 @@ class ProfileValues:
     @property
     def constant_labels(self) -> tuple[Any, ...]:
         """The names of the labels that no row has, or all rows have."""
-        constant = (self.label_counts == 0) | (self.label_counts == self.n_samples)
+        known = self.n_samples - self.n_unknown
+        constant = (self.label_counts == 0) | (self.label_counts == known)
         return tuple(self.label_names[j] for j in np.flatnonzero(constant))
 
     @property
@@ -102,6 +104,7 @@ class ProfileValues:
         """The table of labels, as a column of values under each name."""
         table: dict[str, NDArray[Any]] = {
             "count": self.label_counts,
+            **({"unknown": self.n_unknown} if self.n_unknown.any() else {}),
             "IRLbl": self.irlbl,
             "ImR": self.imr,
             "SCUMBLE": self.scumble_labels,

@@ -90,6 +90,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
            [1., 0.]])
     """
 
+    _needs_all: ClassVar[str | None] = "it learns from rows that have exactly one of two labels"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "soft": ["boolean"],

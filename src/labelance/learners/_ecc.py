@@ -101,6 +101,7 @@ class ECC(LearnerWithEstimator):
     (100, 4)
     """
 
+    _needs_all: ClassVar[str | None] = "a chain passes every label on as a feature"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -95,6 +95,7 @@ class ECCRU(LearnerWithEstimator):
     (200, 10)
     """
 
+    _needs_all: ClassVar[str | None] = "a chain passes every label on as a feature"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         **SEARCHING,

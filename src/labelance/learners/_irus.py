@@ -102,6 +102,7 @@ class IRUS(LearnerWithEstimator):
     ((200, 10), 200)
     """
 
+    _needs_all: ClassVar[str | None] = "its members share out all rows that lack a label"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

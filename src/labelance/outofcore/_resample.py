@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from joblib import hash as joblib_hash
 from sklearn.base import clone
 
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._storage import Storage, open_storage, split_rows, storage_of
 from labelance._progress import show_progress
 from labelance._utils._messages import did_you_mean, show_names
@@ -44,7 +45,8 @@ class ResampledFile:
     path : Path
         The file.
     y_before, y : csr_array
-        The labels before and after; those of a Parquet file are in the file as well.
+        The labels before and after, NaN where unknown; those of a Parquet file are in the file as
+        well.
     provenance : mapping
         What ``fit_resample`` sets as fitted attributes.
     """
@@ -145,7 +147,7 @@ def resample_file(
     check_output(output, kinds, source=source, overwrite=overwrite)
     asked = {
         "data": _describe_source(source, sampler, limit),
-        "labels": None if y is None else _fingerprint(y),
+        "labels": None if y is None else _fingerprint(y, sampler),
         "options": {name: repr(value) for name, value in sorted(options.items())},
         "sampler": {
             "name": type(sampler).__name__,
@@ -204,7 +206,7 @@ def _resample_array(
     if isinstance(source, (str, os.PathLike)):
         source = _load_features(Path(source), here)
     _check_array(source, sampler, here.memory)
-    X, Y = _open_features(source, here), validate_labels(y, caller="resample_file").Y
+    X, Y = _open_features(source, here), _open_labels(y, sampler)
     drawn = sampler.plan(X, Y).draw_blockwise(sampler.random_state)
     step = _block_rows(X, Y.shape[1], job, here)
     write_npy_blocks(drawn.block, drawn.n_rows, step, X, output, job.folder)
@@ -270,9 +272,15 @@ def _hash_rows(source: Any, memory: int) -> str:
     return found.hexdigest()
 
 
-def _fingerprint(y: Any) -> str:
+def _open_labels(y: Any, sampler: BaseMultiLabelSampler) -> Any:
+    """Return clean labels, with NaN where they are unknown and the sampler does without."""
+    labels = validate_labels(y, caller="resample_file", needs_all=sampler._why_all_known())
+    return mark_unknown(labels.Y, labels.unknown)
+
+
+def _fingerprint(y: Any, sampler: BaseMultiLabelSampler) -> str:
     """Return a number of the labels that changes when they do."""
-    return str(joblib_hash(validate_labels(y, caller="resample_file").Y))
+    return str(joblib_hash(_open_labels(y, sampler)))
 
 
 def _load_features(path: Path, here: Storage) -> np.ndarray:

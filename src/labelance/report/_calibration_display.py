@@ -88,7 +88,7 @@ class CalibrationDisplay(Display):
         CalibrationDisplay
         """
         bins = calibration_bins(y_true, y_score, n_bins=n_bins, strategy=strategy)
-        counts = column_counts(validate_labels(y_true, caller=cls.__name__).Y)
+        counts = column_counts(validate_labels(y_true, caller=cls.__name__, needs_all=None).Y)
         bands = rarity_bands(counts)
         if not bands:
             raise InputError(

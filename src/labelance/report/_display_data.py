@@ -79,7 +79,7 @@ class LabelFrequencyDisplay(Display):
         **options
             As for :meth:`plot`.
         """
-        labels = validate_labels(y, caller=cls.__name__)
+        labels = validate_labels(y, caller=cls.__name__, needs_all=None)
         names = tuple(map(str, name_labels(labels, label_names, cls.__name__)))
         return cls(counts=column_counts(labels.Y), label_names=names).plot(ax, **options)
 

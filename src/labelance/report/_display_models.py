@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import mark_unknown
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._search import best_thresholds
@@ -89,7 +90,7 @@ class ThresholdDisplay(Display):
         label, **options
             As for :meth:`from_predictions`.
         """
-        labels = validate_labels(y, caller=cls.__name__)
+        labels = validate_labels(y, caller=cls.__name__, needs_all=None)
         names = name_labels(labels, options.get("label_names"), cls.__name__)
         chosen = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
@@ -97,7 +98,8 @@ class ThresholdDisplay(Display):
             options["threshold"] = float(last.thresholds_[chosen])
         options["label_names"] = names
         scores = label_scores(estimator, X)
-        return cls.from_predictions(labels.Y, scores, label=names[chosen], **options)
+        Y = mark_unknown(labels.Y, labels.unknown)
+        return cls.from_predictions(Y, scores, label=names[chosen], **options)
 
     @classmethod
     def from_predictions(
@@ -127,11 +129,14 @@ class ThresholdDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         """
-        labels = validate_labels(y_true, caller=cls.__name__)
+        labels = validate_labels(y_true, caller=cls.__name__, needs_all=None)
         names = name_labels(labels, label_names, cls.__name__)
         scored = validate_scores(labels.Y, y_score, caller=cls.__name__)
         j = rarest_label(labels) if label is None else find_label(label, names, cls.__name__)
         column, scores = labels.Y[:, [j]], np.asarray(scored.scores, dtype=float)[:, j]
+        if labels.unknown is not None:
+            known = np.flatnonzero(labels.unknown[:, [j]].toarray().ravel() == 0)
+            column, scores = column[known], scores[known]
         if not column.nnz:
             raise InputError(
                 f"{cls.__name__} needs a label that some rows have",
@@ -272,7 +277,9 @@ class MetricByRarityDisplay(Display):
             As for :meth:`plot`.
         """
         check_choice("metric", metric, (*get_args(Rate), *get_args(Area)))
-        counted = validate_labels(y_true if y_train is None else y_train, caller=cls.__name__)
+        counted = validate_labels(
+            y_true if y_train is None else y_train, caller=cls.__name__, needs_all=None
+        )
         if metric in get_args(Area):
             areas = label_areas(y_true, y_pred)
             values = getattr(areas, metric)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays._columns import peek_columns
 from labelance._arrays._containers import column_counts
-from labelance._arrays._labels import LabelSets
+from labelance._arrays._labels import LabelSets, mark_unknown
 from labelance._arrays._open import RowsContainer, stack_rows
 from labelance._arrays._storage import return_freed_memory, storage_of
 from labelance._progress import show_progress
@@ -205,12 +205,15 @@ class BlockwiseDraw:
 
     @property
     def Y(self) -> sp.csr_array:
-        """The clean labels of all rows of the result."""
+        """The clean labels of all rows of the result, NaN where they are unknown."""
         drawn = self.drawn
         Y = drawn.Y_rows
         if Y is None:
             Y = self.data.Y if drawn.rows is None else self.data.Y[drawn.rows]
-        return Y if drawn.Y_new is None else stack_rows(Y, drawn.Y_new)
+        if drawn.Y_new is not None:
+            Y = stack_rows(Y, drawn.Y_new)
+        added, hidden = self.n_rows - self.n_kept, (drawn.unknown_rows, drawn.unknown_new)
+        return mark_unknown(Y, self.data.join_unknown(drawn.rows, added, *hidden))
 
     def block(self, start: int, stop: int) -> tuple[Any, Any]:
         """Return X and y of the rows from ``start`` to ``stop`` of the result."""
@@ -445,7 +448,7 @@ class BaseMultiLabelSampler(
         explanation : Explanation
             Prints as a table; ``through(label)`` names the seeds.
         """
-        before = validate_labels(y, caller="explain")
+        before = validate_labels(y, caller="explain", needs_all=self._why_all_known())
         if isinstance(before.container, LabelSets):
             y = before.Y  # label sets name no label that the last of its rows has lost
         with show_progress(self.verbose):
@@ -454,7 +457,7 @@ class BaseMultiLabelSampler(
         only_rows = plan.data is not None and isinstance(
             plan.data.features.container, RowsContainer
         )
-        after = validate_labels(resampled.y, caller="explain")
+        after = validate_labels(resampled.y, caller="explain", needs_all=None)
         options = {
             "missing": "distance",
             "label_names": before.names,

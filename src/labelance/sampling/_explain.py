@@ -124,8 +124,9 @@ class Explanation:
         head = [
             f"rows     {self.before.n_samples} -> {self.after.n_samples}",
             f"MeanIR   {self.before.mean_ir:.3f} -> {self.after.mean_ir:.3f}",
-            f"SCUMBLE  {self.before.scumble:.3f} -> {self.after.scumble:.3f}",
         ]
+        if not np.isnan(self.before.scumble):
+            head.append(f"SCUMBLE  {self.before.scumble:.3f} -> {self.after.scumble:.3f}")
         if self.before.type_counts is not None and self.after.type_counts is not None:
             head.append(f"types    {_types(self.before)} -> {_types(self.after)}")
         notes = "".join(f"\n\n{note}" for note in self._notes())

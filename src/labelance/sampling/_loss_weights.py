@@ -100,7 +100,7 @@ def logit_adjustment(y: Any, *, tau: float = 1.0) -> Floats:
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The training labels, zeros and ones.
+        The training labels, zeros and ones. Unknown cells (NaN) are left out.
     tau : float, default=1.0
         How much of the imbalance is adjusted for: 0 is nothing, 1 all of it. Small values such as
         0.05 are the start bias of the distribution-balanced loss.
@@ -154,7 +154,7 @@ def focal_parameters(
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The training labels, zeros and ones.
+        The training labels, zeros and ones. Unknown cells (NaN) are left out.
     gamma_positive : float, default=0.0
         The exponent of present cells, the same for all labels.
     max_gamma : float, default=8.0
@@ -200,14 +200,14 @@ def focal_parameters(
     ratio = np.divide(zeros, ones, out=np.ones(len(ones)), where=varies)
     gammas = np.full(len(ones), float(gamma_positive))
     return FocalParameters(
-        alpha=np.where(varies, zeros / (zeros + ones), 0.5),
+        alpha=np.where(varies, zeros / np.maximum(zeros + ones, 1), 0.5),
         gamma_positive=gammas,
         gamma_negative=np.clip(gammas + np.log2(ratio), gammas, np.maximum(gammas, max_gamma)),
     )
 
 
 def _class_counts(y: Any, *, caller: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many rows lack and have each label."""
-    Y = validate_labels(y, caller=caller).Y
-    ones = column_counts(Y)
-    return Y.shape[0] - ones, ones
+    """Return how many rows are known to lack and to have each label."""
+    labels = validate_labels(y, caller=caller, needs_all=None)
+    ones = column_counts(labels.Y)
+    return labels.n_known - ones, ones

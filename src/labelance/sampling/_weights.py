@@ -28,7 +28,7 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999)
     Parameters
     ----------
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
-        The labels, zeros and ones.
+        The labels, zeros and ones. Unknown cells (NaN) are left out.
     kind : {"balanced", "positive", "effective"}, default="balanced"
         "balanced" gives both classes of a label the same total weight, and all its cells the
         mean weight 1: n / (2 * count), as scikit-learn's ``class_weight="balanced"``.
@@ -77,11 +77,12 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999)
         )
     if not 0 <= beta < 1:
         raise InputError("beta must be in [0, 1)", f"Got {beta!r}", "Try 0.999")
-    clean = validate_labels(y, caller="label_weights").Y
-    n, ones = clean.shape[0], column_counts(clean)
-    counts = np.column_stack([n - ones, ones])
+    labels = validate_labels(y, caller="label_weights", needs_all=None)
+    ones = column_counts(labels.Y)
+    counts = np.column_stack([labels.n_known - ones, ones])
     weights = np.ones(counts.shape)
     varies = (counts > 0).all(axis=1)
+    n = labels.n_known[varies, None]
     if kind == "balanced":
         weights[varies] = n / (2 * counts[varies])
     elif kind == "effective":
