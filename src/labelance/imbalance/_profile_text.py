@@ -33,10 +33,12 @@ def draw_text(profile: ProfileValues, top: int) -> str:
 def draw_html(profile: ProfileValues) -> str:
     """Return what a notebook shows: a verdict, the measures and the rarest labels."""
     verdict, *more = describe(profile)
-    measures = (
-        f"{_shape(profile)}, {plural(profile.n_labelsets, 'labelset')} "
-        f"({profile.share_single_labelsets:.0%} seen once); SCUMBLE {_number(profile.scumble)}."
-    )
+    measures = f"{_shape(profile)}, {plural(int(profile.n_unknown.sum()), 'unknown cell')}."
+    if not math.isnan(profile.n_labelsets):
+        measures = (
+            f"{_shape(profile)}, {plural(int(profile.n_labelsets), 'labelset')} "
+            f"({profile.share_single_labelsets:.0%} seen once); SCUMBLE {_number(profile.scumble)}."
+        )
     return draw_result(
         verdict,
         {"label": profile.label_names, **profile.columns},
