@@ -116,6 +116,42 @@ def test_nothing_is_wider_than_the_screen_and_everything_is_named(page):
     assert small == 0
 
 
+CLIPPED = (
+    "(() => { const plane = $('plane'), { width, height } = plane.viewBox.baseVal; "
+    "return [...plane.querySelectorAll('.row, .made, .chosen')].filter(part => { "
+    "const box = part.getBBox(); return box.x < 0 || box.y < 0 || box.x + box.width > width "
+    "|| box.y + box.height > height; }).length; })()"
+)
+
+
+@pytest.mark.parametrize("scene", ["figure-1-a", "figure-1-b", "figure-2"])
+def test_no_point_is_cut_off_at_the_edge(page, scene):
+    page.run(f"$('scene').value = '{scene}'; $('scene').dispatchEvent(new Event('input'))")
+    page.wait_until(f"{READY} && state.scene === '{scene}' && state.found")
+    for sampler in ("MLSOL", "MLSMOTE", "MLROS"):
+        page.click(f"#samplers input[value={sampler}]")
+        assert page.run(CLIPPED) == 0
+    page.run("state.points[0] = [1e6, -1e6]; choose('row', 0)")
+    assert page.run(CLIPPED) == 0
+    page.run("state.view = 'weights'; draw()")
+    assert page.run(CLIPPED) == 0
+
+
+def test_buttons_of_labels_look_like_their_labels(page):
+    looks = page.run(
+        "[...document.querySelectorAll('#toggles button')].map(button => "
+        "[button.textContent.trim().slice(0, -2), button.querySelector('.icon').innerHTML])"
+    )
+    legend = page.run(
+        "[...document.querySelectorAll('#legend li')].map(item => "
+        "[item.textContent, item.querySelector('.icon').innerHTML])"
+    )
+    assert [name for name, _ in looks] == ["triangle", "borderless", "red"]
+    assert looks == legend[:3]
+    assert len({picture for _, picture in looks}) == 3
+    assert "f-red" in looks[2][1]
+
+
 def test_a_phone_in_the_dark_is_dark(playground, open_page):
     page = open_page(playground.url, width=360, dark=True)
     page.wait_until(READY)

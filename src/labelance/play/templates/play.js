@@ -23,8 +23,13 @@ function html(name, attributes, ...children) {
   made.append(...children);
   return made;
 }
+// What is far outside stands at the edge, whole: with its ring and the circle of what is chosen.
+function inside([x, y]) {
+  const margin = 1.3 * radius() + 12;
+  return [Math.max(margin, Math.min(WIDTH - margin, x)), Math.max(margin, Math.min(HEIGHT - margin, y))];
+}
 function place([x, y]) {
-  return [WIDTH / 2 + (x - frame.x) * frame.size, HEIGHT / 2 - (y - frame.y) * frame.size];
+  return inside([WIDTH / 2 + (x - frame.x) * frame.size, HEIGHT / 2 - (y - frame.y) * frame.size]);
 }
 function unplace(x, y) {
   return [frame.x + (x - WIDTH / 2) / frame.size, frame.y - (y - HEIGHT / 2) / frame.size];
@@ -84,7 +89,7 @@ function childPlaces(made) {
     if (made.references[i] >= 0) return [x, y];
     const turn = (seen.get(made.seeds[i]) || 0) + 1;
     seen.set(made.seeds[i], turn);
-    return [x + 9 * Math.sqrt(turn) * Math.cos(2.4 * turn), y + 9 * Math.sqrt(turn) * Math.sin(2.4 * turn)];
+    return inside([x + 9 * Math.sqrt(turn) * Math.cos(2.4 * turn), y + 9 * Math.sqrt(turn) * Math.sin(2.4 * turn)]);
   });
 }
 function radius() { return Math.max(7, Math.min(15, 170 / Math.sqrt(state.points.length + 30))); }
@@ -154,14 +159,21 @@ function countLine(made) {
   const shown = state.names.length > 3 ? [state.label] : state.names.map((_, j) => j);
   return shown.map(j => `${state.names[j]} ${count(state.labels, j)} → ${count(state.labels, j) + count(made.labels, j)}`).join(", ");
 }
+function icon(...parts) { return element("svg", { viewBox: "0 0 40 40", class: "icon" }, ...parts); }
+function plain(triangle, fill, edge) {
+  const made = shape(20, 21, 13, triangle);
+  made.setAttribute("class", fill + (edge ? " edge" : ""));
+  return made;
+}
+// What of a point says that it has a label: a triangle, no border, or red; for a legend and buttons.
+function sign(j) {
+  const q = state.names.length;
+  if (j === q - 1) return plain(false, "f-red", true);
+  return j === 0 ? plain(true, "f-faint", true) : plain(false, "f-faint");
+}
 function drawLegend() {
-  const entry = (text, ...parts) => html("li", {}, element("svg", { viewBox: "0 0 40 40" }, ...parts), text);
+  const entry = (text, ...parts) => html("li", {}, icon(...parts), text);
   const items = [], q = state.names.length;
-  const plain = (triangle, fill, edge) => {
-    const made = shape(20, 21, 13, triangle);
-    made.setAttribute("class", fill + (edge ? " edge" : ""));
-    return made;
-  };
   if (state.view === "types") {
     NAMES.forEach((name, type) => items.push(entry(type ? name : "majority", plain(false, `f-${type}`))));
   } else if (state.view === "C") {
@@ -171,10 +183,7 @@ function drawLegend() {
   } else if (q > 3) {
     items.push(entry(state.names[state.label], plain(true, "f-red", true)), entry("without it", plain(false, "f-green", true)));
   } else {
-    const [first, second, third] = q === 3 ? [0, 1, 2] : q === 2 ? [0, null, 1] : [null, null, 0];
-    if (first !== null) items.push(entry(state.names[first], plain(true, "f-faint", true)));
-    if (second !== null && q === 3) items.push(entry(state.names[second], plain(false, "f-faint")));
-    items.push(entry(state.names[third], plain(false, "f-red", true)), entry("none", plain(false, "f-green", true)));
+    items.push(...state.names.map((name, j) => entry(name, sign(j))), entry("none", plain(false, "f-green", true)));
   }
   if (state.sampler) items.push(entry("synthetic", plain(false, "f-faint"), element("circle", { cx: 20, cy: 21, r: 18, class: "ring" })));
   $("legend").replaceChildren(...items);
@@ -340,7 +349,7 @@ $("plane").addEventListener("pointermove", event => {
   const [x, y] = pointer(event);
   if (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < 4) return; // a click, not a drag
   if (!drag.moved) { remember(); drag.moved = true; }
-  state.points[drag.row] = unplace(Math.max(8, Math.min(WIDTH - 8, x + drag.dx)), Math.max(8, Math.min(HEIGHT - 8, y + drag.dy)));
+  state.points[drag.row] = unplace(...inside([x + drag.dx, y + drag.dy]));
   changed();
 });
 for (const end of ["pointerup", "pointercancel"]) $("plane").addEventListener(end, () => { drag = null; });
@@ -403,7 +412,7 @@ async function load(name) {
   $("map-hint").textContent = "A map of the first two principal components; neighbors are found, and rows made, in the space of all features."
     + (state.total > state.points.length ? ` ${state.points.length} of ${state.total} rows are shown.` : "");
   $("toggles").replaceChildren(...(state.editable ? state.names.map((label, j) => {
-    const button = html("button", { type: "button", "data-label": j }, `${label} `, html("kbd", {}, `${j + 1}`));
+    const button = html("button", { type: "button", "data-label": j }, icon(sign(j)), `${label} `, html("kbd", {}, `${j + 1}`));
     button.addEventListener("click", () => toggle(j));
     return button;
   }) : []));
