@@ -51,7 +51,7 @@ class Recorder:
         both = Image.new("RGB", (SHOWN[0], SHOWN[1] * len(some)))
         for place, frame in enumerate(some):
             both.paste(frame, (0, place * SHOWN[1]))
-        palette = both.quantize(96)
+        palette = both.quantize(96, method=Image.Quantize.MAXCOVERAGE)  # rare colors count, too
         flat = [frame.quantize(palette=palette, dither=0) for frame in self.frames]
         flat[0].save(
             path, save_all=True, append_images=flat[1:], duration=self.times, loop=0, optimize=True
