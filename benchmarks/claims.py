@@ -26,6 +26,7 @@ from figures.paper import fair_figures, paper_figures
 from figures.practice import practice_figures, practice_gains
 from figures.rivals import rivals_figures
 from figures.scale import scale_figures
+from figures.unknown_labels import unknown_label_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 # A source: the function that returns figures by name, and the folders of results/ that it reads.
@@ -42,6 +43,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),
     "default": (default_figures, ("default",)),
+    "unknown-labels": (unknown_label_figures, ("unknown_labels",)),
 }
 PLACE = re.compile(r"(<!-- begin: (\S+) -->)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 MARK = re.compile(r"<!-- (?:begin|end): (\S+) -->")
