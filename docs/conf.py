@@ -155,7 +155,7 @@ _MOVED = {
     "user_guide/playground": "the_paper.html#the-playground",
     "user_guide/reproduction": "../studies/reproduction.html",
     "user_guide/should_i_resample": "../studies/practice.html",
-    "user_guide/soshf": "learners.html#soshf-a-forest-for-rare-labels",
+    "user_guide/soshf": "learners.html",
     "user_guide/stacked_bagging": "ensemble.html#stacked-bagging",
     "user_guide/state_of_the_art": "../studies/state_of_the_art.html",
     "user_guide/testing": "extend.html",

@@ -163,6 +163,33 @@ def test_every_page_of_the_guide_has_its_place_in_a_chapter():
     )
 
 
+@pytest.mark.parametrize(
+    "study", [path.stem for path in sorted((ROOT / "docs" / "studies").glob("[!i]*.md"))]
+)
+def test_a_study_has_question_answer_protocol_and_command(study):
+    text = (ROOT / "docs" / "studies" / f"{study}.md").read_text(encoding="utf-8")
+    parts = ["\n# ", "**Question.**", "**Answer.**", "## Protocol"]
+    places = [f"\n{text}".find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert re.search(r"^```(console|bash)$", text, re.MULTILINE)
+    index = (ROOT / "docs" / "studies" / "index.md").read_text(encoding="utf-8")
+    assert f"{{doc}}`{study}`" in index
+    assert re.search(rf"^{study}$", index, re.MULTILINE)
+
+
+def test_pages_that_moved_lead_to_pages_and_headings_that_exist():
+    conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    moved = re.findall(r'^    "(user_guide/\w+)": "([^"#]+)\.html#?([^"]*)",$', conf, re.MULTILINE)
+    assert moved
+    for old, new, heading in moved:
+        page = ROOT / "docs" / "user_guide" / f"{new}.md"
+        assert not (ROOT / "docs" / f"{old}.md").exists(), old
+        titles = re.findall("^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+        assert not heading or heading in anchors, old
+
+
 def test_the_reference_has_every_package():
     page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^   labelance\.([a-z_]+)$", page, re.MULTILINE)) == {
