@@ -26,7 +26,7 @@ attributes = (
 (folder / "meka.arff").write_text(f"@relation 'songs: -C -2'\n{attributes}\n@data\n{rows}\n")
 
 # %%
-# The label file beside a Mulan file is found; ``-C -2`` says that the last two columns are
+# The label file of a Mulan file is found by its name; ``-C -2`` says that the last two columns are
 # labels.
 
 from labelance.datasets import read_multilabel
@@ -37,8 +37,8 @@ print(songs.label_names, songs.feature_names, songs.categories)
 print("the same data:", songs.same_as(read_multilabel(folder / "meka.arff")))
 
 # %%
-# ``songs.X`` is what learners and samplers take. Nominal features are categoricals there, so that
-# nobody takes their codes for numbers.
+# ``songs.X`` is what learners and samplers take. Categorical features are categoricals there, so
+# that no learner takes their codes for numbers.
 
 from labelance import MLSOL
 

@@ -7,7 +7,7 @@ back with dtypes, names and categories. No pandas is asked for on the way.
 """
 
 # %%
-# A frame with numbers, whole numbers, categories, and a column of label lists.
+# A frame with floats, integers, categories, and a column of label lists.
 
 import numpy as np
 import polars as pl

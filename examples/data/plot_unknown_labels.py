@@ -1,6 +1,6 @@
 """
-Labels that nobody knows
-========================
+Unknown labels
+==============
 
 In partially labelled data some cells of y are unknown. Taking them for absent teaches a model
 that rows lack labels that they have; leaving out every row with an unknown cell leaves hardly

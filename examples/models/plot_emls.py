@@ -3,7 +3,7 @@ One sampler, one learner, or an ensemble of both
 ================================================
 
 A rare label amid other points is hard to find. Here two learners look for it, C4.5 trees by
-binary relevance and ML-kNN: on the points as they came, after one draw of MLSOL, and as EMLSOL,
+binary relevance and ML-kNN: on the points as they are, after one draw of MLSOL, and as EMLSOL,
 five members with a draw each, whose scores are averaged, with a threshold of its own for every
 label.
 """

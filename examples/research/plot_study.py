@@ -4,7 +4,7 @@ A study of your own: which method is better, and is it significant?
 
 A study crosses datasets, learners and methods, keeps every test fold in a store that can be
 resumed, and compares the methods over datasets: average ranks, exact signed-rank tests, and a
-diagram that joins what cannot be told apart.
+diagram that joins methods that do not differ.
 """
 
 # %%

@@ -3,13 +3,13 @@ Mixed columns and missing values, with boosted trees
 ====================================================
 
 Tables at work have words, numbers and holes. A data frame goes into a sampler as it is and comes
-out as one: categorical columns stay categorical, whole numbers stay whole, and
+out as one: categorical columns stay categorical, integers stay integers, and
 ``missing="distance"`` measures distances with holes in them. Boosted trees take such a frame too,
 so nothing has to be encoded or filled in.
 """
 
 # %%
-# A made table of 600 patients: four measurements, one of them a whole number, two columns of
+# A synthetic table of 600 patients: four measurements, one of them an integer, two columns of
 # words, five diagnoses, and a twelfth of all measurements missing.
 
 import numpy as np

@@ -74,7 +74,7 @@ f1 = {
 
 # %%
 # F by how many training texts a tag has: what is frequent is found anyway; what five texts have is
-# found by nobody.
+# not found.
 
 import matplotlib.pyplot as plt
 

@@ -4,7 +4,7 @@ All samplers on the same points
 
 Every sampler of the library on the hard data of the paper's Figure 1: points with three labels,
 *triangle*, *borderless* and *red*, rare ones broken into small groups amid other points. Left the
-points as they came; right what the sampler made of them: kept points faded, new points in full
+points as they are; right what the sampler made of them: kept points faded, new points in full
 color, deleted points crossed out.
 """
 
@@ -62,7 +62,7 @@ def compare(name, sampler):
 
 
 # %%
-# One pair of pictures for every sampler. RemedialHwR stands behind the three RHw names.
+# One pair of pictures for every sampler. RemedialHwR is the class of the three RHw names.
 
 for name, kind in sorted(all_samplers().items()):
     if name == "RemedialHwR":

@@ -50,7 +50,7 @@ for number, labels in enumerate(at_place, start=1):
 
 # %%
 # At c1 and c4 both methods agree. At c2 and c3 MLSMOTE puts a row with the first label
-# right beside rows that have the second (third) instead: noise. MLSOL does not.
+# right next to rows that have the second (third) instead: noise. MLSOL does not.
 
 import matplotlib.pyplot as plt
 

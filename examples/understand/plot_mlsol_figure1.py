@@ -24,7 +24,7 @@ print("points with each label, hard:", y.sum(axis=0))
 
 # %%
 # In the easy one no rare label has a neighbor of the other class. There is nothing that
-# new points could mend, and MLSOL says so rather than adding copies of what is clear already.
+# new points could improve, and MLSOL says so rather than adding copies of what is clear already.
 
 from labelance import MLSOL
 from labelance.exceptions import NothingToSampleError

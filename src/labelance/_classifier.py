@@ -363,7 +363,7 @@ def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: 
     known = {"sample_weight": weight, "neighborhood": neighborhood}
     X, y = data.features.container.native, to_dense(data.labels.table)
     with warnings.catch_warnings():
-        if data.Y.shape[1] == 1:  # our y is a table, which nobody can change as this advises
+        if data.Y.shape[1] == 1:  # our y is a table, so this advice is no use
             warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)
         return estimator.fit(X, y, **_given(known))
 
@@ -385,7 +385,7 @@ def inner_scores(estimator: Any, clean: Any, X: Any, schema: Schema) -> np.ndarr
 def _takes_clean(estimator: Any) -> bool:
     """Say whether it is a learner of ours without nominal columns of its own, which it would code.
 
-    A class of somebody else that is derived from ours may do more in its public methods.
+    A user's class that is derived from ours may do more in its public methods.
     """
     ours = isinstance(estimator, BaseMultiLabelClassifier)
     ours = ours and type(estimator).__module__.startswith("labelance.")

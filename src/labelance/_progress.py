@@ -1,12 +1,12 @@
 """Progress of long work: one line on a terminal, next to nothing in a pipe.
 
-A loop counts what it has done, and whoever was called with ``verbose=1`` lets people see it::
+A loop counts what it has done, and a call with ``verbose=1`` shows it::
 
     with show_progress(self.verbose):                                 # a public method
         with loop("Searching neighbors", n, "rows") as progress:     # somewhere below it
             progress.advance(512)
 
-Nothing is handed down: a loop finds out by itself whether anybody listens, and if nobody does it
+Nothing is handed down: a loop finds out by itself whether a caller listens, and if none does it
 is a loop of nothing. Only the thread and the process that were asked to speak do: what runs in
 others is a step of a loop of theirs.
 
@@ -54,7 +54,7 @@ class Loop:
     unit : str
         What is counted, in the plural.
     advice : str
-        How to get done faster, told where it takes over a minute.
+        How to get done faster, shown where it takes over a minute.
     warm_up : int
         The first steps that do not count for the forecast, because code is compiled in them.
     """
@@ -105,7 +105,7 @@ class Board:
     Parameters
     ----------
     draws : bool
-        Whether there is a line; else only what takes over a minute is told, in lines of their own.
+        Whether there is a line; else only what takes over a minute is shown, in lines of their own.
     heading : str
         What the line begins with, whether a loop runs or not; it may be set again.
     reword : callable
@@ -183,7 +183,7 @@ class Board:
                     )
 
     def _is_worth_telling(self, loop: Loop) -> bool:
-        """Say whether it is the outermost loop, or somebody can do something about it."""
+        """Say whether it is the outermost loop, or the user can do something about it."""
         return bool(loop.advice) or self._loops[:1] == [loop]
 
     def _tell_end(self, loop: Loop) -> None:
@@ -212,7 +212,7 @@ class Board:
         _write(f"{self.reword(text)}\n")
 
     def print_notice(self, text: str) -> None:
-        """Write a line that stays, for somebody who holds no lock."""
+        """Write a line that stays, for a caller who holds no lock."""
         with self._lock:
             self.tell(text)
 
@@ -259,7 +259,7 @@ def _board(kind: type[Board], process: int, *, draws: bool = False) -> Board:
 
 
 def show_progress(verbose: int | bool, board: Board | None = None) -> AbstractContextManager[None]:
-    """Let the loops in the block be heard, if ``verbose`` says so or somebody further out did.
+    """Let the loops in the block be heard, if ``verbose`` says so or an outer call did.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def _speak(board: Board) -> Iterator[None]:
 def loop(
     what: str, total: int, unit: str, *, advice: str = "", warm_up: int = 1
 ) -> AbstractContextManager[Progress]:
-    """Return a loop of known length, whose progress is shown to whoever listens.
+    """Return a loop of known length, whose progress is shown if a caller listens.
 
     Parameters are those of :class:`Loop`. Without a listener a loop with advice still tells
     people at a terminal if it will take over a minute, once.
@@ -373,14 +373,14 @@ def print_notice(text: str) -> None:
 
 def is_interactive(*, notebooks: bool = False) -> bool:
     """Say whether standard error is a terminal, or a notebook if that counts, of this process."""
-    # The standard error of a worker of a pool is somebody else's.
+    # The standard error of a worker of a pool belongs to the caller.
     if sys.stderr is None or current_process().name != "MainProcess":
         return False
     if notebooks and type(sys.stderr).__module__.startswith("ipykernel"):
         return True
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # a stream of somebody's own, or one that is closed
+    except (AttributeError, ValueError):  # a user's stream, or one that is closed
         return False
 
 
@@ -406,7 +406,7 @@ def span(seconds: float) -> str:
 def _columns() -> int:
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
-    except (OSError, ValueError, AttributeError):  # a notebook, or a stream of somebody's own
+    except (OSError, ValueError, AttributeError):  # a notebook, or a user's stream
         return _COLUMNS
 
 

@@ -95,7 +95,7 @@ class UnknownLabelsError(LabelFormatError):
 
 
 class MissingValuesError(InputError):
-    """X has missing values and the method was not told what to do with them."""
+    """X has missing values and the method has no rule for them."""
 
 
 class TooFewRowsError(InputError):

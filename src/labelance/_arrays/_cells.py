@@ -147,7 +147,7 @@ def label_dtype(n_labels: int) -> np.dtype[Any]:
 
     scikit-learn 1.9 casts the numbers of labels to the type of y (`label_binarize`, inside
     OneVsRestClassifier and MLPClassifier): in int8, labels from the 129th on change places, and
-    nobody notices. Labels that go to others therefore have this type; inside they are int8.
+    without notice. Labels that go to others therefore have this type; inside they are int8.
 
     Examples
     --------

@@ -4,7 +4,7 @@
 
 Clean dense values are C-contiguous floats, clean sparse ones always a canonical CSR array. Frames
 may be of any library that narwhals knows: pandas, polars, pyarrow, modin. Tensors and Dask
-collections are only told apart here; what they need is in ``_torch`` and ``_dask``.
+collections are only distinguished here; what they need is in ``_torch`` and ``_dask``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from labelance._arrays._storage import copy_rows, gather_rows, new_zeros, row_bl
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
-_GROWTH = 8  # rows of a table may be taken, or made of it, that have so many times its cells
+_GROWTH = 8  # rows of a table may be taken, or made of it, with this many times its cells
 # How integers travel before the column's own dtype is restored.
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 # Strings are nominal unless they are ids or free text; objects, only if the user says so.
@@ -49,7 +49,7 @@ def on_device(data: Any) -> bool:
 
 
 def is_dask(data: Any) -> bool:
-    """Tell whether ``data`` is a collection of Dask, which whoever made it has imported."""
+    """Tell whether ``data`` is a collection of Dask, which is imported where it was made."""
     return type(data).__module__.partition(".")[0] == "dask"
 
 
@@ -102,7 +102,7 @@ def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
     """Return an array for new rows that has room for the rows of X above them.
 
-    `join_rows` then needs no third array. Memory that nobody writes to takes none.
+    `join_rows` then needs no third array. Memory that is never written to takes none.
     """
     storage = storage_of(X)
     if storage is not None:
@@ -113,7 +113,7 @@ def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
 def join_rows(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """Return ``bottom`` under ``top``: in the array that has room for both, if there is one.
 
-    Whoever joins the same rows twice has one result twice.
+    Joining the same rows twice gives one result twice.
     """
     whole = bottom.base
     if (
@@ -183,7 +183,7 @@ class DenseContainer(PlainContainer):
 
     def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels in this container's kind; the row numbers matter to frames only."""
-        return self._close(Y.toarray().astype(self.native.dtype))  # dense because Y came dense
+        return self._close(Y.toarray().astype(self.native.dtype))  # dense because Y was given dense
 
     def _close(self, out: np.ndarray) -> Any:
         return out.tolist() if self.as_list else out
@@ -243,7 +243,7 @@ def is_frame(data: Any) -> bool:
     """Tell whether ``data`` is an eager data frame."""
     try:
         return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
-    except DuplicateError:  # a frame whose columns share names; whoever opens it says so
+    except DuplicateError:  # a frame whose columns share names; opening it raises
         return True
 
 
@@ -452,7 +452,7 @@ class FrameContainer:
 
     def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return 0/1 labels as a frame with this frame's names, dtypes and index policy."""
-        cells = Y.toarray()  # dense because Y came as a frame
+        cells = Y.toarray()  # dense because Y was given as a frame
         kinds = list(self.frame.schema.values())
         if cells.dtype.kind == "f":  # some are unknown
             columns = [self._new_column(j, cells[:, j]) for j in range(self.shape[1])]
@@ -547,7 +547,7 @@ def _check_no_words(
 
 
 class DeviceCells(sp.csr_array):
-    """Cells in the computer's memory that came from a device, where they can be worked on too.
+    """Cells in the computer's memory that are from a device, where they can be worked on too.
 
     What is made of them, a selection of rows for example, knows nothing of the device.
     """
@@ -557,12 +557,12 @@ class DeviceCells(sp.csr_array):
 
 
 def device_of(cells: Any) -> Any:
-    """Return an empty tensor on the device that cells came from, or None."""
+    """Return an empty tensor on the device of the cells, or None."""
     return getattr(cells, "source", None)
 
 
 def keep_device(cells: sp.csr_array, of: Any) -> sp.csr_array:
-    """Return the cells as ones that came from where the cells ``of`` came from."""
+    """Return the cells as ones from where the cells ``of`` are from."""
     if device_of(of) is None:
         return cells
     kept = DeviceCells(cells, copy=False)

@@ -47,7 +47,7 @@ def interpolate_features(X: Any, seeds: Any, references: Any, rng: np.random.Gen
         BITS=_BITS,
         BLOCK=block,
         num_warps=4,
-        # A fused multiply-add would round once where everybody else rounds twice.
+        # A fused multiply-add would round once where all other engines round twice.
         enable_fp_fusion=False,
     )
     multiplier, addend = _jump(int(ends[-1]), increment)

@@ -288,7 +288,7 @@ def open_dask(
     nominal : callable, optional
         Returns a mask of columns of the container: those that are nominal.
     only_rows : bool
-        Whether rows are only copied, so that nobody looks at their cells.
+        Whether rows are only copied, so that their cells are not read.
     """
     check_no_delayed(data, role)
     if hasattr(data, "to_delayed") and hasattr(data, "chunks"):
@@ -313,7 +313,7 @@ class DaskContainer(ABC):
     Parameters
     ----------
     native : dask.array.Array or dask.dataframe.DataFrame
-        What came.
+        The collection as given.
     blocks : sequence of Delayed
         Its blocks of rows, which may be empty.
     lengths : array of int or None
@@ -321,7 +321,7 @@ class DaskContainer(ABC):
     prototype : array, sparse matrix or data frame
         A table of the same kind with few rows or none, in memory.
     only_rows : bool
-        Whether nobody looks at the cells.
+        Whether the cells are not read.
     """
 
     kind: Kind = "blocks"
@@ -428,7 +428,7 @@ class DaskArray(DaskContainer):
         from dask.task_spec import Task, TaskRef
 
         name, kept = f"rows-{uuid4().hex}", share(_as_it_is)
-        # Tasks become one layer: of layers with a single task Dask would run those nobody needs.
+        # Tasks become one layer: of single-task layers Dask would run ones not needed.
         graph = HighLevelGraph.merge(kept.dask, *(block.dask for block in blocks)).to_dict()
         # References, and not keys: that of a block which was persisted is in no graph any more.
         for b, block in enumerate(blocks):

@@ -74,7 +74,7 @@ def interpolate_rows(
     line : bool
         One random number for all numeric features of a row, instead of one each.
     room : bool
-        Leave room above new rows for those of X: whoever joins them, once, copies X alone.
+        Leave room above new rows for those of X: joining them, once, copies X alone.
     """
     if is_tensor(X):  # without nominal features and missing values: validation saw to that
         return interpolate_tensor(X, seeds, references, rng, line=line)
@@ -238,7 +238,7 @@ def _interpolate_sparse(
         _fill_sparse(rows, pairs, rng.random(offsets[stop] - offsets[start]), start, stop, new)
     del new
     for array in (data, columns):
-        array.resize(above + ends[-1], refcheck=False)  # nobody else has seen it
+        array.resize(above + ends[-1], refcheck=False)  # there is no other reference
     out = sp.csr_array((g, X.shape[1]), dtype=X.dtype)
     # Not by its constructor: that copies what is less than half of an array, such as new rows
     # below those of X.
@@ -249,7 +249,7 @@ def _interpolate_sparse(
 
 
 def _cut_numbers(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield blocks of rows that take about so many random numbers together, or one row each."""
+    """Yield blocks of rows that take about this many random numbers together, or one row each."""
     edges = np.flatnonzero(np.diff(offsets[:-1] // _NUMBERS_PER_BLOCK)) + 1
     return pairwise([0, *edges.tolist(), len(offsets) - 1])
 

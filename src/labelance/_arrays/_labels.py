@@ -51,7 +51,7 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
     y : any
         A table of numbers or of words, or a label set for every row.
     vocabulary : iterable
-        Labels that label sets may have besides those that they do have.
+        Labels that label sets may have, in addition to those they do have.
     """
     sets = find_label_sets(y)
     if sets is not None:
@@ -403,7 +403,7 @@ class WordArray(DenseContainer):
 
     def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return the words for 0 and 1, label by label."""
-        cells = Y.toarray()  # dense because Y came dense
+        cells = Y.toarray()  # dense because Y was given dense
         absent, present = np.array(self.pairs, dtype=object).T
         table = np.where(np.isnan(cells), np.nan, np.where(cells, present, absent))
         longer = table.astype(str).dtype if self.dtype.kind == "U" else self.dtype
@@ -424,7 +424,7 @@ class WordFrame(FrameContainer):
     def restore_labels(self, Y: sp.csr_array, rows: np.ndarray | None, added: int) -> Any:
         """Return the words for 0 and 1, label by label."""
         out = super().restore_labels(Y, rows, added)
-        cells = Y.toarray()  # dense because Y came as a frame
+        cells = Y.toarray()  # dense because Y was given as a frame
         words = {
             name: _choose_words(cells[:, self.names.index(name)], absent, present)
             for name, (absent, present) in self.pairs.items()

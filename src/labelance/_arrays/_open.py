@@ -109,7 +109,7 @@ def open_container(
 def open_rows(
     data: Any, role: str, nominal: Nominal | None = None, *, in_blocks: bool = False
 ) -> Container:
-    """Wrap a table whose cells nobody looks at: where they are no numbers, rows are all it has."""
+    """Wrap a table whose cells are not read: where they are no numbers, rows are all it has."""
     if in_blocks and is_dask(data):
         return open_dask(data, role, only_rows=True)
     try:

@@ -1,11 +1,11 @@
 """Where large arrays are: in memory, as far as it goes, or in files.
 
 Storage follows the data, as a GPU does: an array that lies in a file of a :class:`Storage` is an
-ndarray like any other, :func:`storage_of` tells which storage it is in, and whoever makes something
-large of it passes that storage on. Of all other arrays the storage is None: memory.
+ndarray like any other, :func:`storage_of` tells which storage it is in, and code that makes
+something large of it passes that storage on. Of all other arrays the storage is None: memory.
 
 The system itself gives pages of files back only when the whole machine runs short. So a thread, and
-whoever works through blocks of rows, lets mapped pages go when the process comes near the limit;
+code that works through blocks of rows, let mapped pages go when the process comes near the limit;
 their contents stay in the file. Rows that lie anywhere are better read from the file than mapped,
 since each would make the system map megabytes around it: :func:`find_stored_rows` says where they
 are.
@@ -47,7 +47,7 @@ _MANY_ROWS = 30_000  # work on fewer frees less than is worth the time
 _MMAP_THRESHOLD, _LARGE = -3, 1 << 20  # an option of the C library, and bytes of an array
 _MOST_READ = 1 << 30  # bytes at once; Linux takes less than twice as many
 _MAPPED_AROUND = 1 << 21  # bytes that Linux may map around one that is read
-_LINUX = sys.platform == "linux"  # elsewhere nobody tells what a process holds, or lets it go
+_LINUX = sys.platform == "linux"  # elsewhere memory of a process is not known, nor released
 
 
 # The function of the C library, which compiled code calls without Python.
@@ -111,7 +111,7 @@ class Storage:
         """Return an array of zeros that is mapped from a new file."""
         size = prod(shape) * np.dtype(dtype).itemsize
         if not size:
-            return np.zeros(shape, dtype)  # nobody can map nothing
+            return np.zeros(shape, dtype)  # an empty file cannot be mapped
         if os.name == "nt":
             mapped = mmap.mmap(-1, size)  # Windows has a file of its own for such pages
             self._add(mapped)
@@ -125,7 +125,7 @@ class Storage:
     def open(self, path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Return the array that a file of nothing but its cells holds; writing changes the file."""
         if not prod(shape):
-            return np.zeros(shape, dtype)  # nobody can map nothing
+            return np.zeros(shape, dtype)  # an empty file cannot be mapped
         with path.open("r+b") as file:
             mapped = mmap.mmap(file.fileno(), prod(shape) * np.dtype(dtype).itemsize)
             self._look_after_file(mapped, file)
@@ -141,7 +141,7 @@ class Storage:
         return array
 
     def adopt(self, array: np.ndarray) -> bool:
-        """Let an array be one of this storage that somebody else has mapped from a file."""
+        """Let an array be one of this storage that was mapped from a file elsewhere."""
         mapped = find_map(array)
         if mapped is not None and storage_of(array) is not self:
             self._add(mapped)
@@ -251,7 +251,7 @@ def find_map(X: Any) -> mmap.mmap | None:
 
 
 def find_stored_rows(X: np.ndarray) -> StoredRows | None:
-    """Return where the rows of an array are in a file; None if nobody can read them there."""
+    """Return where the rows of an array are in a file; None if they cannot be read there."""
     base = find_map(X)
     mapped = None if base is None else _files.get(base)
     if mapped is None or mapped.file is None or not X[:1].flags.c_contiguous:
@@ -338,7 +338,7 @@ def check_fits_memory(
     noun: str = "rows",
     storage: Storage | None = None,
 ) -> None:
-    """Raise if so many rows would take more memory than there is, or space on disk.
+    """Raise if this many rows would take more memory than there is, or space on disk.
 
     Parameters
     ----------

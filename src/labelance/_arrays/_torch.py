@@ -1,4 +1,4 @@
-"""torch tensors, on the CPU and on a GPU; torch itself is imported by whoever made the tensor.
+"""torch tensors, on the CPU and on a GPU; torch is imported where the tensor was made.
 
 A tensor in the computer's own memory is opened as a numpy array that shares its memory where
 the dtype allows it. A tensor on a GPU stays there: its clean rows are a float32 or float64

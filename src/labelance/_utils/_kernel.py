@@ -25,7 +25,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 # has a type.
 ZERO, ONE = np.int64(0), np.int64(1)
 _OPTIONS = {"nogil": True, "error_model": "numpy", **NO_C_ENTRY}  # of our kernels
-_PATIENCE = 2.0  # seconds of compilation until a person at a terminal is told
+_PATIENCE = 2.0  # seconds of compilation until a person at a terminal gets a line
 
 
 def kernel(function: Kernel) -> Kernel:

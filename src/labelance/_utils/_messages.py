@@ -1,4 +1,4 @@
-"""What users are told: warnings at their own line, names that they meant, packages to install."""
+"""Messages for users: warnings at their own line, names that they meant, packages to install."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 def shorten(text: object, most: int) -> str:
-    """Return a text in one line, cut after so many characters.
+    """Return a text in one line, cut after this many characters.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def _controller() -> ThreadpoolController:
 
 
 class _SingleThreadedBlas:
-    """BLAS kept to one thread while anybody asks for it.
+    """BLAS kept to one thread while a caller asks for it.
 
     The setting belongs to the process: the first one in sets it, the last one out restores it.
     """

@@ -109,7 +109,7 @@ def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
-    """Return the known values in rising order, and 0 without a sign, whichever came first."""
+    """Return the known values in rising order, and 0 without a sign, whichever is first."""
     return np.unique(values[~np.isnan(values)]) + 0  # -0.0 + 0 is 0.0
 
 

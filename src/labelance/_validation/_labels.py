@@ -64,7 +64,7 @@ class Labels:
 
     @property
     def table(self) -> Any:
-        """The labels as a table: as given, or their indicator where label sets came."""
+        """The labels as a table: as given, or their indicator for label sets."""
         if isinstance(self.container, LabelSets):
             return self.Y.astype(label_dtype(self.Y.shape[1]), copy=False)
         return self.container.native
@@ -143,7 +143,7 @@ def validate_labels(
     role : str, default="y"
         What the caller calls these labels.
     vocabulary : iterable, optional
-        Labels that label sets may have besides those that they do have.
+        Labels that label sets may have, in addition to those they do have.
     needs_all : str or None
         Why the caller needs to know every cell, as the end of a sentence; None if it does without.
     """

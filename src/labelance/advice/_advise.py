@@ -343,7 +343,7 @@ def advise(
 
 
 def _run(comparison: Iterator[Any], design: Design, stop: float | None) -> tuple[list[Any], bool]:
-    """Return the folds that are finished when the time is up, and whether Ctrl-C came before."""
+    """Return the folds that are finished when the time is up, and whether Ctrl-C ended it."""
     folds: list[Any] = []
     try:
         with loop("Comparing", design.n_folds, "folds") as progress:

@@ -296,7 +296,7 @@ def compare_folds(
                 train = train[some]
             rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of labels that a fold lacks, told once as facts
+                warnings.simplefilter("ignore")  # of labels that a fold lacks, listed once as facts
                 found = _measure_all(compared, rows, judged, round_seed + number)
             yield found
 

@@ -176,7 +176,7 @@ def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[st
     """Show what a command is at, with the loops of the library that take their time.
 
     The block gets a function that changes the description. In a pipe only what takes over a
-    minute is told; ``quiet`` is silent.
+    minute is shown; ``quiet`` is silent.
     """
     board = Board(draws=is_interactive(), heading=description, reword=reworded)
     with show_progress(not quiet, board):

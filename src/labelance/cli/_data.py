@@ -53,7 +53,7 @@ ScaleOption = Annotated[
 ]
 SubsampleOption = Annotated[
     int,
-    typer.Option(help="Search neighbors among so many rows, drawn at random; 0 takes all.", min=0),
+    typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0),
 ]
 MOST_ROWS = 50_000
 MemoryOption = Annotated[
@@ -319,7 +319,7 @@ def measure(
 
 def _hint_at_subsample(text: str) -> str:
     """Name the flag that makes a search short, where the library names an algorithm."""
-    fewer = f" --subsample {MOST_ROWS} searches among so many rows."
+    fewer = f" --subsample {MOST_ROWS} searches among that many rows."
     return re.sub(r"[^.]*algorithm='approx'[^.]*\.", fewer, text)
 
 
@@ -411,7 +411,7 @@ def check_parquet(*formats: Format) -> None:
 
 
 def choose_format(source: Source, out: Path, to: Format | None) -> Format:
-    """Return the format to write; for standard output the one that was read, unless told."""
+    """Return the format to write; for standard output the one that was read, unless given."""
     from labelance.datasets.formats._read_write import find_format
 
     if to is None and str(out) == STREAM:

@@ -60,7 +60,7 @@ class Signals:
         if threading.current_thread() is threading.main_thread():
             for number in _numbers():
                 signal.signal(number, signal.SIG_IGN)
-        # What a signal left half made complains when it is torn down, and nobody need hear it.
+        # What a signal left half made complains when it is torn down, and no user needs to see it.
         if self.came is None:
             sys.unraisablehook = self._hook
 
@@ -78,7 +78,7 @@ class Signals:
         os._exit(self.exit_code)
 
     def _catch_lost(self, lost: sys.UnraisableHookArgs) -> None:
-        """Raise an interrupt again that came while an object was torn down, where it is lost."""
+        """Raise an interrupt again that arrived while an object was torn down, where it is lost."""
         if self.came is None:
             self._hook(lost)
         elif issubclass(lost.exc_type, KeyboardInterrupt):

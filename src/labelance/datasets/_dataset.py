@@ -131,7 +131,7 @@ class MultiLabelDataset:
         """The features as samplers and learners take them.
 
         These are ``values``, or, where dense features are nominal, a pandas frame in which those
-        are categoricals: as codes they would be taken for numbers, and nobody would notice.
+        are categoricals: as codes they would be taken for numbers without notice.
         """
         return _feature_frame(self) if self._is_coded else self._array
 

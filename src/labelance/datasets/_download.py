@@ -125,7 +125,7 @@ def _get(address: str, part: Path, git_blob: str) -> str | None:
 
 
 def _transfer(address: str, part: Path) -> bool:
-    """Append to ``part`` what it lacks, or write it again; return whether all of it came."""
+    """Append to ``part`` what it lacks, or write it again; return whether all of it arrived."""
     start = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "labelance", "Accept-Encoding": "identity"}
     if start:

@@ -271,7 +271,7 @@ def _check_no_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]
 
 
 def _check_unambiguous(names: Sequence[Any]) -> None:
-    """Raise for names of targets that could not be told from the names of their labels."""
+    """Raise for names of targets that could not be distinguished from the names of their labels."""
     wrong = [name for name in names if BETWEEN in str(name)]
     if wrong:
         raise InputError(

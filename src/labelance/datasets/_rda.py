@@ -96,7 +96,7 @@ class _Reader:
         return struct.unpack(">" + layout, self._stream.read(struct.calcsize(">" + layout)))
 
     def _bytes(self, length: int) -> bytes:
-        """Read exactly so many bytes."""
+        """Read exactly ``length`` bytes."""
         if length < 0:
             raise ValueError("It holds an item of negative size")
         content = self._stream.read(length)

@@ -129,7 +129,7 @@ class BudgetRule:
     per_row : int or None
         The most labels of a row.
     exactly : bool
-        Whether a row has exactly so many.
+        Whether a row has exactly ``per_row``.
     names : tuple or None
         Names of the labels, where the labels or probabilities have them.
     """
@@ -322,7 +322,7 @@ def find_budget_rule(
     per_row : int, optional
         The most labels of a row, 1 to q; no limit by default.
     exactly : bool, default=False
-        Whether a row gets exactly so many.
+        Whether a row gets exactly ``per_row``.
     utility : {"macro_f1", "macro_recall", "balanced_accuracy"}, default="macro_f1"
         What the rule maximizes.
     max_iter : int, default=100

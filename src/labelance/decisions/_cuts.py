@@ -49,10 +49,10 @@ class Cuts(NamedTuple):
         return Counts(np.append(0, hits)[above], np.append(0, chosen)[above], n_positive, n)
 
     def nearest(self, target: float) -> float:
-        """Return the threshold that chooses nearest to so many rows; of two, the fewer.
+        """Return the threshold that chooses nearest to this many rows; of two, the fewer.
 
-        Rows with the same score are chosen together. Where so many share the largest score
-        that no row at all is nearer, the threshold is just above it.
+        Rows with the same score are chosen together. Where no row at all is nearer, since
+        many share the largest score, the threshold is just above it.
         """
         if self.ranked is None:
             distance = np.abs(self.counts.chosen - target)

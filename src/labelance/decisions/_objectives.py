@@ -22,7 +22,7 @@ def objective_value(
 ) -> np.ndarray:
     """Return an objective from true positives and false positives; 0/0 counts as 1.
 
-    That of somebody's own function counts as the worst there is.
+    That of a user's function counts as the worst there is.
     """
     if callable(objective):
         with np.errstate(divide="ignore", invalid="ignore"):

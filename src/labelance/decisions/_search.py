@@ -188,7 +188,7 @@ def tune_thresholds(
     weight: Weights = None,
     **options: Any,
 ) -> np.ndarray:
-    """Return the best threshold of every label, shrunk as `search_thresholds` is told."""
+    """Return the best threshold of every label, shrunk as `search_thresholds` does."""
     return search_thresholds(ScoredRows.of(Y, scores, unknown, weight), **options)[1]
 
 

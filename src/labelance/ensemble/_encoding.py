@@ -27,7 +27,7 @@ _WIDE, _SPARSE = 100, 0.1  # columns, and the share of nonzero cells: text and t
 class Encoding:
     """Numbers filled and scaled, categories as columns of 0 and 1.
 
-    The form of the table follows from the values, not from the container that they came in, so
+    The form of the table follows from the values, not from their container, so
     that learners give the same for both: wide tables that are mostly zeros are sparse, with
     columns divided by their largest size; others are dense and standardised.
     """

@@ -432,7 +432,7 @@ def _check_no_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Dat
 
 
 def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
-    """Return why a set cannot be drawn from so many rows, features and labels, or None."""
+    """Return why a set cannot be drawn from this many rows, features and labels, or None."""
     rows, features, labels = drawn.data.n_samples, drawn.data.X.shape[1], drawn.data.Y.shape[1]
     left_out = np.asarray(drawn.left_out)
     outside = left_out[(left_out < 0) | (left_out >= n)]

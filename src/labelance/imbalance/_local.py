@@ -215,7 +215,7 @@ def _reached(
     """Return the rare cells that a chain of minority neighbors leads to a safe or borderline one.
 
     The graph has a node for every rare cell and one, number 0, for all safe and borderline
-    cells together. Outliers have no node: they make nobody borderline.
+    cells together. Outliers have no node: they make no cell borderline.
     """
     node = np.zeros(len(types), dtype=np.int32)
     node[rare] = np.arange(1, len(rare) + 1)
@@ -261,7 +261,7 @@ class LocalDistribution:
     unknown : csr_array of shape (n_samples, n_labels) or None
         Ones at cells that have no type because y does not know them, or too few neighbors do.
     on_device : TypedCells or None
-        The cells and their types on the device that the labels came from, for our own use.
+        The cells and their types on the device of the labels, for our own use.
     """
 
     opposite: csr_array

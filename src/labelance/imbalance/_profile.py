@@ -254,7 +254,7 @@ def profile(
     feature_names : sequence, optional
         Names of the features, for the page; by default the column names of X, or their numbers.
     subsample : int or None, default=None
-        Search neighbors only of so many rows, drawn at random but always the same, and among
+        Search neighbors only of this many rows, drawn at random but always the same, and among
         them; None takes all. The time of a search grows with the square of the rows. It has no
         effect on neighbors already found.
 

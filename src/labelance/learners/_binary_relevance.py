@@ -22,7 +22,7 @@ class BinaryRelevance(LearnerWithEstimator):
         labels are grown together.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get X as it is.
+        C4.5 uses them; other estimators get X as it is.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.
     verbose : int, default=0

@@ -205,7 +205,7 @@ class LinkPredictor:
     Parameters
     ----------
     forest : Forest
-        Trees over the features of X and behind them the labels.
+        Trees over the features of X and after them the labels.
     n_features : int
         Number of features of X.
     all_features : bool, default=False

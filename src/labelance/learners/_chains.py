@@ -46,7 +46,7 @@ ChainFeatures = Literal["true", "predicted"]
 class Chain(NamedTuple):
     """A fitted chain: labels in the order of its links, and the classifier of each link.
 
-    The classifier of a link takes the features of X and behind them the labels before its own,
+    The classifier of a link takes the features of X and after them the labels before its own,
     in the order of y. A tree of C4.5 takes all labels, but asks only for those.
     """
 
@@ -231,7 +231,7 @@ def _append(X: Any, decided: NDArray[np.int8], labels: Ints) -> Any:
 
 
 def _declare(estimator: Any, d: int, t: int) -> Any:
-    """Tell C4.5 that the t columns behind the d of X are nominal."""
+    """Tell C4.5 that the t columns after the d of X are categorical."""
     if not isinstance(estimator, C45Classifier):
         return estimator
     known = estimator.get_params()
@@ -447,7 +447,7 @@ def fit_chains(
     plans : list of ChainPlan
         What the chains learn.
     features : {"true", "predicted"}
-        What links learn from behind X: the labels before theirs as they are, or as the links
+        What links learn from after X: the labels before theirs as they are, or as the links
         before decide.
     label_names : tuple or None
         Names of the labels, for trees to print.

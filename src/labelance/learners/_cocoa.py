@@ -47,7 +47,7 @@ class COCOA(LearnerWithEstimator):
         for equal ones too; and where no value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get X as it is.
+        C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Chooses couples and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None

@@ -45,7 +45,7 @@ class ECCRU(LearnerWithEstimator):
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get their codes as numbers.
+        C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
@@ -57,7 +57,7 @@ class ECCRU(LearnerWithEstimator):
     ----------
     estimators_ : sequence of chains
         Each has ``labels``, in the order of its links, and ``models``, the classifiers of the
-        links. Their features are those of X and behind them the labels before, in the order
+        links. Their features are those of X and after them the labels before, in the order
         of y; trees of C4.5 take all labels, but ask only for those.
     chain_counts_ : ndarray of shape (n_labels,)
         In how many chains every label is.
@@ -212,7 +212,7 @@ class ECCRU2(ECCRU):
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get their codes as numbers.
+        C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None
@@ -304,7 +304,7 @@ class ECCRU3(ECCRU2):
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get their codes as numbers.
+        C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None

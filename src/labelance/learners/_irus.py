@@ -46,7 +46,7 @@ class IRUS(LearnerWithEstimator):
         Below 1 the imbalance is turned around, at 1 it is gone, as in COCOA and ECCRU.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get X as it is.
+        C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Chooses the rows, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None

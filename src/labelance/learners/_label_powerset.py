@@ -29,7 +29,7 @@ class LabelPowerset(LearnerWithEstimator):
         probability of the most probable labelset, x if that one has the label, else 1 - x.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get X as it is.
+        C4.5 uses them; other estimators get X as it is.
     n_jobs : int, default=None
         Number of threads that predict; the result does not depend on it.
     verbose : int, default=0

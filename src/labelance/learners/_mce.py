@@ -249,7 +249,7 @@ class MCE(LearnerWithEstimator):
         return models.aggregate(Rows(rows, rows), votes, n_jobs=self.n_jobs)
 
     def _mean_scores(self, clean: Any) -> Floats:
-        """Walk through the members; what those before said is what the next one is told."""
+        """Walk through the members; scores of earlier ones go to the next one."""
         features = self._encode(clean)
         total = np.zeros((features.shape[0], self.n_labels_))
         for m, member in enumerate(track(self.estimators_, "Asking members", "members")):

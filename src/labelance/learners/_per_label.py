@@ -50,7 +50,7 @@ class PerLabel(BaseMultiLabelClassifier):
         Any scikit-learn classifier; None is :class:`C45Classifier`.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; the sampler, as other estimators, gets X as it is and has to be told by its
+        C4.5 uses them; the sampler, as other estimators, gets X as it is and needs its
         own parameter.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the samplers and estimators that have a ``random_state``, label by label.
@@ -84,7 +84,7 @@ class PerLabel(BaseMultiLabelClassifier):
     -----
     Labels with too few rows for the sampler: SMOTE, for one, wants more minority rows than it has
     ``k_neighbors``. A label that the sampler refuses, by a ``ValueError`` or ``RuntimeError``,
-    learns from the rows as they are, is listed in ``unsampled_labels_`` and told of by an
+    learns from the rows as they are, is listed in ``unsampled_labels_`` and named by an
     :class:`~labelance.exceptions.UnsampledLabelWarning`. If every label is refused, that is an
     error, since then the sampler or its parameters are at fault.
 

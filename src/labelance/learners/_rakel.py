@@ -34,7 +34,7 @@ class RAkEL(LearnerWithEstimator):
         number of labels.
     categorical_features : None, mask, column numbers or names, default=None
         Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
-        C4.5 is told; other estimators get X as it is.
+        C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Draws the sets, and seeds the estimators that have a ``random_state``.
     n_jobs : int, default=None

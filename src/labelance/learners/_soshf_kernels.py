@@ -212,7 +212,7 @@ def best_split(
     plus : ndarray of shape (n,)
         The class of every row; both classes occur.
     directions : ndarray of shape (restarts - 1, k)
-        Where to start besides the difference of class means.
+        Where to start, in addition to the difference of class means.
     search : SplitSearch
         Least number of rows on each side, price of ``|a|_1`` and steepness of the soft split.
 

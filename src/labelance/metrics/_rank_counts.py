@@ -1,4 +1,4 @@
-"""Rank counts of the relevant cells: the one sum behind the areas and all ranking measures.
+"""Rank counts of the relevant cells: the one sum of the areas and all ranking measures.
 
 A relevant cell is a one of y_true. Within its *group* -- its column for measures per label, its
 row for measures per example -- it matters only how many cells score at least as high and how

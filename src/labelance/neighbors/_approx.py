@@ -3,7 +3,7 @@
 Dense rows are divided among small cells in two levels, so that the cost of dividing them grows
 little faster than their number. The rows of a cell look at those of the nearest cells, about as
 many for any number of rows. Sparse rows look at those that share features with them, in an inverted
-index that keeps of every feature at most so many rows: those in which it weighs most. What a row
+index that keeps of every feature at most this many rows: those in which it weighs most. What a row
 shares with another is then known in part; it is taken to share as much of what is not kept.
 
 Then every row looks at the neighbors of its neighbors, who are likely to be near it, too, until a
@@ -66,7 +66,7 @@ _BACK = 1  # how many times k rows are remembered that a row is a neighbor of
 _BLOCK = 1024  # rows whose neighbors look at their neighbors together, at most
 _GOLDEN = 2654435769  # 2^32 over the golden ratio, which scatters row numbers
 _LONGEST = 1e30  # squared length of a row whose products fit float32
-_BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it came before
+_BYTES_PER_ROW_LISTED = 24  # its number, twice while lists are joined, and whether it was seen
 
 
 class Sample(NamedTuple):
@@ -115,7 +115,7 @@ def search_approx(search: Search, sample: Sample) -> Approximation | None:
         if first is None:
             return None
         found, order = first
-        del first  # so that nobody keeps what is found when there is better
+        del first  # so that what is found is not kept when there is better
         recall, rounds = sample.recall(found), 0
         while recall < _ENOUGH and rounds < _ROUNDS and search.Q is search.X:
             graph = _both_ways(found.rows, _BACK * search.k)
@@ -446,7 +446,7 @@ def _look_further(search: Search, graph: np.ndarray, order: np.ndarray) -> TopK:
 def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
     """Return every row's neighbors and the first ``most`` that it is a neighbor of.
 
-    n stands for nobody, and has a line of its own, of nobody.
+    n stands for no row, and has a line of its own, of no rows.
     """
     n, k = rows.shape
     short = np.int32 if n < 2**31 else np.int64
@@ -461,7 +461,7 @@ def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
 
 @kernel
 def _list_backward(graph: np.ndarray, k: int, counts: np.ndarray) -> None:
-    """Put every row behind the first k numbers of its neighbors' lines, where there is room."""
+    """Put every row after the first k numbers of its neighbors' lines, where there is room."""
     most = graph.shape[1] - k
     for row in range(counts.size):
         for place in range(k):
@@ -472,7 +472,7 @@ def _list_backward(graph: np.ndarray, k: int, counts: np.ndarray) -> None:
 
 
 def _list_once(rows: np.ndarray, n: int) -> Candidates:
-    """Return the rows of every line in ascending order, each once; n stands for nobody."""
+    """Return the rows of every line in ascending order, each once; n stands for no row."""
     rows.sort(axis=1)
     rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = n
     rows.sort(axis=1)

@@ -29,7 +29,7 @@ from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
 
 _STRIDE = 64  # rows tested together; nearly always none of them is below the limit
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
-_PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in so many, for so many queries
+_PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in this many, for this many queries
 
 
 class Bounds(NamedTuple):
@@ -120,7 +120,7 @@ class CandidateEngine(ABC):
         nearest = self.search.rank(start + full, Candidates(rows[full], ranked))
         rows[full, :k], scan.low[full, :k] = nearest.rows, -np.inf
         counts[full] = k
-        # k equal rows: nobody later comes before them.
+        # k equal rows: no later row comes before them.
         scan.best.values[full[nearest.values[:, -1] == 0]] = -np.inf
         return int(ranked.sum())
 
@@ -168,7 +168,7 @@ def scan_row(
                 if upper < limit:
                     insert(row, upper, best, i)
                     limit = best.values[i, -1]
-    # The limit has fallen, and rules out some that came early.
+    # The limit has fallen, and rules out some early ones.
     left = 0
     for c in range(count):
         if kept_low[i, c] <= limit:

@@ -17,9 +17,9 @@ Every pair of rows is scored once, for both of its rows, in tiles of 128 x 128 f
 6. A list that stays long (tight clusters, where the bounds are too coarse) is opened: its groups
    give way to those of their rows that had L <= T, with their distances in float64. Phases are
    shorter where lists fill up, so that this happens before they overflow.
-7. At the end all lists are opened, and whoever is left is ranked by the distances of every other
-   engine. Whatever could be among the k nearest was listed. Rows whose list overflowed are
-   searched again by the engine for any device.
+7. At the end all lists are opened, and rows that are left are ranked by the distances of
+   every other engine. Whatever could be among the k nearest was listed. Rows whose list overflowed
+   are searched again by the engine for any device.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class HalfPoints:
     stretch : float64 tensor of shape (d,)
         What the features are multiplied by.
     scale : float64 tensor of shape (n,)
-        What each point is multiplied by besides; ones unless directions count.
+        What each point is also multiplied by; ones unless directions count.
     unit : bool
         Whether directions count.
     """
@@ -812,7 +812,7 @@ def measure_pairs(A: Any, B: Any, rows_a: Any, rows_b: Any, width: np.ndarray) -
     """Return the Euclidean distances of pairs of rows, with the bits of any other engine's."""
     total = torch.empty(len(rows_a), dtype=torch.float64, device=A.device)
     if len(total):
-        # A fused multiply-add would round once where everybody else rounds twice.
+        # A fused multiply-add would round once where all other engines round twice.
         _measure_kernel[(triton.cdiv(len(total), 128),)](
             A,
             B,

@@ -99,7 +99,7 @@ def find_neighbors(
         The number of threads; by default as many as scikit-learn would use.
     verbose : int, default=0
         1 shows on a terminal how far the search is and how long it still takes; elsewhere only
-        a search of over a minute is told, on standard error.
+        a search of over a minute is shown, on standard error.
 
     Returns
     -------
@@ -244,7 +244,7 @@ def search_neighbors(
     X = metric.rescale_rows(X)
     if kind_of(X) == "blocks":
         Q = None if queries is None else metric.rescale_rows(queries)
-        assert rows is None  # whoever searches for some rows works in memory
+        assert rows is None  # a search for some rows works in memory
         nearest = search_blocks(X, k, metric, run_exact, Q)
         return _finite_neighborhood(nearest, metric)
     if queries is not None:

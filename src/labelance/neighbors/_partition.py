@@ -16,7 +16,7 @@ centers are. Where a sample of queries says that too little would be skipped, th
 all pairs after all.
 
 The order of the rows is that of the cells. Ties do not suffer: bounds never coincide (points of
-integers, where they would, are not searched here), so whoever is as near as the k-th nearest
+integers, where they would, are not searched here), so a row as near as the k-th nearest
 stays a candidate, and candidates are ranked in the order of their numbers.
 """
 
@@ -136,7 +136,7 @@ def embed_points(search: Search, embedding: Embedding) -> Points | None:
 def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells, Cells, Bounds]:
     """Return points in the order of cells, the cells, the groups of queries, and bounds.
 
-    The points that came are those that go: a second copy would be as large as the data.
+    The points are changed in place: a second copy would be as large as the data.
     """
     groups = cells
     if search.Q is not search.X:
@@ -332,7 +332,7 @@ class CellEngine(ABC):
         ]
 
     def batches(self, cells: np.ndarray) -> list[np.ndarray]:
-        """Divide cells into batches of about so many rows that their products are fast."""
+        """Divide cells into batches of about this many rows, so that their products are fast."""
         rows = np.cumsum(np.diff(self.cells.edges)[cells])
         return np.split(cells, np.flatnonzero(np.diff(rows // _ROWS)) + 1) if len(cells) else []
 

@@ -145,7 +145,7 @@ def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def log_engine(search: Search, engine: str) -> None:
-    """Tell whoever listens which engine searches many rows, and why."""
+    """Report which engine searches many rows, and why."""
     m, n = search.Q.shape[0], search.X.shape[0]
     if min(m, n) >= _WORTH_TELLING:
         note(f"Searching neighbors of {m:,} rows among {n:,}: {engine}.")

@@ -26,7 +26,7 @@ from labelance.neighbors._topk import TopK
 _QUERIES, _ROWS = 128, 4096
 _PLACED = 1 << 13  # rows that are scaled together, so that what lies between stays small
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_STRIP_FROM = 8  # a feature is a strip if one row in so many has it
+_STRIP_FROM = 8  # a feature is a strip if one row in this many has it
 
 
 @dataclass(frozen=True, eq=False)

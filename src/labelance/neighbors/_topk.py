@@ -44,7 +44,7 @@ def new_results(queries: int, k: int, storage: Storage | None) -> TopK:
 
 @inlined_kernel
 def insert(row: int, value: Any, nearest: TopK, i: int) -> None:
-    """Insert ``row`` among the k nearest of query i, behind all that are as near.
+    """Insert ``row`` among the k nearest of query i, after all that are as near.
 
     The last one falls out. Here ties between neighbors are broken: rows come in increasing
     order, so the lower number wins.

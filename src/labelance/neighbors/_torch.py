@@ -134,7 +134,7 @@ class Scores:
         What to add to -2 x·z for a lower bound, and from there to an upper one; rows are
         padded to whole groups.
     margin : tensor of shape (m,)
-        What to add for an upper bound besides, for each query.
+        What to add as well for an upper bound, for each query.
     group : int
         How many rows are in a group.
     """

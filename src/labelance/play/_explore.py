@@ -115,7 +115,7 @@ def explore(
         "MLROS": MLROS(sampling_ratio=ratio, random_state=random_state),
     }
     with warnings.catch_warnings():
-        # A label that nobody has yet is nothing to warn of where labels are being drawn.
+        # A label that no row has yet is nothing to warn of where labels are being drawn.
         warnings.simplefilter("ignore", LabelanceWarning)
         made = {name: _resample(sampler, X, y) for name, sampler in samplers.items()}
         try:

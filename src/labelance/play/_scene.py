@@ -1,4 +1,4 @@
-"""Scenes of the playground: the paper's figures, and a map of somebody's data."""
+"""Scenes of the playground: the paper's figures, and a map of a user's data."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def map_dataset(dataset: MultiLabelDataset, *, title: str = "") -> Scene:
     """Return a map of a dataset: the first two principal components of its features.
 
     Neighbors are found and rows are made in the space of all features; only the picture has two
-    dimensions. Of more than 1,000 rows a stratified sample of about so many is shown.
+    dimensions. Of more than 1,000 rows a stratified sample of about 1,000 is shown.
 
     Parameters
     ----------

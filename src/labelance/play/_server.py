@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: a line for every move of a point helps nobody."""
+        """Say nothing: a line for every move of a point is no help."""
 
 
 def scene_document(scene: Scene) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from labelance.metrics import CalibrationBins, calibration_bins, label_scores
 from labelance.report._display import Display
 from labelance.report._figures import BLUE, FAINT, ORANGE
 
-# Rare to frequent; told apart also by people with color-blindness, and in grey.
+# Rare to frequent; distinguished also by people with color-blindness, and in grey.
 _COLORS = (ORANGE, "#E69F00", "#56B4E9", BLUE, "#009E73", "#CC79A7")
 
 

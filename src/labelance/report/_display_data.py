@@ -103,7 +103,7 @@ class LabelFrequencyDisplay(Display):
         top : int, default=40
             The most labels that get a bar and their name.
         folds : int, optional
-            Mark so many rows: labels with fewer cannot be in all folds.
+            Mark this many rows: labels with fewer cannot be in all folds.
         """
         order = rarest_first(self.counts)
         if len(order) <= top:

@@ -54,7 +54,7 @@ class Report:
     details : list of (Block, Table)
         One comparison and its scores for every measure and learner.
     ranks, scores : pandas.DataFrame
-        The numbers behind the tables.
+        The numbers of the tables.
     results : Results
         The cells.
     """

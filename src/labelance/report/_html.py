@@ -104,9 +104,11 @@ def _comparison(block: Block, table: Table, markup: Any) -> Detail:
 def _describe_ranks(block: Block) -> str:
     assert block.comparison is not None
     ranks = block.comparison.average_ranks.sort_values(kind="stable")
-    told = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    shown = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
     joined = "; ".join(listed(group) for group in block.comparison.cliques)
-    return f"Average ranks: {told}." + (f" Not told apart: {joined}." if joined else "")
+    return f"Average ranks: {shown}." + (
+        f" Not significantly different: {joined}." if joined else ""
+    )
 
 
 def _describe_tests(block: Block) -> str:

@@ -128,7 +128,7 @@ class Table:
 def where_least(values: Sequence[float], *, digits: int) -> frozenset[int]:
     """Return the places of the least value, as far as ``digits`` decimals show it.
 
-    What more than half of them share distinguishes nobody: then there is none.
+    What more than half of them share distinguishes none: then there is none.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def where_least(values: Sequence[float], *, digits: int) -> frozenset[int]:
 
 
 def decimals(value: float, digits: int) -> str:
-    """Write a number with so many decimals, a dash for what is not a number.
+    """Write a number with this many decimals, a dash for what is not a number.
 
     Examples
     --------

@@ -200,7 +200,7 @@ def beside_paper(pairs: list[Pair]) -> Table:
     fewer = len(methods) < len(PAPER_METHODS)
     return Table(
         "beside-paper",
-        "Table 2 beside the paper's",
+        "Table 2 next to the paper's",
         ("Measure", "Learner", "Source"),
         (*methods, "Spearman"),
         rows,
@@ -378,7 +378,7 @@ def _cost(cells: Any, by: str, names: Sequence[str], methods: Sequence[str], *, 
 
 
 def disagreement_table(results: Results) -> Table | None:
-    """Return how much the members of the ensembles disagree; None where nobody measured."""
+    """Return how much the members of the ensembles disagree; None where it was not measured."""
     if "member_disagreement" not in results.done:
         return None
     cells = results.done[results.done["member_disagreement"].notna()]

@@ -630,7 +630,7 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _warn_of_wide_columns(self, data: Data) -> None:
         """Warn where distances are those of few columns."""
-        # Whoever brings a search of their own has distances of their own.
+        # A user's search has distances of its own.
         searches = (
             self.scale is None
             and self.metric == "euclidean"

@@ -27,7 +27,7 @@ from labelance.sampling._base import (
 class FunctionSampler(BaseMultiLabelSampler):
     """Any function from (X, y) to (X, y) as a sampler.
 
-    The function gets X and y in the containers that came, and what it returns is the result.
+    The function gets X and y in their containers, and what it returns is the result.
     So a method of your own, or another library's, works in a pipeline, in a search and in
     a chain of samplers.
 
@@ -56,7 +56,7 @@ class FunctionSampler(BaseMultiLabelSampler):
     n_features_in_ : int
         Number of features, if ``validate``.
     feature_names_in_ : ndarray of str
-        Names of the features, if ``validate`` and X came as a data frame with string names.
+        Names of the features, if ``validate`` and X is a data frame with string names.
 
     See Also
     --------
@@ -134,7 +134,7 @@ class FunctionSampler(BaseMultiLabelSampler):
 
 
 def _checked(result: Any, data: Data) -> tuple[Any, Any]:
-    """Return what a function returned; raise unless it fits what came."""
+    """Return what a function returned; raise unless it fits the input."""
     problem = "The function of a FunctionSampler must return the new X and y"
     if not (isinstance(result, tuple) and len(result) == 2):
         raise InputError(problem, f"It returned {type(result).__name__}", "Return X, y")
@@ -197,7 +197,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

@@ -41,7 +41,7 @@ class Explanation:
     lost : ndarray of int of shape (n_labels,)
         Rows that had the label and were deleted, or whose label was taken away.
     seeds : csr_array of shape (n_labels, n_samples) or None
-        How many added rows with the label came from each original row; None if the
+        How many added rows with the label each original row gave; None if the
         sampler adds no rows or they have no seed.
     """
 

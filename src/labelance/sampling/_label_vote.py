@@ -164,7 +164,7 @@ def vote_labels(
     filled, indptr = compact_rows(starts, ends)
     ones = np.ones(len(filled), dtype=np.int8)
     out = sp.csr_array((ones, columns[filled], indptr), shape=(len(neighborhoods), Y.shape[1]))
-    out.sort_indices()  # they came in the order in which the votes sufficed
+    out.sort_indices()  # they are in the order in which the votes sufficed
     return out
 
 
@@ -177,7 +177,7 @@ def vote_known_labels(
 ) -> tuple[sp.csr_array, sp.csr_array]:
     """Return the labels that enough of the rows have that know them, and those that none knows.
 
-    ``needed`` says how many of so many voters are enough.
+    ``needed`` says how many of that many voters are enough.
     """
     votes_here = np.arange(neighborhoods.shape[1]) < sizes[:, np.newaxis]
     cells = np.nonzero(votes_here)[0], neighborhoods[votes_here]
@@ -186,8 +186,8 @@ def vote_known_labels(
     votes, hidden = sp.csr_array(voters @ Y), sp.csr_array(voters @ unknown)
     line = np.repeat(np.arange(len(sizes)), np.diff(votes.indptr))
     known = sizes[line] - take_cells(hidden, line, votes.indices)
-    nobody = hidden.data == np.repeat(sizes, np.diff(hidden.indptr))
-    return _keep_cells(votes, votes.data >= needed(known)), _keep_cells(hidden, nobody)
+    unseen = hidden.data == np.repeat(sizes, np.diff(hidden.indptr))
+    return _keep_cells(votes, votes.data >= needed(known)), _keep_cells(hidden, unseen)
 
 
 def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:

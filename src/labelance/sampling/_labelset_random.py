@@ -213,7 +213,7 @@ class LPROS(RowSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -315,7 +315,7 @@ class LPRUS(RowSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

@@ -168,7 +168,7 @@ class LSDMLO(NeighborSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -306,7 +306,7 @@ class LSDMLO(NeighborSampler):
         encoder = NumericEncoder.learn(data.X, data.categorical, plain.compiled.width)
         # One kind of rows for all, so that the coefficients are the same to the last digit.
         numbers = sp.csr_array(encoder.transform(data.X), dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # told of below
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
             W = feature_coefficients(
                 numbers, data.Y, correlation=self.correlation, sparsity=self.sparsity
             )

@@ -274,7 +274,7 @@ class MLBOTE(NeighborSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -425,7 +425,7 @@ class MLBOTE(NeighborSampler):
         return weight, thinness, at_border | (weight > 0)
 
     def _border_rows(self, Y: sp.csr_array, n_seeds: int) -> int:
-        """Return how many rows are made from so many self-borderline rows."""
+        """Return how many rows are made from this many self-borderline rows."""
         counts = column_counts(Y)
         counts = counts[counts > 0]
         mean_ratio = (Y.shape[0] / counts - 1).mean() if len(counts) else 0

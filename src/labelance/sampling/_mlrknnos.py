@@ -126,7 +126,7 @@ class NumericEncoder:
         return cls(nominal, highest, np.concatenate(([0], np.cumsum(columns))), mean, width)
 
     def transform(self, X: Any) -> Any:
-        """Return clean rows as numbers, in the container they came in."""
+        """Return clean rows as numbers, in their container."""
         return self._transform_sparse(X) if sp.issparse(X) else self._transform_dense(X)
 
     def _transform_sparse(self, X: sp.csr_array) -> sp.csr_array:
@@ -316,7 +316,7 @@ class MLRkNNOS(NeighborSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

@@ -233,7 +233,7 @@ class MLSMOTE(NeighborSampler):
         Where the paper and Mulan's program differ. In the program the bag of a label also
         holds the rows made for labels before it, so that the order of labels matters and every
         draw searches again; labels with IRLbl = MeanIR are minority labels too; and the seed
-        has a vote on nominal features, besides its neighbors.
+        has a vote on nominal features, with its neighbors.
     n_synthetic : int, optional
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags
         (original rows, also with ``variant="mulan"``). Unless given, every member of every bag is a
@@ -285,7 +285,7 @@ class MLSMOTE(NeighborSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -295,7 +295,7 @@ class MLSMOTE(NeighborSampler):
     Notes
     -----
     Rows are made label by label, in column order, and seed by seed. IRLbl and MeanIR are
-    those of the data that came. If no label is above the mean (all are equally frequent), or
+    those of the given data. If no label is above the mean (all are equally frequent), or
     no bag has two rows, nothing is added. On nominal features alone chance has no say.
 
     Cells of y that are unknown (NaN) are in no bag and have no vote: of the seed and its neighbors

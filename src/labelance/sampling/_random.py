@@ -98,7 +98,7 @@ class MLROS(RowSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -306,7 +306,7 @@ class MLRUS(RowSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

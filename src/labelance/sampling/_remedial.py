@@ -76,7 +76,7 @@ class REMEDIAL(RowSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------
@@ -244,7 +244,7 @@ class RemedialHwR(BaseMultiLabelSampler):
 
     It helps where SCUMBLE is high, so that resampling alone would change both kinds of labels
     together. It hurts where labels depend on each other, since decoupled rows deny it: in the
-    study of Liu and Tsoumakas (2019) it came out below no resampling at all.
+    study of Liu and Tsoumakas (2019) it ranked below no resampling at all.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

@@ -325,7 +325,7 @@ def rows_to_sample(n: int, ratio: float, n_synthetic: int | None = None) -> int:
 
 
 def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
-    """Raise if there is no memory for so many new rows like those of the data."""
+    """Raise if there is no memory for this many new rows like those of the data."""
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     size = features + bytes_per_row(data.Y) + _PROVENANCE

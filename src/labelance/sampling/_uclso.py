@@ -201,7 +201,7 @@ class UCLSO(BaseMultiLabelSampler):
     Attributes
     ----------
     clusters_ : ndarray of shape (n_samples,)
-        The cluster of every row that came.
+        The cluster of every given row.
     seed_indices_, reference_indices_ : ndarray of shape (n_new,)
         The parents of every synthetic row, as row numbers of X.
     label_indices_ : ndarray of shape (n_new,)
@@ -214,7 +214,7 @@ class UCLSO(BaseMultiLabelSampler):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, if X came as a data frame with string names.
+        Names of the features, if X is a data frame with string names.
 
     See Also
     --------

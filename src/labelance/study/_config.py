@@ -170,7 +170,7 @@ def study_of(
     name : str
         How the study is called, unless the plan says it.
     trust : tuple of str, optional
-        Modules whose code may be built, for a plan that came with results; no file that such a
+        Modules whose code may be built, for a plan of others' results; no file that such a
         plan names is opened here. None, for a plan of the user's own, trusts it all.
     """
     _check_no_other_values(plan)

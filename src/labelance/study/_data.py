@@ -172,7 +172,7 @@ def _is_in_use(cache: Path) -> bool:
     try:
         return Heartbeat(**json.loads((cache / _OWNER).read_text())).alive
     except (OSError, ValueError, TypeError):
-        # Somebody is just making it, or was killed while making it.
+        # Another process is making it, or was killed while making it.
         return abs(time.time() - cache.stat().st_mtime) < _DAY
 
 
@@ -190,7 +190,7 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
     found = []
     for source in study.datasets:
         try:
-            # Folds say nothing about the data, and may be anybody's file.
+            # Folds say nothing about the data, and may be any file.
             data = _read(source) if _is_here(source) else None
         except (LabelanceError, OSError):
             continue
@@ -207,7 +207,7 @@ def describe(name: str, data: StudyData | MultiLabelDataset) -> dict[str, Any]:
 
 
 def known_figures(study: Study, about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the figures that came with results, and those of datasets of the catalogue.
+    """Return the figures in results, and those of datasets of the catalogue.
 
     What the results name, be it a function or a file, is neither called nor opened for it.
     """

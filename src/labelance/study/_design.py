@@ -87,7 +87,7 @@ class Component:
         Parameters for the class. A value that is itself a mapping with the key ``class`` is
         a component too.
     trust : tuple of str, optional
-        Modules whose code may be built besides the estimators of labelance, scikit-learn and
+        Modules whose code may be built, as well as the estimators of labelance, scikit-learn and
         imbalanced-learn. None, for what a user wrote, allows any; what is read from results
         has an empty tuple.
 
@@ -239,7 +239,7 @@ class DataSource:
         A hash of the files, taken when they are first named: results belong to what a file
         says, not to where it lies.
     look : bool, default=True
-        Whether files may be opened for that hash; False for a plan that came with results.
+        Whether files may be opened for that hash; False for a plan of others' results.
     """
 
     name: str
@@ -548,7 +548,7 @@ def _is(name: str, parameter: str) -> bool:
 def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]] | None:
     """Return how many neighbors it looks for and in which space, if it can take them ready.
 
-    One that was told other nominal features than the dataset has lives in another space.
+    One with other categorical features than the dataset has lives in another space.
     """
     k = getattr(estimator, "k_neighbors", getattr(estimator, "n_neighbors", None))
     names = ("metric", "scale", "missing")

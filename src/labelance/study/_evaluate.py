@@ -277,7 +277,7 @@ def evaluate_cells(study: Study, cells: CellGroup, data: StudyData) -> Iterator[
     A failure becomes a row with its traceback, and the other cells go on.
     """
     with warnings.catch_warnings():
-        # Constant labels and the like are counted in the rows; thousands of lines help nobody.
+        # Constant labels and the like are counted in the rows; thousands of lines are no help.
         warnings.simplefilter("ignore", LabelanceWarning)
         warnings.simplefilter("ignore", UserWarning)
         try:
@@ -444,7 +444,7 @@ class Measures(NamedTuple):
 def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
     """Measure scores and predictions of the rows of a test fold."""
     areas = label_areas(Y, scores)
-    chances = np.clip(scores, 0, 1)  # a learner of somebody's may say a little more
+    chances = np.clip(scores, 0, 1)  # a user's learner may give a little more
     return Measures(
         macro_f1(Y, predicted, average=None, zero_division=1),
         areas.auc_roc,

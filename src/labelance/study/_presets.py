@@ -41,7 +41,7 @@ _MLSMOTE = {
 _FIVE: dict[str, Any] = {"n_estimators": 5, "objective": "f1", "threshold_search": "grid"}
 # Random numbers of the samplers. They once followed from names of parameters that are others now.
 _STREAMS = {"MLSMOTE": 3554389521, "RHwRSMT": 2029311701, "MLSOL": 2957388254}
-# What Study takes besides its name.
+# What Study takes as well as its name.
 Arguments = dict[str, Any]
 
 

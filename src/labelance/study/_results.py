@@ -1,7 +1,7 @@
 """Results wherever they lie, in a store or in an exported folder: read, exported, merged.
 
 Files are read without pandas, which is optional, and value by value, since results may come from
-anybody: a wrong one is an error that says where it is.
+others: a wrong one is an error that says where it is.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def import_results(
         Which study, by its name or the beginning of its configuration hash; needed where a
         store holds several.
     trust : sequence of str, default=()
-        Modules whose code may be built if the study is run: besides them only classifiers,
+        Modules whose code may be built if the study is run: otherwise only classifiers,
         samplers and generators of labelance, scikit-learn and imbalanced-learn are.
 
     Returns
@@ -635,7 +635,7 @@ def _text(row: dict[str, Any], name: str) -> str:
 
 @dataclass(frozen=True)
 class Merged:
-    """How many cells came into a store, and how many it has now."""
+    """How many cells were added to a store, and how many it has now."""
 
     new: int
     total: int

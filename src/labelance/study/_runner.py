@@ -135,7 +135,7 @@ def run_study(
             f"Got {cell_timeout}",
             "Pass more than 0 seconds, or omit it for no limit",
         )
-    study = replace(study.installed(), weighing=None)  # whoever runs code may ask it
+    study = replace(study.installed(), weighing=None)  # a run executes code anyway
     study.check()
     options = {"n_jobs": n_jobs, "address": address, "cell_timeout": cell_timeout}
     shared, runner = Store(store), uuid.uuid4().hex[:12]
@@ -194,7 +194,7 @@ class _Run:
             self.store.add(_signed(rows, self.runner))
             count += len(rows)
             if not self.store.holds(cells[0].place, self.runner):
-                return count  # we were taken for dead, and the fold is somebody else's
+                return count  # we were taken for dead, and another runner has the fold
         if count == len(cells):
             self.store.release(self.runner, cells[0].place)
         return count
@@ -275,7 +275,7 @@ class _Watcher:
 
 @contextmanager
 def _repeating(work: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Do some work every so many seconds, in a thread next to the block."""
+    """Do some work at an interval of seconds, in a thread next to the block."""
     stop = Event()
 
     def live() -> None:
@@ -416,7 +416,7 @@ def _run_on_dask(
 def _connect(distributed: Any, n_jobs: int | None, address: str | None) -> Any:
     if address is None and n_jobs is None:
         try:
-            return nullcontext(distributed.default_client())  # whoever made it will close it
+            return nullcontext(distributed.default_client())  # its owner will close it
         except ValueError:  # there is none
             pass
     if address is None:

@@ -108,7 +108,7 @@ def verify_results(
     study : str, optional
         Which study, where a store holds several.
     trust : sequence of str, default=()
-        Modules whose code may be run, besides classifiers, samplers and generators of labelance,
+        Modules whose code may be run, as well as classifiers, samplers and generators of labelance,
         scikit-learn and imbalanced-learn. Name only what you know: the results choose the
         class and its parameters.
     watch : callable, optional

@@ -290,7 +290,7 @@ def _listen(orders: BinaryIO, queue: SimpleQueue[Any]) -> None:
     except BaseException:
         traceback.print_exc()  # an order that cannot be read, be it for want of a module
     finally:
-        # The runner is gone, and its folds are somebody else's; or it is told by our end.
+        # The runner is gone, and others have its folds; or it notices our end.
         if os.name == "posix":
             os.killpg(0, signal.SIGKILL)
         os._exit(1)

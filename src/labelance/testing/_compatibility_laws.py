@@ -40,8 +40,8 @@ def check_sparse_equals_dense(sampler: Any, traits: SamplerTraits) -> None:
     X_dense, Y_dense = sampler.fit_resample(X, Y)
     for kind in _SPARSE_KINDS:
         X_new, Y_new = clone(sampler).fit_resample(kind(X), kind(Y))
-        assert type(X_new) is kind, f"{kind.__name__} X came back as {type(X_new).__name__}"
-        assert type(Y_new) is kind, f"{kind.__name__} Y came back as {type(Y_new).__name__}"
+        assert type(X_new) is kind, f"{kind.__name__} X was returned as {type(X_new).__name__}"
+        assert type(Y_new) is kind, f"{kind.__name__} Y was returned as {type(Y_new).__name__}"
         assert_array_equal(X_new.toarray(), X_dense, f"{kind.__name__} X differs from dense")
         assert_array_equal(Y_new.toarray(), Y_dense, f"{kind.__name__} Y differs from dense")
 
@@ -65,8 +65,8 @@ def check_dtypes_stay(sampler: Any, traits: SamplerTraits) -> None:
     for x_type in (np.float32, np.float64):
         for y_type in (bool, np.uint8, np.int64, np.float32):
             X_new, Y_new = clone(sampler).fit_resample(X.astype(x_type), Y.astype(y_type))
-            assert X_new.dtype == x_type, f"{np.dtype(x_type)} X came back as {X_new.dtype}"
-            assert Y_new.dtype == y_type, f"{np.dtype(y_type)} Y came back as {Y_new.dtype}"
+            assert X_new.dtype == x_type, f"{np.dtype(x_type)} X was returned as {X_new.dtype}"
+            assert Y_new.dtype == y_type, f"{np.dtype(y_type)} Y was returned as {Y_new.dtype}"
 
 
 def check_pandas_equals_dense(sampler: Any, traits: SamplerTraits) -> None:
@@ -122,7 +122,7 @@ def check_categories_come_back(sampler: Any, traits: SamplerTraits) -> None:
 
 
 def _assert_frame(frame: Any, original: Any, expected: np.ndarray) -> None:
-    assert type(frame) is type(original), f"a frame came back as {type(frame).__name__}"
+    assert type(frame) is type(original), f"a frame was returned as {type(frame).__name__}"
     assert list(frame.columns) == list(original.columns), "column names changed"
     assert list(frame.dtypes) == list(original.dtypes), "column dtypes changed"
     assert_array_equal(frame.to_numpy(), expected, "a frame gave other numbers than an array")
@@ -145,7 +145,7 @@ def check_hostile_data(sampler: Any, traits: SamplerTraits) -> None:
         own = seeded(clone(sampler))
         X_new, Y_new = map(dense_values, own.fit_resample(case.X, case.Y))
         X, Y = dense_values(case.X), dense_values(case.Y)
-        assert len(X_new) == len(Y_new), "X and Y came back with different numbers of rows"
+        assert len(X_new) == len(Y_new), "X and Y have different numbers of rows"
         assert X_new.shape[1] == X.shape[1], "the number of features changed"
         assert Y_new.shape[1] == Y.shape[1], "the number of labels changed"
         assert np.isin(Y_new, (0, 1)).all(), "a label is neither 0 nor 1"
@@ -169,7 +169,7 @@ def check_clones_and_set_params(sampler: Any, traits: SamplerTraits) -> None:
     for name in parameters:
         token = object()
         stored = type(sampler)(**{**parameters, name: token}).get_params(deep=False)[name]
-        assert stored is token, f"__init__ does not store {name} as it came"
+        assert stored is token, f"__init__ does not store {name} unchanged"
     copy = clone(sampler)
     assert copy.set_params(**parameters) is copy, "set_params returns no self"
     early = [name for name in vars(copy) if name.endswith("_") and not name.startswith("_")]

@@ -39,7 +39,7 @@ def check_scores_are_shares(learner: Any) -> None:
     """``predict_proba`` is an (n, q) float array with all cells in [0, 1]."""
     X, Y = sampler_data()
     scores = learner.fit(X, Y).predict_proba(X[:20])
-    assert isinstance(scores, np.ndarray), f"scores came as {type(scores).__name__}"
+    assert isinstance(scores, np.ndarray), f"scores are a {type(scores).__name__}"
     assert scores.shape == (20, 5), f"20 rows and 5 labels gave scores of shape {scores.shape}"
     assert scores.dtype.kind == "f", f"scores have the dtype {scores.dtype}"
     assert ((scores >= 0) & (scores <= 1)).all(), "a score lies outside [0, 1]"
@@ -49,7 +49,7 @@ def check_labels_are_zero_or_one(learner: Any) -> None:
     """``predict`` is an (n, q) array of integers 0 and 1."""
     X, Y = sampler_data()
     labels = learner.fit(X, Y).predict(X[:20])
-    assert isinstance(labels, np.ndarray), f"labels came as {type(labels).__name__}"
+    assert isinstance(labels, np.ndarray), f"labels are a {type(labels).__name__}"
     assert labels.shape == (20, 5), f"20 rows and 5 labels gave labels of shape {labels.shape}"
     assert labels.dtype.kind == "i", f"labels have the dtype {labels.dtype}"
     assert np.isin(labels, (0, 1)).all(), "a label is neither 0 nor 1"
@@ -82,7 +82,9 @@ def check_sparse_labels_come_back(learner: Any) -> None:
     for kind in _SPARSE_KINDS:
         fitted = clone(learner).fit(X, kind(Y))
         sparse = fitted.predict(X)
-        assert sp.issparse(sparse), f"{kind.__name__} labels came back as {type(sparse).__name__}"
+        assert sp.issparse(sparse), (
+            f"{kind.__name__} labels are returned as {type(sparse).__name__}"
+        )
         assert_array_equal(sparse.toarray(), labels, f"{kind.__name__} Y changed the labels")
         message = f"{kind.__name__} Y changed the scores"
         assert_same_scores(fitted.predict_proba(X), scores, err_msg=message)

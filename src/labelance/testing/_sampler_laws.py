@@ -53,7 +53,7 @@ def check_originals_come_first(sampler: Any, traits: SamplerTraits) -> None:
     """Check that input rows come out first, in order; only editors change their labels."""
     X, Y = sampler_data()
     X_new, Y_new = sampler.fit_resample(X, Y)
-    assert len(X_new) == len(Y_new), "X and Y came back with different numbers of rows"
+    assert len(X_new) == len(Y_new), "X and Y have different numbers of rows"
     rows = sampler.sample_indices_ if traits.deletes else np.arange(len(X))
     assert_array_equal(X_new[: len(rows)], X[rows], "the original rows do not come first")
     if not traits.edits:

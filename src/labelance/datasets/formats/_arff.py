@@ -76,7 +76,7 @@ def read_header(
     text: TextPolicy,
     ignore: Sequence[str] = (),
 ) -> tuple[ArffHeader, int, bytes]:
-    """Read up to ``@data``; also return the number of the next line and what came with it."""
+    """Read up to ``@data``; also return the number of the next line and what is in it."""
     head, memory = bytearray(), 0
     for line, block in blocks:
         end = _data_line(block)

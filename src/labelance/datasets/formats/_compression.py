@@ -1,6 +1,6 @@
 """Compressed files: gzip, bzip2, xz and Zstandard, unpacked block by block and written.
 
-What a file is packed with is told by its first bytes when it is read, and by its name when it is
+What a file is packed with follows from its first bytes when it is read, and by its name when it is
 written. Python's own modules unpack all but Zstandard, for which pyarrow does.
 """
 
@@ -23,7 +23,7 @@ _WINDOW = 1 << 27
 
 
 class Unreadable(DataFileError):
-    """The bytes cannot be had; whoever counts lines adds the file and the line."""
+    """The bytes cannot be read; the caller that counts lines adds file and line."""
 
 
 class _Unpacker(Protocol):

@@ -100,7 +100,7 @@ class Table:
     guesses: bool = False
 
     def line(self, row: int) -> int | None:
-        """Return the line of the file that row ``row`` came from."""
+        """Return the line of the file of row ``row``."""
         return None if self.lines is None else int(self.lines[row])
 
     def take(self, columns: NDArray[np.intp]) -> Table:

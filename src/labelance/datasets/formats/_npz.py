@@ -73,7 +73,7 @@ class _Archive:
         self.file, self.archive, self.memory = file, archive, 0
 
     def dataset(self) -> MultiLabelDataset:
-        """Read everything that `write_npz` wrote, or the X and y that somebody else did."""
+        """Read everything that `write_npz` wrote, or X and y of another program."""
         if "about.npy" not in self.archive.namelist():
             return self._foreign_dataset()
         about = bytes(self._array("about"))

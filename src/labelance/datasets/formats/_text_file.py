@@ -25,7 +25,7 @@ from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._compression import Unreadable, find_codec, unpack
 from labelance.exceptions import DataFileError, InputError
 
-# By default so much in any case, and so many times the size of the file.
+# By default this much in any case, and this many times the size of the file.
 DEFAULT_BUDGET = 1 << 30
 BUDGET_PER_BYTE = 100
 VARIABLE = "LABELANCE_MAX_SIZE"
@@ -47,7 +47,7 @@ def find_budget(path: Path, max_size: int | str | None = None) -> int:
     try:
         return max(DEFAULT_BUDGET, BUDGET_PER_BYTE * path.stat().st_size)
     except OSError:
-        return DEFAULT_BUDGET  # whoever opens the file says what is wrong with it
+        return DEFAULT_BUDGET  # opening the file raises what is wrong with it
 
 
 def parse_amount(amount: int | str, name: str = "max_size") -> int:

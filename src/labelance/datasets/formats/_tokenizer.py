@@ -286,7 +286,7 @@ class CellBuffers(NamedTuple):
 
 
 def allocate_buffers(rows: int, cells: int, *, sparse: bool) -> CellBuffers:
-    """Allocate arrays for at most so many rows and cells; unused pages cost nothing."""
+    """Allocate arrays for at most this many rows and cells; unused pages cost nothing."""
     return CellBuffers(
         bounds=np.empty((cells, 2), dtype=np.int32),
         marks=np.empty(cells, dtype=np.uint8),

@@ -200,7 +200,7 @@ def make_multilabel_imbalanced(
     density : float, default=0.1
         Share of nonzero entries of a sparse X, at most 0.5.
     n_categorical : int, default=0
-        The last so many columns of X hold codes of categories: 0 to 3 if X is dense; in a
+        This many last columns of X hold codes of categories: 0 to 3 if X is dense; in a
         sparse X any integer, mostly 0.
     return_indicator : {"dense", "sparse"}, default="dense"
         Whether y is an array or a CSR array.

@@ -199,7 +199,7 @@ N_CATEGORIES = 4
 """Values of a categorical column in dense data."""
 
 MOST_LEVELS = 4
-"""Sparse data may count a word up to so many times, to tell groups apart."""
+"""Sparse data may count a word up to this many times, to separate groups."""
 
 _SPREAD = 0.1
 """Rows stay this far from the middle of their group, in steps."""
@@ -298,7 +298,7 @@ def address(drift: Table, base: int) -> NDArray[np.intp]:
 
 
 def _base(n_groups: int, n_digits: int) -> int:
-    """Return the smallest base in which so many digits tell all groups apart."""
+    """Return the smallest base in which this many digits separate all groups."""
     base = max(1, int(n_groups ** (1 / n_digits)) - 1)
     while base**n_digits < n_groups:
         base += 1

@@ -2,7 +2,7 @@
 
 Nodes are split depth first. Every node on the stack keeps, for each feature that can still
 split, its explicit cells in ascending order. When a node is split, the cells of its children
-are copied behind its own, except for the largest child's, which are pushed together in their
+are copied after its own, except for the largest child's, which are pushed together in their
 place. The largest child is split last, so all that is on the stack is at most about twice as
 long as the root's cells.
 
@@ -374,7 +374,7 @@ def _partition(
     used: int,
     buffers: Buffers,
 ) -> int:
-    """Write the entries of each branch of node v behind the ``used`` ones; return their end."""
+    """Write the entries of each branch of node v after the ``used`` ones; return their end."""
     start, stop, width = tree.nodes[v, START], tree.nodes[v, STOP], tree.nodes[v, WIDTH]
     f, branch, begin = tree.nodes[v, FEATURE], buffers.branch, buffers.begin[: width + 1]
     is_nominal, usual = data.n_categories[f] > 0, np.int64(data.implicit[f])
@@ -439,7 +439,7 @@ def _find_branches(
 def _partition_rows(
     row: NDArray, start: int, stop: int, used: int, branch: NDArray, begin: NDArray
 ) -> int:
-    """Write the rows of each branch behind the ``used`` ones; return their end.
+    """Write the rows of each branch after the ``used`` ones; return their end.
 
     ``begin`` gets where each branch's begin, and where those of the last end.
     """

@@ -53,7 +53,7 @@ from labelance.learners.tree._problems import (
 )
 from labelance.learners.tree._tree import Forest, PackedTrees, prune_trees
 
-_FEW_CLASSES = 16  # up to so many, counting every class of every feature pays
+_FEW_CLASSES = 16  # up to this many, counting every class of every feature pays
 _MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
 _WORK_PER_BLOCK = 1 << 22  # rows and features of the problems that are grown in one call
 _NUMBERS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from labelance.learners.tree._data import CLASS, CLOSE, IN_WORD, ONE_BIT, RANK, 
 from labelance.learners.tree._splitter import BEGIN, COLUMN_FEATURE, END
 
 ALL_CHANGED = np.int64(0)
-SPARSE = 16  # where fewer than one row in so many leaves a node, most columns stay the same
+SPARSE = 16  # where fewer than one row in this many leaves a node, most columns stay the same
 COPIED, KEPT = np.uint8(1), np.uint8(2)  # what becomes of the cells of a row
 
 
@@ -115,7 +115,7 @@ def mark_changed(
 ) -> int:
     """Mark the features of the rows that go to other branches than the largest.
 
-    Returns the mark, or ``ALL_CHANGED`` where so many rows leave that most columns lose some.
+    Returns the mark, or ``ALL_CHANGED`` where enough rows leave for most columns to lose some.
     """
     first, last, leaving = begin[largest], begin[largest + 1], begin[-1] - begin[0]
     if (leaving - (last - first)) * SPARSE > leaving:
@@ -156,7 +156,7 @@ def partition_columns(
     in_place: bool,
     to: int,
 ) -> tuple[int, int]:
-    """Copy the cells of some rows behind all others; ``in_place``, push those of others together.
+    """Copy the cells of some rows after all others; ``in_place``, push those of others together.
 
     The columns of what is copied come to ``to``. Columns with too few cells are left out. Where
     few rows leave, columns that none of them has are not looked at, and all stay where they begin.

@@ -233,7 +233,7 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
     words = (d + 63) // 64
     if 2 * by_row.nnz > n * d or 8 * n * words > _MOST_BYTES_OF_BITS:
         return _ANY_CELL, 0
-    # One word more, for a look behind the last row does no harm.
+    # One word more, for a look after the last row does no harm.
     bits = np.zeros(n * words + 1, dtype=np.uint64)
     row = np.repeat(np.arange(n), np.diff(by_row.indptr))
     feature = by_row.indices.astype(np.uint64)

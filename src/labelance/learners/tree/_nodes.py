@@ -30,7 +30,7 @@ _MOST_WEIGHTS = 1 << 23  # of classes that trees get room for beforehand: 64 MB
 class UnprunedTrees(NamedTuple):
     """Grown trees; the parts of tree t lie between ``…_start[t]`` and ``…_start[t + 1]``.
 
-    Behind the last tree there is room for more. Kernels stop where it does not suffice, and are
+    After the last tree there is room for more. Kernels stop where it does not suffice, and are
     called again with more of it: numpy allocates, and kernels are compiled in less time.
     """
 
@@ -52,7 +52,7 @@ class UnprunedTree(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Rows and their weights, node by node; children are added behind all others."""
+    """Rows and their weights, node by node; children are added after all others."""
 
     row: NDArray[np.int32]
     weight: NDArray[np.float64]
@@ -137,7 +137,7 @@ def set_leaf(
 
 @inner_kernel
 def plan_partition(entries: Entries, start: int, stop: int, used: int, plan: Partition) -> int:
-    """Find where each branch's entries will lie, behind the ``used`` ones; return their end.
+    """Find where each branch's entries will lie, after the ``used`` ones; return their end.
 
     A row whose branch is -1 takes every branch, with the ``share`` of the known weight that
     the branch has.

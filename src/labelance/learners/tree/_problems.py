@@ -189,7 +189,7 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
 
 
 def check_problems(problems: Problems, n_rows: int) -> None:
-    """Raise unless the problems are of an X with so many rows; compiled code does not look."""
+    """Raise unless the problems are of an X with this many rows; compiled code does not look."""
     start, n_entries = problems.start, len(problems.rows)
     ends = len(start) == len(problems.n_classes) + 1 and start[0] == 0 and start[-1] == n_entries
     if not (ends and len(problems.targets) == n_entries and (np.diff(start) >= 0).all()):

@@ -2,7 +2,7 @@
 
 A node is replaced by a leaf, or by its heaviest branch, when the estimated errors allow it.
 Raising sends all rows of the node down that branch, so class weights below it change. Nodes
-that no row came to are left as they are: pruning them once more would change nothing.
+that no row reached are left as they are: pruning them once more would change nothing.
 
 When no value is missing every row is in one leaf, and few rows move. The rows of a leaf are
 then a linked list: its START is the first row, its STOP the last one, and ``next_row`` leads
@@ -64,7 +64,7 @@ class PruningBuffers(NamedTuple):
 
 
 def new_pruning_buffers(n_rows: int, n_nodes: int, n_classes: int) -> PruningBuffers:
-    """Return the buffers for trees of up to so many rows, nodes and classes."""
+    """Return the buffers for trees of up to this many rows, nodes and classes."""
     return PruningBuffers(
         rows=np.empty(n_rows, np.int32),
         y=np.empty(n_rows, np.int32),

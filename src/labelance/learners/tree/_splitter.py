@@ -83,7 +83,7 @@ class CutBuffers(NamedTuple):
     start: NDArray[np.int64]  # see _tabulate_sums
     sums: NDArray[np.float64]
     score: NDArray[np.float64]  # of the cut before each cell
-    price: NDArray[np.float64]  # what so many cuts take from n times the gain
+    price: NDArray[np.float64]  # what this many cuts take from n times the gain
 
 
 def prices(log_table: NDArray[np.float64], options: C45Options) -> NDArray[np.float64]:
@@ -292,7 +292,7 @@ def _score_two_class_cuts(
     """Score the cut before each cell: minus the entropy that it leaves, times n.
 
     Rows without a cell have their place before cell ``middle``, and the score of the cut before
-    them comes last. Cells before them are counted from the left, and cells behind them from the
+    them comes last. Cells before them are counted from the left, and cells after them from the
     right, so their classes need not be known. Cuts that leave less than ``least`` rows on the side
     that is counted need no score. Returns what no score exceeds.
     """

@@ -46,7 +46,7 @@ class Comparison:
     """All that `compare` finds out. Printed, it is a table with remarks.
 
     Vectors have one value per method and matrices one per pair of methods, as Series and
-    frames if the scores came in a pandas frame.
+    frames if the scores are a pandas frame.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Comparison:
     effects : EffectSizes
         How large the differences are.
     cliques : tuple of tuples of str
-        Groups of neighbors by rank that are not told apart.
+        Groups of neighbors by rank that do not differ significantly.
     smallest_possible_p : float
-        The smallest adjusted p value that so many data sets and methods allow.
+        The smallest adjusted p value that this many data sets and methods allow.
     can_be_significant : bool
         Whether that is at most alpha. If not, no scores whatever could have made a pair
         significant, and the absence of differences means nothing.
@@ -187,7 +187,9 @@ class Comparison:
             for name, rank, wins, losses in self._rows()
         ]
         if self.cliques:
-            lines.append("not told apart: " + "; ".join(", ".join(run) for run in self.cliques))
+            lines.append(
+                "not significantly different: " + "; ".join(", ".join(run) for run in self.cliques)
+            )
         return "\n".join(lines + [self.remark()] * (not self.can_be_significant))
 
 
@@ -227,7 +229,7 @@ def compare(
     Returns
     -------
     Comparison
-        Prints as a table; its fields are arrays, or Series and frames if pandas came in.
+        Prints as a table; its fields are arrays, or Series and frames for pandas input.
 
     Examples
     --------
@@ -242,7 +244,7 @@ def compare(
     EMLSOL  1.00     2       0
     MLSOL   2.30     0       1
     none    2.70     0       1
-    not told apart: MLSOL, none
+    not significantly different: MLSOL, none
     """
     table = open_scores(scores, methods=methods, higher_is_better=higher_is_better)
     _check_options(correction, alpha)

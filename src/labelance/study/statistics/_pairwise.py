@@ -20,7 +20,7 @@ Zero = Literal["split", "drop"]
 # Up to here all sign patterns are counted; beyond, the normal distribution is close enough.
 EXACT_UP_TO = 25
 # Differences of decimals that are equal on paper differ in the last bits: 0.75 - 0.72 is not
-# 0.63 - 0.60. They are compared to so many digits after the leading one of the largest score.
+# 0.63 - 0.60. They are compared to this many digits after the leading one of the largest score.
 DIGITS = 12
 
 
@@ -229,7 +229,7 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        Four matrices in the kind of table that came.
+        Four matrices in the kind of table that was given.
 
     References
     ----------

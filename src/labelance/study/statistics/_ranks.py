@@ -188,7 +188,7 @@ def cliques(
     adjusted : array or data frame of shape (n_methods, n_methods)
         Adjusted p values, methods in the order of ``ranks``.
     alpha : float, default=0.05
-        A pair with a larger p value is not told apart.
+        A pair with a larger p value does not differ significantly.
 
     Returns
     -------

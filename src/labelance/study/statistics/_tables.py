@@ -18,10 +18,10 @@ Table = Any
 
 @dataclass(frozen=True)
 class Methods:
-    """The names of the compared methods, and the kind of table that they came in.
+    """The names of the compared methods, and their kind of table.
 
     ``vector`` takes one value per method, and returns a Series for pandas, else an array;
-    ``matrix`` takes one per pair of methods, and returns the kind of table that came.
+    ``matrix`` takes one per pair of methods, and returns the kind of table that was given.
     """
 
     names: tuple[str, ...]
