@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -80,6 +81,29 @@ def test_a_candidate_has_no_site_and_main_alone_is_the_front(site, tmp_path):
     assert not list(tree.iterdir())
     assert deploy_docs.place_site(site, tree, "main")
     assert "url=dev/" in (tree / "index.html").read_text()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_the_branch_is_begun_and_then_continued(site, tmp_path, monkeypatch):
+    origin = tmp_path / "origin"
+    deploy_docs.git("init", "--bare", "--quiet", str(origin), folder=tmp_path)
+    for number, ref in enumerate(("main", "v0.1.0", "v0.1.0")):
+        checkout = tmp_path / f"checkout{number}"
+        deploy_docs.git("clone", "--quiet", str(origin), str(checkout), folder=tmp_path)
+        if not number:
+            author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+            deploy_docs.git(*author, "commit", "--allow-empty", "-m", "First", folder=checkout)
+            deploy_docs.git("push", "origin", "HEAD:main", folder=checkout)
+            deploy_docs.git("symbolic-ref", "HEAD", "refs/heads/main", folder=origin)
+        monkeypatch.chdir(checkout)
+        monkeypatch.setattr("sys.argv", ["deploy_docs.py", str(site), ref])
+        assert deploy_docs.main() == 0
+    files = deploy_docs.git("ls-tree", "-r", "--name-only", "gh-pages", folder=origin).stdout
+    assert {"dev/index.html", "0.1/index.html", "stable/index.html", "versions.json"} <= set(
+        files.split()
+    )
+    commits = deploy_docs.git("log", "--format=%s", "gh-pages", folder=origin).stdout
+    assert commits.splitlines() == ["Publish the site of v0.1.0", "Publish the site of main"]
 
 
 # ------------------------------------------------------------------------------- the checklist

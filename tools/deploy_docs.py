@@ -76,7 +76,9 @@ def open_branch(root: Path, tree: Path) -> None:
         git("fetch", "origin", BRANCH, folder=root)
         git("worktree", "add", "-B", BRANCH, str(tree), f"origin/{BRANCH}", folder=root)
     else:
-        git("worktree", "add", "--orphan", "-b", BRANCH, str(tree), folder=root)
+        git("worktree", "add", "--detach", str(tree), folder=root)
+        git("checkout", "--orphan", BRANCH, folder=tree)
+        git("rm", "-rf", "--quiet", "--ignore-unmatch", ".", folder=tree)
 
 
 def main() -> int:
