@@ -204,7 +204,10 @@ def squared_distances(A, B, low, width, nominal):
     return total
 
 
-@pytest.mark.parametrize(("name", "n_folds"), [("flags", 10), ("genbase", 2), ("enron", 2)])
+@pytest.mark.parametrize(
+    ("name", "n_folds"),
+    [("flags", 10), ("genbase", 2), pytest.param("enron", 2, marks=pytest.mark.slow)],
+)
 def test_mlknn(name, n_folds, authors_folds):
     """Nominal features make many rows equally near: with the program's choice among them, and
     the rows in its order, all figures are equal, but for F where a probability is exactly 0.5."""

@@ -191,7 +191,10 @@ def test_scikit_learn_checks(pass_scikit_learn_checks):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["flags", "emotions", "genbase", "enron", "yeast"])
+@pytest.mark.parametrize(
+    "name",
+    ["flags", "emotions", "genbase", "yeast", pytest.param("enron", marks=pytest.mark.slow)],
+)
 def test_equals_the_authors_program_in_every_fold(name, authors_folds):
     for fold in authors_folds(name, "BR"):
         learner, new = fold.fit(BinaryRelevance(fold.estimator)), fold.dataset.values[fold.test]

@@ -33,13 +33,13 @@ LEARNERS = [
     *map(with_few_members, all_learners().values()),
     EMLS(BinaryRelevance(), MLSOL(), n_estimators=3),
     StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
-    RareLabelClassifier(n_estimators=8),
     LabelThresholds(BinaryRelevance()),
     LabelCalibration(MLkNN(n_neighbors=3)),
     RecallGuarantee(MLkNN(n_neighbors=3), recall=0.6, too_few="never"),
     BudgetClassifier(MLkNN(n_neighbors=3)),
 ]
 VARIANTS = [
+    RareLabelClassifier(n_estimators=8),  # four models inside; its quick tests are its own
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
     PerLabel(SMOTE(k_neighbors=1)),
     EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, tune_on="oob"),
@@ -89,7 +89,7 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
         (CLONES, ["sure"]),
         (BAGS, ["own_rule", "sure", "draws_rows"]),
         (STACKED, ["own_rule", "draws_rows"]),
-        (DEFAULT, ["draws_rows"]),
+        pytest.param(DEFAULT, ["draws_rows"], marks=pytest.mark.slow),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
         (GUARANTEED, ["sure", "draws_rows"]),
         (BUDGET, ["sure"]),
