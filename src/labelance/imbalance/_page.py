@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 import re
 from dataclasses import asdict, astuple
 from functools import cached_property
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from scipy.sparse import csr_array
 import labelance
 from labelance._arrays._open import stack_rows, take_rows
 from labelance._utils._messages import shorten
+from labelance._utils._page import read_page_parts, read_template
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import Features, validate_features
 from labelance.exceptions import ContainerError, InputError
@@ -125,17 +123,14 @@ def draw_page(profile: ProfileValues, after: ProfileValues | None, *, title: str
         "folds": _FOLDS,
         "sides": sides,
     }
-    script = _template("profile.js")
+    parts = read_page_parts("labelance.imbalance", "profile")
     page = _fill(
-        _template("profile.html"),
+        read_template("labelance.imbalance", "profile.html"),
         {
             "title": escape(title),
             "verdict": escape(describe_change(profiles) if after else " ".join(describe(profile))),
             "hide_advice": "hidden" if after else "",
-            "style": _template("profile.css"),
-            "script": script,
-            # No other script may run, whatever a name smuggled in.
-            "script_hash": _hash(script),
+            **parts._asdict(),
             "data": _to_json(content),
             "version": escape(labelance.__version__),
         },
@@ -307,14 +302,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _template(name: str) -> str:
-    return files("labelance.imbalance").joinpath("templates", name).read_text(encoding="utf-8")
-
-
 def _fill(template: str, values: dict[str, str]) -> str:
     """Put the values into their places, in one pass: what they hold is not looked at."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

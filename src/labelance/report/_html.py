@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import partial
 from typing import Any
 
 import labelance
 from labelance._utils._messages import optional_import
+from labelance._utils._page import read_page_parts, read_template
 from labelance.report._figures import (
     plot_critical_difference,
     plot_scores,
@@ -38,29 +37,20 @@ def to_html(report: Report) -> str:
     """Return the report as HTML. Everything in it is escaped by the template."""
     jinja2 = optional_import("jinja2", extra="report", purpose="Writing HTML")
     markup = optional_import("markupsafe", extra="report", purpose="Writing HTML").Markup
-    loader = jinja2.FunctionLoader(_template)
+    loader = jinja2.FunctionLoader(partial(read_template, "labelance.report"))
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    script = _template("report.js")
+    parts = read_page_parts("labelance.report", "report")
     return environment.get_template("report.html").render(
         report=report,
         details=_details(report, markup),
         metrics=[METRICS[metric] for metric in report.results.metrics],
-        style=markup(_template("report.css")),
-        script=markup(script),
-        # No other script may run, whatever a name smuggled in.
-        script_hash=_hash_source(script),
+        style=markup(parts.style),
+        script=markup(parts.script),
+        script_hash=parts.script_hash,
         version=labelance.__version__,
     )
-
-
-def _template(name: str) -> str:
-    return files("labelance.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _hash_source(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _details(report: Report, markup: Any) -> list[Detail]:

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const { names, sides } = data;
@@ -329,20 +328,6 @@
     paint();
   };
 
-  // A table wider than the window says so, by a button that shows its next columns.
-  const hint = (box) => {
-    const button = make("button", { type: "button", class: "hint" }, "More columns →");
-    button.addEventListener("click", () => {
-      const first = box.querySelector("tbody th")?.offsetWidth ?? 0;
-      box.scrollBy({ left: Math.max(80, box.clientWidth - first - 24) });
-    });
-    box.before(button);
-    const update = () => { button.hidden = box.scrollLeft + box.clientWidth >= box.scrollWidth - 2; };
-    box.addEventListener("scroll", update, { passive: true });
-    new ResizeObserver(update).observe(box);
-    update();
-  };
-
   document.body.classList.add(sides.length > 1 ? "two" : "one");
   drawMeasures();
   drawLabels();
@@ -355,6 +340,6 @@
   drawFeasible();
   drawMap();
   drawContents();
-  document.querySelectorAll(".scroll").forEach(hint);
+  document.querySelectorAll(".scroll").forEach(offerColumns);
   document.documentElement.dataset.ready = "yes";
 })();

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const chooser = document.getElementById("chooser");
   const learner = document.getElementById("choose-learner");
@@ -46,25 +45,7 @@
     });
   };
 
-  // A table wider than the window says so, by a button that shows its next columns.
-  const hint = (box) => {
-    const line = document.createElement("p"), button = document.createElement("button");
-    line.className = "hint";
-    button.type = "button";
-    button.textContent = "More columns →";
-    button.addEventListener("click", () => {
-      const first = box.querySelector("tbody th")?.offsetWidth ?? 0;
-      box.scrollBy({ left: Math.max(80, box.clientWidth - first - 24) });
-    });
-    line.append(button);
-    box.before(line);
-    const update = () => { line.hidden = box.scrollLeft + box.clientWidth >= box.scrollWidth - 2; };
-    box.addEventListener("scroll", update, { passive: true });
-    new ResizeObserver(update).observe(box);
-    update();
-  };
-
-  document.querySelectorAll(".scroll").forEach(hint);
+  document.querySelectorAll(".scroll").forEach(offerColumns);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   chooser.hidden = false;
   for (const select of [learner, metric]) {
