@@ -37,7 +37,12 @@ from labelance.advice._compare import (
 )
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import CostMatrix, LabelThresholds
-from labelance.exceptions import InputError, NothingToSampleError, TooFewRowsError
+from labelance.exceptions import (
+    InputError,
+    NothingToSampleError,
+    TooFewRowsError,
+    UnknownLabelsError,
+)
 from labelance.learners import BinaryRelevance
 
 KNN = KNeighborsClassifier(10)
@@ -489,3 +494,40 @@ def test_members_share_the_trees_of_a_forest_and_nothing_of_boosting(data):
     boosting = BinaryRelevance(GradientBoostingClassifier(n_estimators=50))
     model = make_estimator("MLSOLBagging", boosting, clean, 0)
     assert model.estimator.estimator.n_estimators == 50
+
+
+# --------------------------------------------------------------------------- unknown labels
+
+
+@pytest.mark.usefixtures("two_folds")
+def test_labels_are_learned_and_judged_where_they_are_known(data, monkeypatch):
+    monkeypatch.setattr("labelance.advice._compare.TREES", 5)
+    X, y = data
+    hidden = np.random.default_rng(0).random(y.shape) < 0.3
+    holes = np.where(hidden, np.nan, y)
+    found = advise(X, holes, budget=1)
+    assert not any(one.failed for one in found.outcomes if one.name in ("MLSOL", "MLSMOTE"))
+    assert found.facts.n_unknown == hidden.sum()
+    assert f"{hidden.sum()} cells of y are unknown" in str(found)
+    assert found.facts.rarest == np.nansum(holes, axis=0).min()
+    assert found.estimator.fit(X, holes).predict(X).shape == y.shape
+    other = np.where(hidden, 1 - y, y)  # under the mask of a nullable frame
+    columns = {j: pd.arrays.IntegerArray(other[:, j], hidden[:, j]) for j in range(y.shape[1])}
+    again = advise(X, pd.DataFrame(columns), budget=1)
+    for one, same in zip(found.outcomes, again.outcomes, strict=True):
+        assert {m: v.tolist() for m, v in one.folds.items()} == {
+            m: v.tolist() for m, v in same.folds.items()
+        }
+    with pytest.raises(UnknownLabelsError, match="BinaryRelevance"):
+        advise(X, holes, estimator=FOREST, budget=1)
+    holes[4:, 0] = np.nan
+    with pytest.raises(TooFewRowsError, match="known in at least 5 rows"):
+        advise(X, holes, budget=1)
+
+
+def test_rows_in_which_a_label_is_unknown_are_not_chosen_for_it():
+    rng = np.random.default_rng(0)
+    Y = sp.csr_array((np.arange(400)[:, None] < [6, 200]).astype(np.int8))
+    unknown = sp.csr_array((np.arange(400)[:, None] >= [300, 400]).astype(np.int8))
+    rows = choose_by_rarity(Y, np.arange(2), 20, rng, unknown)
+    assert (rows < 6).sum() >= 5

@@ -66,6 +66,7 @@ USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for na
 
 # Not called with labels as data: values that others make, classes to derive from, other kinds of y.
 NO_LABELS = {
+    "advice.advise": "looks at the clock; see tests/advice",
     "datasets.MultiClassReduction": "takes targets of several classes",
     "datasets.MultiLabelDataset": "holds a file's labels; see tests/datasets",
     "datasets.drop_rare_labels": "takes a dataset",

@@ -18,9 +18,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
+from labelance._classifier import why_all_known
 from labelance._progress import is_interactive, loop, show_progress
 from labelance._utils._notebook import draw_result
 from labelance._utils._random import as_generator, set_random_states
+from labelance._validation._categorical import name_columns
 from labelance._validation._data import Data, validate_data
 from labelance.advice._compare import (
     DEFAULT,
@@ -234,7 +236,8 @@ def advise(
     X : array, sparse matrix or data frame of shape (n, d)
         The features. Nominal ones are categorical columns of a frame.
     y : array, sparse matrix or data frame of shape (n, q)
-        The labels, 0 or 1.
+        The labels, 0 or 1; NaN where unknown. Then every label learns, and is judged, in the rows
+        in which it is known, by a forest of its own unless an estimator is given.
     estimator : classifier, optional
         The learner; a random forest of 100 trees unless given, or a logistic regression for every
         label where X is sparse. Then RareLabelClassifier is advised where nothing is better, but
@@ -301,13 +304,17 @@ def advise(
     _check_known(measure, budget)
     if estimator is not None:
         _check_classifier(estimator)
-    data = validate_data(X, y, caller="advise", missing="keep")
+    needs_all = None if estimator is None else why_all_known(estimator)
+    data = validate_data(X, y, caller="advise", missing="keep", needs_all=needs_all)
+    _check_known_often(data)
     rng = as_generator(random_state)
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
     design = choose_design(n, d, q, sparse=data.kind == "sparse", budget=budget)
     seen = data
     if design.n_judged < n:
-        seen = data.take(choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng))
+        seen = data.take(
+            choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng, data.unknown)
+        )
     judged = _judgeable(seen)
     if not len(judged):
         raise TooFewRowsError(
@@ -390,7 +397,18 @@ def _check_classifier(estimator: Any) -> None:
 def _judgeable(seen: Data) -> NDArray[np.intp]:
     """Return the labels that every fold can have with and without."""
     counts = column_counts(seen.Y)
-    return np.flatnonzero(np.minimum(counts, seen.n_samples - counts) >= FOLDS)
+    return np.flatnonzero(np.minimum(counts, seen.labels.n_known - counts) >= FOLDS)
+
+
+def _check_known_often(data: Data) -> None:
+    """Raise for labels of which a fold may know nothing."""
+    seldom = np.flatnonzero(data.labels.n_known < FOLDS)
+    if data.unknown is not None and len(seldom):
+        raise TooFewRowsError(
+            f"advise needs labels that are known in at least {FOLDS} rows",
+            f"Fewer are known of {name_columns(seldom, data.labels.names)}",
+            "Drop these columns of y",
+        )
 
 
 def _verdict(
@@ -538,7 +556,8 @@ def _code(name: str, data: Data, estimator: Any) -> str:
 
 def _labels_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
     """Return an import and a line that make y a dense table, for learners that take no other."""
-    own = BinaryRelevance if data.kind == "sparse" and estimator is None else type(estimator)
+    per_label = estimator is None and (data.kind == "sparse" or data.unknown is not None)
+    own = BinaryRelevance if per_label else type(estimator)
     if issubclass(own, BaseMultiLabelClassifier) or name in ("thresholds", "MLSOLBagging"):
         return "", ""
     if isinstance(data.labels.container, LabelSets):
@@ -562,6 +581,9 @@ def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
     forest = RandomForestClassifier(TREES, random_state=0)
     words = repr(member_of(forest) if member else forest)
     imports = "from sklearn.ensemble import RandomForestClassifier\n"
+    if data.unknown is not None:
+        imports = f"from labelance.learners import BinaryRelevance\n{imports}"
+        words = f"BinaryRelevance({words})"
     nominal = np.flatnonzero(data.categorical).tolist()
     if not nominal:
         return imports, words

@@ -22,10 +22,12 @@ from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays._cells import label_dtype
 from labelance._arrays._containers import stored_values
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._classifier import relevance
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
+from labelance._validation._labels import take_unknown
 from labelance.decisions import LabelThresholds
 from labelance.ensemble import MLSOLBagging, RareLabelClassifier
 from labelance.ensemble._parts import choose_parts
@@ -114,14 +116,19 @@ def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None)
 
 
 def choose_by_rarity(
-    Y: sp.csr_array, labels: NDArray[np.intp], size: int, rng: np.random.Generator
+    Y: sp.csr_array,
+    labels: NDArray[np.intp],
+    size: int,
+    rng: np.random.Generator,
+    unknown: sp.csr_array | None = None,
 ) -> NDArray[np.intp]:
     """Choose rows at random, but as many of each label as there are folds, the rarest first.
 
     At random alone, rare labels would be in too few of the rows to be learned or judged. So would
     be the rows without a label that most rows have.
     """
-    columns = sp.csc_array(minority_matrix(Y[:, labels], minority_values(Y[:, labels])))
+    Y, unknown = Y[:, labels], None if unknown is None else unknown[:, labels]
+    columns = sp.csc_array(minority_matrix(Y, minority_values(Y, unknown), unknown))
     chosen = np.zeros(Y.shape[0], dtype=bool)
     left = size
     for j in np.argsort(np.diff(columns.indptr), kind="stable").tolist():
@@ -170,7 +177,9 @@ def make_learner(data: Data, *, n_jobs: int | None) -> Any:
             "X has larger numbers",
             "Scale X down, or pass an estimator that accepts them",
         )
-    forest = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
+    forest: Any = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
+    if data.unknown is not None:
+        forest = BinaryRelevance(forest)
     nominal = np.flatnonzero(data.categorical).tolist()
     if not nominal:
         return forest
@@ -286,13 +295,15 @@ def compare_folds(
 ) -> Iterator[dict[str, dict[str, float] | LabelanceError]]:
     """Yield, fold by fold, the measures of every candidate or why it failed."""
     data = compared.data
-    X, Y = data.features.container.native, data.Y.toarray()
-    Y = Y.astype(label_dtype(Y.shape[1]), copy=False)
+    X, Y = data.features.container.native, mark_unknown(data.Y, data.unknown).toarray()
+    if data.unknown is None:
+        Y = Y.astype(label_dtype(Y.shape[1]), copy=False)
     for round_seed in draw_seeds(rng, design.n_rounds):
         splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=round_seed)
         for number, (train, test) in enumerate(splitter.split(X, Y)):
             if len(train) > design.n_learned + 1:  # a fold may be a row smaller than others
-                some = choose_by_rarity(data.Y[train], judged, design.n_learned, rng)
+                hidden = take_unknown(data.unknown, train)
+                some = choose_by_rarity(data.Y[train], judged, design.n_learned, rng, hidden)
                 train = train[some]
             rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
             with warnings.catch_warnings():
@@ -334,7 +345,7 @@ def _measure(
     Y: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any], judged: NDArray[np.intp]
 ) -> dict[str, float]:
     """Return the measures over the judged labels that the test rows have."""
-    here = judged[Y[:, judged].any(axis=0)]
+    here = judged[(Y[:, judged] == 1).any(axis=0)]
     Y, scores, predicted = Y[:, here], scores[:, here], predicted[:, here]
     return {
         "macro_f1": macro_f1(Y, predicted),

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import mark_unknown
 from labelance._validation._data import Data
 from labelance.exceptions import LabelanceWarning
 from labelance.imbalance import profile
-from labelance.learners._mlknn import count_neighbors
+from labelance.learners._mlknn import count_known_neighbors, count_neighbors
 from labelance.metrics import macro_auc_roc
 from labelance.neighbors import find_neighbors
 
@@ -42,6 +43,8 @@ class DataFacts:
     neighbor_auc : float
         Macro AUC-ROC of the share of 10 neighbors that have a label, a row not being its own
         neighbor: 0.5 is what the labels' frequencies alone give.
+    n_unknown : int
+        Cells of y that are unknown (NaN); the other facts are about known ones.
     """
 
     n_samples: int
@@ -55,6 +58,7 @@ class DataFacts:
     median: float
     type_shares: dict[str, float]
     neighbor_auc: float
+    n_unknown: int = 0
 
     def __str__(self) -> str:
         """Return the facts in sentences."""
@@ -66,6 +70,8 @@ class DataFacts:
                 f"judged in {self.rarest}), MeanIR {self.mean_ir:.1f}"
             )
         words = [f"{self.n_samples:,} rows{seen}, {self.n_features:,} features, {labels}."]
+        if self.n_unknown:
+            words.append(f"{self.n_unknown:,} cells of y are unknown.")
         if self.type_shares:
             types = ", ".join(f"{share:.0%} {name}" for name, share in self.type_shares.items())
             words.append(f"Minority cells: {types}.")
@@ -87,13 +93,19 @@ def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFact
         scale=None if sparse else "range",
         missing="error" if sparse else "distance",
     )
-    votes = np.asarray(count_neighbors(around, seen.Y).toarray(), dtype=float)[:, judged]
+    if seen.unknown is None:
+        votes = np.asarray(count_neighbors(around, seen.Y).toarray(), dtype=float)[:, judged]
+    else:
+        k = around.n_neighbors
+        votes = count_known_neighbors(around, seen.Y, seen.unknown, k)[:, judged].astype(float)
+    labels = mark_unknown(seen.Y, seen.unknown)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelanceWarning)
-        auc = macro_auc_roc(seen.Y[:, judged], votes)
+        auc = macro_auc_roc(labels[:, judged], votes)
         found = profile(
-            rows, seen.Y, neighborhood=around.truncate(min(_TYPED_BY, around.n_neighbors))
+            rows, labels, neighborhood=around.truncate(min(_TYPED_BY, around.n_neighbors))
         )
+    ones = column_counts(data.Y)
     return DataFacts(
         n_samples=data.n_samples,
         n_features=data.X.shape[1],
@@ -101,9 +113,10 @@ def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFact
         mean_ir=float(found.mean_ir),
         n_rows_seen=seen.n_samples,
         n_unjudged=data.Y.shape[1] - len(judged),
-        n_constant=int(np.isin(column_counts(data.Y), (0, data.n_samples)).sum()),
+        n_constant=int(((ones == 0) | (ones == data.labels.n_known)).sum()),
         rarest=int(counts[judged].min()),
         median=float(np.median(counts)),
         type_shares={name: round(share, 4) for name, share in (found.type_shares or {}).items()},
         neighbor_auc=float(auc),
+        n_unknown=0 if data.unknown is None else int(data.unknown.nnz),
     )
