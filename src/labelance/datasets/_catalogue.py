@@ -263,7 +263,7 @@ def load_dataset(
     --------
     >>> from labelance.datasets import load_dataset
     >>> load_dataset("flags")
-    MultiLabelDataset('flags', 194 samples, 19 features (9 nominal), 7 labels)
+    MultiLabelDataset('flags', 194 samples, 19 features (9 categorical), 7 labels)
     >>> load_dataset("verbframes")
     MultiLabelDataset('verbframes', 2243 samples, 802 sparse features, 28 labels)
     >>> X, y = load_dataset("flags", return_X_y=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Categories = tuple[tuple[str, ...] | None, ...]
-"""For each feature the declared values of a nominal one, or None for a number."""
+"""For each feature the declared values of a categorical one, or None for a number."""
 
 BETWEEN = "="  # stands between a target and one of its classes, in the name of a label
 
@@ -35,7 +35,7 @@ class MultiLabelDataset:
     Parameters
     ----------
     values : ndarray or csr_array of shape (n_samples, n_features)
-        Features in double precision. A nominal feature holds the position of its value in
+        Features in double precision. A categorical feature holds the position of its value in
         ``categories``; NaN is a missing value. Sparse values store no zeros. A learner takes
         `X`, in which such a code cannot be taken for a number.
     Y : csr_array of shape (n_samples, n_labels)
@@ -168,7 +168,7 @@ class MultiLabelDataset:
     def _size(self) -> str:
         kind = "sparse " if self.is_sparse else ""
         nominal = int(self.categorical_features.sum())
-        share = f" ({nominal} nominal)" if nominal else ""
+        share = f" ({nominal} categorical)" if nominal else ""
         return (
             f"{self.n_samples} samples, {self.n_features} {kind}features{share}, "
             f"{self.n_labels} labels"

@@ -178,7 +178,7 @@ def _count_sparse(X: csr_array, zero: NDArray[np.float64]) -> NDArray[np.intp]:
 def _codes_of_zero(dataset: MultiLabelDataset) -> NDArray[np.float64]:
     """Return for each feature the code of the value "0", as the authors' program counts.
 
-    A nominal feature without it, like {YES, NO}, is nonzero in all rows.
+    A categorical feature without it, like {YES, NO}, is nonzero in all rows.
     """
     return np.array([
         0.0 if values is None else float(values.index("0")) if "0" in values else np.nan

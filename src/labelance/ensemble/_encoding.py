@@ -36,7 +36,7 @@ class Encoding:
     size: Floats  # the largest of every numeric column
     imputer: SimpleImputer | None  # None without numeric columns
     nominal: NDArray[np.intp]
-    column: NDArray[np.intp]  # among the nominal ones: whose category each new column is
+    column: NDArray[np.intp]  # among the categorical ones: whose category each new column is
     category: Floats
     sparse: bool = False
     center: Floats | float = 0.0
@@ -97,7 +97,7 @@ def _take(X: Any, columns: NDArray[np.intp]) -> Any:
 
 
 def _codes(X: Any, columns: NDArray[np.intp]) -> Floats:
-    """Return the codes of nominal columns; a missing one is a category, too."""
+    """Return the codes of categorical columns; a missing one is a category, too."""
     codes = np.asarray(to_dense(X[:, columns]), dtype=float)
     return np.where(np.isnan(codes), -1.0, codes)
 

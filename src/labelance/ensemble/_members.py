@@ -200,7 +200,7 @@ def _fit_member(
 
 
 def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
-    """Count the nominal features of an estimator, and of those inside it, among some columns."""
+    """Count the categorical features of an estimator and of those inside it, among some columns."""
     params = estimator.get_params(deep=True)
     listed = {
         name: value

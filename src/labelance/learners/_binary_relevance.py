@@ -21,7 +21,7 @@ class BinaryRelevance(LearnerWithEstimator):
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees for all
         labels are grown together.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     n_jobs : int, default=None
         Number of labels fitted at a time; the result does not depend on it.

@@ -41,7 +41,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         (0, 1), (0, 2), … (1, 2), … This is a slip of the program of the paper's authors, here
         to compare with its results.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     n_jobs : int, default=None
         Number of classifiers fitted at a time; the result does not depend on it.

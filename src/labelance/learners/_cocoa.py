@@ -46,7 +46,7 @@ class COCOA(LearnerWithEstimator):
         is larger than the threshold, not where it is equal, though the threshold was found
         for equal ones too; and where no value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Chooses couples and rows, and seeds the estimators that have a ``random_state``.

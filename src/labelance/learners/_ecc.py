@@ -47,7 +47,7 @@ class ECC(LearnerWithEstimator):
         threshold that predicts as many labels as the training rows have, judged by rows that
         the chains did not learn from.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
@@ -80,7 +80,7 @@ class ECC(LearnerWithEstimator):
     Notes
     -----
     scikit-learn's ``ClassifierChain`` is one such chain, but refuses sparse y and labels that
-    all rows agree on, and knows no nominal features. The authors of the method choose the
+    all rows agree on, and knows no categorical features. The authors of the method choose the
     threshold by cardinality on the rows to be predicted; rows that chains left out serve as
     well, and keep the prediction of a row from depending on the other rows.
 

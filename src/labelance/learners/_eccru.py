@@ -44,7 +44,7 @@ class ECCRU(LearnerWithEstimator):
         places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
@@ -211,7 +211,7 @@ class ECCRU2(ECCRU):
         places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.
@@ -303,7 +303,7 @@ class ECCRU3(ECCRU2):
         places in lists of the rows that are shuffled again for every chain; and where no
         value of the grid is any good, the threshold is 0.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.
     random_state : int, RandomState, Generator or None, default=None
         Draws orders and rows, and seeds the estimators that have a ``random_state``.

@@ -45,7 +45,7 @@ class IRUS(LearnerWithEstimator):
         Majority rows of a member, as a share of the minority rows, rounded down; at least one.
         Below 1 the imbalance is turned around, at 1 it is gone, as in COCOA and ECCRU.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Chooses the rows, and seeds the estimators that have a ``random_state``.

@@ -28,7 +28,7 @@ class LabelPowerset(LearnerWithEstimator):
         The score of a label: the probability of all labelsets that have it; or, with x the
         probability of the most probable labelset, x if that one has the label, else 1 - x.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     n_jobs : int, default=None
         Number of threads that predict; the result does not depend on it.

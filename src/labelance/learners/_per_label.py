@@ -49,7 +49,7 @@ class PerLabel(BaseMultiLabelClassifier):
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; the sampler, as other estimators, gets X as it is and needs its
         own parameter.
     random_state : int, RandomState, Generator or None, default=None

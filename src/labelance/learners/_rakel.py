@@ -33,7 +33,7 @@ class RAkEL(LearnerWithEstimator):
         Number of sets, all different and so at most as many as there are; None is twice the
         number of labels.
     categorical_features : None, mask, column numbers or names, default=None
-        Nominal columns of X. A data frame's categorical columns are nominal in any case. Only
+        Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
     random_state : int, RandomState, Generator or None, default=None
         Draws the sets, and seeds the estimators that have a ``random_state``.

@@ -170,8 +170,8 @@ class MLeNN(NeighborCleaner):
         Divide numeric features by their range or by their standard deviation before
         distances are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1. A data frame's categorical columns are always
-        nominal.
+        Categorical features: distance 0 or 1. A data frame's categorical columns always
+        count.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
     algorithm : {"auto", "exact", "approx"}, default="auto"
@@ -314,8 +314,8 @@ class MLTL(NeighborCleaner):
         Divide numeric features by their range or by their standard deviation before
         distances are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1. A data frame's categorical columns are always
-        nominal.
+        Categorical features: distance 0 or 1. A data frame's categorical columns always
+        count.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it.
     algorithm : {"auto", "exact", "approx"}, default="auto"

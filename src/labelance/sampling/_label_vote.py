@@ -1,4 +1,4 @@
-"""Seed neighborhoods vote on the labels and the nominal features of synthetic rows.
+"""Seed neighborhoods vote on the labels and the categorical features of synthetic rows.
 
 A seed neighborhood is a line of row numbers, the seed first and then its neighbors; lines are of
 one length, and ``sizes`` says how many entries of each count.
@@ -202,10 +202,10 @@ def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
 def vote_values(
     X: Any, nominal: np.ndarray, neighborhoods: np.ndarray, sizes: np.ndarray, *, with_seed: bool
 ) -> Any:
-    """Return for every neighborhood the most frequent value of each nominal feature.
+    """Return for every neighborhood the most frequent value of each categorical feature.
 
     The lowest code wins a tie, and missing values have no vote. Dense rows give an array of
-    the nominal features alone; sparse rows give a CSR array of all columns, in which only
+    the categorical features alone; sparse rows give a CSR array of all columns, in which only
     nominal ones are filled.
 
     Parameters

@@ -144,8 +144,8 @@ class LSDMLO(NeighborSampler):
         Divide numeric features by their range or by their standard deviation before coefficients
         are fitted and distances are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1, with the weight of an average feature, and a coin
-        instead of interpolation. A data frame's categorical columns are always nominal.
+        Categorical features: distance 0 or 1, with the weight of an average feature, and a coin
+        instead of interpolation. A data frame's categorical columns always count.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it, and the mean of
         the feature for coefficients; then a synthetic value is NaN where a parent's is.

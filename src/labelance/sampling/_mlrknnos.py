@@ -95,16 +95,16 @@ class NumericEncoder:
     """How clean rows become rows of known numbers, dense or sparse as given.
 
     A numeric feature is divided by its width, as in the distance, and a missing value is the
-    mean of the known ones. A nominal feature becomes a column for every category but the
+    mean of the known ones. A categorical feature becomes a column for every category but the
     first, and one more for missing values if there are any, so a feature of two categories
     stays as it is, and sparse rows stay sparse.
 
     Parameters
     ----------
     nominal : ndarray of bool of shape (d,)
-        Which features are nominal.
+        Which features are categorical.
     highest : ndarray of shape (d,)
-        The largest code of every nominal feature.
+        The largest code of every categorical feature.
     first : ndarray of int of shape (d + 1,)
         The first column that each feature takes; the last entry is their number.
     mean, width : ndarrays of shape (d,)
@@ -288,8 +288,8 @@ class MLRkNNOS(NeighborSampler):
         Divide numeric features by their range or by their standard deviation: within the
         minority rows for the search, and over all rows for the labeller.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1, and a coin instead of interpolation. A data
-        frame's categorical columns are always nominal.
+        Categorical features: distance 0 or 1, and a coin instead of interpolation. A data
+        frame's categorical columns always count.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it; then a
         synthetic value is NaN where a parent's is.

@@ -233,7 +233,7 @@ class MLSMOTE(NeighborSampler):
         Where the paper and Mulan's program differ. In the program the bag of a label also
         holds the rows made for labels before it, so that the order of labels matters and every
         draw searches again; labels with IRLbl = MeanIR are minority labels too; and the seed
-        has a vote on nominal features, with its neighbors.
+        has a vote on categorical features, with its neighbors.
     n_synthetic : int, optional
         Rows to add. Seeds are then drawn, with replacement, from the members of all bags
         (original rows, also with ``variant="mulan"``). Unless given, every member of every bag is a
@@ -253,12 +253,12 @@ class MLSMOTE(NeighborSampler):
         Divide numeric features by their range, or by their standard deviation, inside the bag
         before distances are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1, and the most frequent value among the neighbors
+        Categorical features: distance 0 or 1, and the most frequent value among the neighbors
         instead of interpolation (the lowest of equally frequent ones). A data frame's
         categorical columns are always nominal.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it; then a
-        synthetic number is NaN where a parent's is, and NaN has no vote on nominal features.
+        synthetic number is NaN where a parent's is, and NaN has no vote on categorical features.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from. The same int gives the same rows for any
         ``n_jobs`` and any container.

@@ -172,8 +172,8 @@ class MLSOL(NeighborSampler):
         Divide numeric features by their range (as the authors' program does) or by their
         standard deviation before distances are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
-        Nominal features: distance 0 or 1, and a coin instead of interpolation. A data
-        frame's categorical columns are always nominal.
+        Categorical features: distance 0 or 1, and a coin instead of interpolation. A data
+        frame's categorical columns always count.
     missing : {"error", "distance"}, default="error"
         What to do with NaN in X: refuse it, or use a distance that allows for it; then a
         synthetic value is NaN where a parent's is.

@@ -189,7 +189,7 @@ class UCLSO(BaseMultiLabelSampler):
         are taken.
     categorical_features : None, "auto", mask, column numbers or names, default=None
         Nominal features: columns of zeros and ones for the clusters, and a coin instead of
-        interpolation. A data frame's categorical columns are always nominal.
+        interpolation. A data frame's categorical columns always count.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from. Clusters do not depend on it.
     n_jobs : int, optional

@@ -567,7 +567,7 @@ def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]]
 def build_learner(
     component: Component, nominal: np.ndarray, *, balanced: bool = False, seed: int = 0
 ) -> Any:
-    """Make a learner for data with these nominal features.
+    """Make a learner for data with these categorical features.
 
     One whose ``random_state`` the plan leaves open takes the study's seed, so that its figures
     can be computed again.

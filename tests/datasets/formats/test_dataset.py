@@ -24,7 +24,9 @@ def test_it_is_frozen_and_says_what_it_is():
     data = small()
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.X = 1
-    assert repr(data) == "MultiLabelDataset('small', 3 samples, 2 features (1 nominal), 2 labels)"
+    assert (
+        repr(data) == "MultiLabelDataset('small', 3 samples, 2 features (1 categorical), 2 labels)"
+    )
     assert "2 sparse features" in repr(small(values=csr_array(data.values)))
     assert (data.n_samples, data.n_features, data.n_labels) == (3, 2, 2)
 

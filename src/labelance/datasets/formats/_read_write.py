@@ -225,7 +225,7 @@ def read_multilabel(
     ...     _ = file.write_text("beat,key,is_sad,is_calm\n120,C,0,1\n90.5,a,1,1\n")
     ...     songs = read_multilabel(file, labels="is_*")
     >>> songs
-    MultiLabelDataset('', 2 samples, 2 features (1 nominal), 2 labels)
+    MultiLabelDataset('', 2 samples, 2 features (1 categorical), 2 labels)
     >>> songs.categories
     (None, ('C', 'a'))
     """
