@@ -296,7 +296,7 @@ def advise(
     >>> [one.name for one in advice.outcomes if not one.failed]
     ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL', 'MLSOLBagging']
     >>> advice.design.omitted
-    'A round of 5 folds with it should take 33 s. The budget is 1 s. Pass a larger budget.'
+    'A round of 5 folds with it should take 25 s. The budget is 1 s. Pass a larger budget.'
     >>> advice.estimator.fit(X, y).predict(X).shape
     (300, 4)
     """

@@ -160,8 +160,8 @@ def _default_cost(n: int, d: int, q: int, sparse: bool) -> float:
     if sparse:
         return FOLDS * (0.45 + 1.2e-3 * n + kernel)
     forests = 0.3 + 1.6e-5 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q)
-    # A tree has 31 leaves of at least 20 rows.
-    boosting = 4 * q * (0.1 + 1e-4 * n + 2e-4 * d * min(n / 20, 31))
+    # A tree has at most 31 leaves, and fewer where that would leave them too few rows.
+    boosting = 4 * q * (0.02 + 1e-4 * n + 2e-4 * d * min(n / 30, 31))
     boosted = "boosting" in choose_parts(sparse, q)
     return FOLDS * (forests + kernel + (boosting if boosted else 0))
 
