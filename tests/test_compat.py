@@ -9,10 +9,12 @@ import tomllib
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 from sklearn.base import BaseEstimator
+from sklearn.tree import DecisionTreeRegressor
 
 import labelance
 from labelance._utils import _compat
@@ -116,3 +118,13 @@ def test_every_project_with_private_names_is_checked():
 def test_unknown_name():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = _compat.no_such_name
+
+
+def test_a_tree_without_node_values_still_finds_leaves():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 3)).astype(np.float32), rng.random((50, 4))
+    tree = DecisionTreeRegressor(random_state=0).fit(X, Y)
+    leaves = tree.apply(X)
+    _compat.drop_node_values(tree)
+    assert tree.tree_.value.shape == (tree.tree_.node_count, 1, 1)
+    np.testing.assert_array_equal(tree.apply(X), leaves)

@@ -53,6 +53,16 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def drop_node_values(tree: Any) -> None:
+    """Drop what a fitted tree of scikit-learn predicts, but for its first output.
+
+    ``apply`` needs no more than the splits. The state of a tree is what it is pickled as.
+    """
+    kind, (n_features, n_classes, _), state = tree.tree_.__reduce__()
+    tree.tree_ = kind(n_features, n_classes[:1], 1)
+    tree.tree_.__setstate__({**state, "values": state["values"][:, :1].copy()})
+
+
 def parameter_names(estimator: type) -> list[str]:
     """Return the sorted parameters of an estimator's class, without making one.
 

@@ -1,4 +1,4 @@
-"""Forests of many labels: at most 64 numbers a node, and labels by the rows of a leaf."""
+"""Forests of many labels: trees split by at most 64 outputs, and labels by the rows of a leaf."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from labelance._arrays._tables import to_columns
 from labelance._progress import run_parallel
+from labelance._utils._compat import drop_node_values
 from labelance._utils._random import draw_seeds
 from labelance._validation._arguments import Weights
 from labelance.ensemble._encoding import Floats, Table
@@ -30,7 +31,7 @@ class Forest:
     trees for regression reduce. Of more than 64 labels every tree sees 16 random projections of
     its own. A score is a weighted mean of the labels of training rows, where a row's weight is
     its share of the leaves that the new row falls into. So the forest holds its rows' leaves, once,
-    and trees hold at most 64 numbers for every node.
+    and trees hold splits only.
 
     References
     ----------
@@ -65,8 +66,9 @@ class Forest:
         """
         rows = _in_single_precision(table)
         to_fit = to_columns(rows)
+        spread = _spread(Y, known)
         tasks = (
-            delayed(_grow)(rows, to_fit, Y, known, weight, seed, splitter)
+            delayed(_grow)(rows, to_fit, Y, known, spread, weight, seed, splitter)
             for seed in draw_seeds(rng, n_trees)
         )
         grown = run_parallel(
@@ -117,8 +119,23 @@ def _in_single_precision(table: Table) -> Any:
     return table.astype(np.float32)
 
 
+def _spread(Y: Floats, known: Any) -> Floats:
+    """Return the standard deviation of every label over the rows in which it is known."""
+    if known is None:
+        return Y.std(axis=0)
+    share = Y.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.sqrt(share * (1 - share))
+
+
 def _grow(
-    rows: Any, to_fit: Any, Y: Floats, known: Any, weight: Weights, seed: int, splitter: str
+    rows: Any,
+    to_fit: Any,
+    Y: Floats,
+    known: Any,
+    spread: Floats,
+    weight: Weights,
+    seed: int,
+    splitter: str,
 ) -> tuple[DecisionTreeRegressor, NDArray[np.int64], Floats]:
     """Return a tree, the leaf of every row, and the weight of every row in the tree's bag."""
     rng = np.random.default_rng(seed)
@@ -131,9 +148,10 @@ def _grow(
         Y = np.where(known, Y, share)
     if q > _MOST_OUTPUTS:
         # In units of their spread, so that rare labels have a voice in the splits.
-        Y = Y @ (rng.normal(size=(q, _PROJECTIONS)) / np.maximum(Y.std(axis=0), 1e-12)[:, None])
+        Y = Y @ (rng.normal(size=(q, _PROJECTIONS)) / np.maximum(spread, 1e-12)[:, None])
     tree = DecisionTreeRegressor(
         splitter=splitter, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
     tree.fit(to_fit, Y, sample_weight=bag, check_input=False)
+    drop_node_values(tree)
     return tree, tree.apply(rows, check_input=False), bag
