@@ -78,9 +78,23 @@ class Encoding:
             numbers = divide_columns(_take(X, self.numeric), self.size, _FAR)
             parts.append(self.imputer.transform(numbers))
         if len(self.nominal):
-            present = _codes(X, self.nominal)[:, self.column] == self.category
-            parts.append(present.astype(np.float64))
+            codes = _codes(X, self.nominal)
+            if len(self.category) >= _WIDE:
+                parts.append(self._find_present(codes))
+            else:
+                parts.append((codes[:, self.column] == self.category).astype(np.float64))
         return join_columns(parts)
+
+    def _find_present(self, codes: Floats) -> sp.csr_array:
+        """Return categories as sparse columns, which never are a dense table of all of them."""
+        columns = []
+        for j, values in enumerate(codes.T):
+            own = self.category[self.column == j]  # ascending
+            place = np.minimum(np.searchsorted(own, values), len(own) - 1)
+            rows = np.flatnonzero(own[place] == values)
+            cells = np.ones(len(rows)), (rows, place[rows])
+            columns.append(sp.csr_array(cells, shape=(len(values), len(own))))
+        return sp.hstack(columns, format="csr")
 
 
 def _as_sparse(joined: Any) -> sp.csr_array:
