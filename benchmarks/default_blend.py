@@ -201,7 +201,7 @@ def fit_part(keep: Path, name: str, split: int, part: str) -> str:
     encoding, table = Encoding.fit(rows.X, rows.categorical)
     if not has_part(part, table, len(learned)):
         return f"{path.name}: not for these data"
-    task = Task(table, encoding.sparse, sp.csr_array(Y[train][:, learned]), None, TREES, 1)
+    task = Task(table, sp.csr_array(Y[train][:, learned]), None, None, TREES, 1)
     order = list(ALL_PARTS).index(part)
     model, held_out = ALL_PARTS[part](task, np.random.default_rng([split, order]))
     unseen = model.scores(encoding.transform(data.X[test]))

@@ -1,5 +1,6 @@
 """RareLabelClassifier and its parts, against models that are fitted anew without a row."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +16,11 @@ from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
 from labelance.ensemble._parts import Task, _boosting, fit_each_label
+from labelance.exceptions import TooManyRowsError
 from labelance.metrics import macro_auc_roc
 
 NO_CATEGORIES = np.zeros(20, dtype=bool)
+PENALTY = 0.3
 
 
 @pytest.fixture(scope="module")
@@ -42,33 +45,39 @@ def known(data):
 # ------------------------------------------------------------------------------------- kernel ridge
 
 
+@pytest.fixture
+def one_penalty(monkeypatch):
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._PENALTIES", [PENALTY])
+
+
 def refit_without(table, Y, weight, i, machine):
     """Solve the ridge regression without row i, and return what it gives that row."""
     rest = np.delete(np.arange(len(Y)), i)
     rows = _prepare(table, machine.rarity)
     K = _kernel(rows, rows, machine.gamma)
     w = np.ones(len(Y)) if weight is None else weight
-    system = K[np.ix_(rest, rest)] + np.diag(machine.penalty[0] / w[rest])
+    system = K[np.ix_(rest, rest)] + np.diag(PENALTY / w[rest])
     alpha = np.linalg.solve(system, (Y - machine.mean)[rest])
     return machine.mean + K[i, rest] @ alpha
 
 
+@pytest.mark.usefixtures("one_penalty")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leave_one_out_scores_are_those_of_machines_without_the_row(data, table, weighted):
     Y = data[1]
     weight = np.random.default_rng(0).uniform(0.5, 2, len(Y)) if weighted else None
-    machine, left_out = KernelRidge.fit(table, Y, weight, np.random.default_rng(0), sparse=False)
+    machine, left_out = KernelRidge.fit(table, Y, weight, np.random.default_rng(0))
     for i in (0, 7, 50):
         assert_allclose(left_out[i], refit_without(table, Y, weight, i, machine), atol=1e-6)
 
 
+@pytest.mark.usefixtures("one_penalty")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_machines_of_a_label_learn_from_rows_in_which_it_is_known(data, table, known, weighted):
     Y, rng = np.where(known, data[1], 0), np.random.default_rng(0)
     weight = rng.uniform(0.5, 2, len(Y)) if weighted else None
-    machine, left_out = KernelRidge.fit(table, Y, weight, rng, sparse=False, known=known)
+    machine, left_out = KernelRidge.fit(table, Y, weight, rng, known=known)
     scores = machine.scores(table)
-    assert len(np.unique(machine.penalty)) == 1
     for label in (0, 1, 2, 3):
         rows = np.flatnonzero(known[:, label])
         own = None if weight is None else weight[rows]
@@ -81,27 +90,61 @@ def test_machines_of_a_label_learn_from_rows_in_which_it_is_known(data, table, k
         assert_allclose(left_out[unknown, label], scores[unknown, label], atol=1e-9)
 
 
+def test_the_penalty_is_that_of_the_least_error_of_rows_left_out(data, table, monkeypatch):
+    Y = data[1]
+
+    def left_out(penalties):
+        monkeypatch.setattr("labelance.ensemble._kernel_ridge._PENALTIES", penalties)
+        return KernelRidge.fit(table, Y, None, np.random.default_rng(0))[1]
+
+    each = [left_out([penalty]) for penalty in (0.03, 1.0, 10.0)]
+    errors = [(((Y - one) ** 2).mean(axis=0) / Y.var(axis=0)).sum() for one in each]
+    assert_array_equal(left_out([0.03, 1.0, 10.0]), each[int(np.argmin(errors))])
+
+
 def test_many_groups_of_labels_share_the_landmarks_of_one(data, table, known, monkeypatch):
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 60)
     Y = np.where(known, data[1], 0)
-    machine, left_out = KernelRidge.fit(
-        table, Y, None, np.random.default_rng(0), sparse=False, known=known
-    )
+    machine, left_out = KernelRidge.fit(table, Y, None, np.random.default_rng(0), known=known)
     assert machine.landmarks.shape[0] == int(60 / 9 ** (1 / 3))
     assert np.isfinite(left_out).all()
 
 
 def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
-    exact, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0), sparse=False)
+    exact, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 110)
-    few, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0), sparse=False)
+    few, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
     assert few.landmarks.shape[0] == 110
     assert_allclose(few.scores(table), exact.scores(table), atol=0.15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_of_rows_give_the_scores_of_all_at_once(data, table, weighted, monkeypatch):
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 50)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(table)) if weighted else None
+    at_once = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._BLOCK", 7)
+    in_blocks = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
+    assert_allclose(in_blocks[1], at_once[1], atol=1e-9)
+    assert_allclose(in_blocks[0].scores(table), at_once[0].scores(table), atol=1e-9)
+
+
+def test_a_kernel_larger_than_memory_is_refused_before_it_is_made(data, monkeypatch):
+    monkeypatch.setattr("labelance._arrays._storage.available_memory", lambda: 200_000)
+    with pytest.raises(TooManyRowsError, match="120 rows of a kernel need at least"):
+        RareLabelClassifier(n_estimators=1, random_state=0).fit(*data)
 
 
 # ------------------------------------------------------------------------------------------ forests
 
 
+@pytest.fixture
+def whole_trees(monkeypatch):
+    """Trees that predict themselves, as forests do not keep them."""
+    monkeypatch.setattr("labelance.ensemble._forest.drop_node_values", lambda tree: None)
+
+
+@pytest.mark.usefixtures("whole_trees")
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
     rng = np.random.default_rng(0)
@@ -111,6 +154,24 @@ def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
     assert_allclose(forest.scores(table), expected, atol=1e-12)
 
 
+def test_trees_keep_their_splits_and_not_what_they_predict(data, table, monkeypatch):
+    def fit():
+        rng = np.random.default_rng(0)
+        return Forest.fit(table, data[1], None, rng, splitter="best", n_trees=5)[0]
+
+    kept = fit()
+    monkeypatch.setattr("labelance.ensemble._forest.drop_node_values", lambda tree: None)
+    whole = fit()
+    again = pickle.loads(pickle.dumps(kept))
+    for one in (kept, again):
+        assert all(tree.tree_.value.shape[1:] == (1, 1) for tree in one.trees)
+        assert_array_equal(one.scores(table), whole.scores(table))
+    n_labels = data[1].shape[1]
+    dropped = 8 * (n_labels - 1) * int(whole.start[-1])
+    assert len(pickle.dumps(kept)) < len(pickle.dumps(whole)) - 0.9 * dropped
+
+
+@pytest.mark.usefixtures("whole_trees")
 def test_rows_left_out_are_scored_by_trees_that_did_not_see_them(data, table):
     rng = np.random.default_rng(0)
     forest, held_out = Forest.fit(table, data[1], None, rng, splitter="best", n_trees=25)
@@ -179,7 +240,7 @@ def test_curves_are_those_of_known_cells(data, known):
 def test_boosting_of_a_label_learns_from_rows_in_which_it_is_known(data, table, known):
     Y = sp.csr_array(np.where(known, data[1], 0).astype(np.int8))
     hidden = sp.csr_array((~known).astype(np.int8))
-    task = Task(table, False, Y, hidden, None, 1, 1)
+    task = Task(table, Y, hidden, None, 1, 1)
     model, held_out = fit_each_label(task, np.random.default_rng(0), make=_boosting)
     rows = known[:, 0]
     one = _boosting().fit(table[rows], data[1][rows, 0].astype(int))
@@ -288,6 +349,22 @@ def test_a_weight_of_two_is_a_row_twice_for_the_curves_of_scores():
     twice = LabelCurves.fit(np.vstack([Y, Y]), np.vstack([scores, scores]), None)
     weighted = LabelCurves.fit(Y, scores, np.full(60, 2.0))
     assert_allclose(weighted(scores), twice(scores), rtol=1e-6)
+
+
+def test_many_categories_are_sparse_columns_with_the_cells_of_a_dense_table(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(70, size=(300, 3)).astype(float)
+    X[::9, 0], X[:, 2] = np.nan, rng.normal(size=300)
+    new = X[:20].copy()
+    new[0, 0] = 99  # a category that training rows do not have
+    categorical = np.array([True, True, False])
+    encoding, table = Encoding.fit(X, categorical)
+    assert len(encoding.category) > 100
+    tables = table, encoding.transform(new)
+    monkeypatch.setattr("labelance.ensemble._encoding._WIDE", 1000)
+    whole = encoding._join(X), encoding._join(new)
+    for one, expected in zip(tables, whole):
+        assert_array_equal(one.toarray(), expected)
 
 
 def test_missing_cells_of_sparse_tables_are_no_stored_zeros():

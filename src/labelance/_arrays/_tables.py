@@ -41,6 +41,14 @@ def divide_columns(table: Any, by: np.ndarray, most: float) -> Any:
         return sp.csr_array((cells, table.indices, table.indptr), shape=table.shape)
 
 
+def inverse_frequencies(table: Any) -> np.ndarray | None:
+    """Return logarithms of the inverse frequencies of a sparse table's columns, None for dense."""
+    if not sp.issparse(table):
+        return None
+    n, d = table.shape
+    return np.log((1 + n) / (1 + np.bincount(table.indices, minlength=d))) + 1
+
+
 def to_columns(table: Any) -> Any:
     """Return a sparse table by columns (CSC), and a dense one as it is."""
     return table.tocsc() if sp.issparse(table) else table

@@ -12,6 +12,7 @@ from labelance._validation._arguments import Weights
 from labelance._validation._labels import cell_weights
 from labelance.decisions._calibration import fit_curves
 from labelance.ensemble._encoding import Floats
+from labelance.ensemble._second_level import center_and_width
 
 _STRENGTH = 20.0  # positives that the common curve is worth, as in thresholds
 
@@ -32,9 +33,7 @@ class LabelCurves:
     def fit(cls, Y: Floats, scores: Floats, weight: Weights, known: Any = None) -> LabelCurves:
         """Fit curves to known cells of scores of rows that the model did not learn from."""
         counted = cell_weights(weight, known)
-        center = np.average(scores, axis=0, weights=counted)
-        spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=counted))
-        spread = np.where(spread > 1e-12, spread, 1.0)
+        center, spread = center_and_width(scores, counted)
         z = (scores - center) / spread
         own_slope, own_intercept = fit_curves(Y, z, counted)
         if counted is None:

@@ -12,6 +12,8 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
+from labelance._arrays._storage import check_fits_memory
+from labelance._arrays._tables import inverse_frequencies
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table
@@ -43,7 +45,6 @@ class KernelRidge:
     landmarks: Table
     coef: Floats  # (n_landmarks, n_labels)
     mean: Floats
-    penalty: Floats  # of every label
 
     @classmethod
     def fit(
@@ -53,7 +54,6 @@ class KernelRidge:
         weight: Weights,
         rng: np.random.Generator,
         *,
-        sparse: bool,
         known: Any = None,
     ) -> tuple[KernelRidge, Floats]:
         """Return the machine, and leave-one-out scores of its rows.
@@ -61,13 +61,20 @@ class KernelRidge:
         The score of an unknown cell is the machine's, which learned nothing from it.
         """
         (n, q), groups = Y.shape, labels_known_together(known)
-        rarity = _rarity(table) if sparse else None
+        rarity = inverse_frequencies(table)
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
         gamma = 1.0 if rarity is not None else 1 / table.shape[1]
         chosen, most = np.arange(n), int(_MOST_LANDMARKS / len(groups) ** (1 / 3))
         if n > most:
             chosen = np.sort(rng.choice(n, most, replace=False))
+        check_fits_memory(
+            n,
+            2 * 8 * len(chosen),  # the kernel and the features
+            caller="RareLabelClassifier",
+            noun="rows of a kernel",
+            cure="Fit it to a sample of the rows",
+        )
         landmarks = rows[chosen]
         K = _kernel(rows, landmarks, gamma)
         basis = _Basis.of(K[chosen])
@@ -87,23 +94,16 @@ class KernelRidge:
             scores = choice.mean + (0 if known is None else K @ choice.coef) + np.zeros((n, 1))
             scores[here] = choice.mean + choice.left_out
             left_out[:, labels] = scores
-        penalty = np.full(q, best[0].penalty)
-        return cls(rarity, gamma, landmarks, coef, mean, penalty), left_out
+        return cls(rarity, gamma, landmarks, coef, mean), left_out
 
     def scores(self, table: Table) -> Floats:
         """Return what the regressions give rows: about 0 to 1."""
         rows = _prepare(table, self.rarity)
         parts = [
-            _kernel(rows[start : start + _BLOCK], self.landmarks, self.gamma) @ self.coef
-            for start in range(0, rows.shape[0], _BLOCK)
+            _kernel(rows[block], self.landmarks, self.gamma) @ self.coef
+            for block in _blocks(rows.shape[0])
         ]
         return self.mean + np.vstack(parts)
-
-
-def _rarity(table: sp.csr_array) -> Floats:
-    n = table.shape[0]
-    rows_with = np.bincount(table.indices, minlength=table.shape[1])
-    return np.log((1 + n) / (1 + rows_with)) + 1
 
 
 def _prepare(table: Table, rarity: Floats | None) -> Table:
@@ -114,6 +114,22 @@ def _prepare(table: Table, rarity: Floats | None) -> Table:
 def _kernel(rows: Table, landmarks: Table, gamma: float) -> Floats:
     """Return the RBF kernel plus 1, which makes an intercept."""
     return rbf_kernel(rows, landmarks, gamma=gamma) + 1
+
+
+def _blocks(n: int) -> list[slice]:
+    """Return blocks of rows, so that no further table of all rows is made."""
+    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+
+
+def _products(features: Floats, weight: Weights) -> Floats:
+    """Return the (weighted) sums of products of all pairs of columns."""
+    if weight is None:
+        return features.T @ features
+    parts = (
+        features[block].T @ (features[block] * weight[block, None])
+        for block in _blocks(len(features))
+    )
+    return np.asarray(sum(parts))
 
 
 class _Basis(NamedTuple):
@@ -140,16 +156,18 @@ class _Basis(NamedTuple):
         to_features = vectors / np.sqrt(values)
         if weight is None and everywhere:
             return to_features, vectors * np.sqrt(values), values
-        features = K @ to_features
-        weighted = features if weight is None else features * weight[:, None]
-        squares, turn = eigh(features.T @ weighted)
-        return to_features @ turn, features @ turn, np.maximum(squares, 0)
+        features = np.empty((len(K), len(values)))
+        for block in _blocks(len(K)):
+            features[block] = K[block] @ to_features
+        squares, turn = eigh(_products(features, weight))
+        for block in _blocks(len(K)):
+            features[block] = features[block] @ turn
+        return to_features @ turn, features, np.maximum(squares, 0)
 
 
 class _Choice(NamedTuple):
     """What a penalty gives labels."""
 
-    penalty: float
     error: float  # squared, of leave-one-out scores, in units of variance
     mean: Floats
     coef: Floats
@@ -165,8 +183,9 @@ def _try_penalties(
     variance = np.maximum(w @ Y**2, 1e-300)
     for penalty in _PENALTIES:
         shrunk = 1 / (squares + penalty)
-        share = np.minimum(w * (features**2 @ shrunk), 1 - 1e-9)
+        lengths = [features[block] ** 2 @ shrunk for block in _blocks(len(Y))]
+        share = np.minimum(w * np.concatenate(lengths), 1 - 1e-9)
         off = (Y - features @ (along * shrunk[:, None])) / (1 - share)[:, None]
         error = float(((w @ off**2) / variance).sum())
         coef = to_features @ (along / (squares[:, None] + penalty))
-        yield _Choice(penalty, error, mean, coef, Y - off)
+        yield _Choice(error, mean, coef, Y - off)

@@ -49,7 +49,6 @@ class Task(NamedTuple):
     """What parts learn from: labels that some rows have and others lack."""
 
     table: Table
-    sparse: bool  # the table
     Y: sp.csr_array
     unknown: sp.csr_array | None
     weight: Weights
@@ -94,9 +93,7 @@ class Calibrated:
 def fit_kernel(task: Task, rng: np.random.Generator) -> FittedPart:
     """Fit a kernel ridge regression of all labels, judged by leaving one out."""
     Y = task.Y.toarray().astype(float)
-    model, left_out = KernelRidge.fit(
-        task.table, Y, task.weight, rng, sparse=task.sparse, known=task.known
-    )
+    model, left_out = KernelRidge.fit(task.table, Y, task.weight, rng, known=task.known)
     curves = LabelCurves.fit(Y, left_out, task.weight, task.known)
     return FittedPart(Calibrated(model, curves), curves(left_out))
 

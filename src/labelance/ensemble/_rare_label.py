@@ -122,7 +122,6 @@ class RareLabelClassifier(WeightedClassifier):
         if len(self._learned):
             task = Task(
                 table,
-                self._encoding.sparse,
                 take_labels(data.Y, self._learned),
                 None if data.unknown is None else take_labels(data.unknown, self._learned),
                 weight,

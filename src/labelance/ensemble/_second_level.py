@@ -80,7 +80,7 @@ class SecondLevel:
         counts = column_counts(Y)
         varies = (counts > 0) & (counts < count_known(Y, unknown))
         labels = np.flatnonzero(varies & (weights > 0) & (C is not None))
-        center, width = _center_and_width(scores, sample_weight)
+        center, width = center_and_width(scores, sample_weight)
         given = (labels, weights[labels], center, width)
         if C is None or not len(labels):
             return cls(*given, np.empty((0, Y.shape[1])), np.empty(0))
@@ -156,8 +156,11 @@ def _standardise(scores: Floats, center: Floats, width: Floats) -> Floats:
     return np.clip((scores - center) / width, -_MOST, _MOST)
 
 
-def _center_and_width(scores: np.ndarray, weight: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of every column and its standard deviation, 1 where all scores are equal."""
+def center_and_width(scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return the mean of every column and its standard deviation, 1 where all scores are equal.
+
+    Weights are those of rows or of cells.
+    """
     if not len(scores):
         return np.zeros(scores.shape[1]), np.ones(scores.shape[1])
     center = np.average(scores, axis=0, weights=weight)

@@ -266,31 +266,25 @@ class StackedBagging(WeightedClassifier):
         self.estimators_features_ = self._members.features()
         self._weight = weight  # for the scores of rows left out, which calibration asks for
         known = self._members.held_out(data)
-        self._fit_second_level(data, known)
+        table = self._level_table(data, known)
+        self._level = SecondLevel.fit(*table)
+        self.stacked_labels_ = self._level.labels
+        self.coef_, self.intercept_ = self._level.coef, self._level.intercept
         judged = HeldOutScores(known.rows[:0], known.scores[:0])
         if self.oob_score or (self.objective is not None and self.tune_on == "oob"):
-            judged = self._combine_left_out(data, known)
+            # By second levels that each left a fold of the rows out, which it judges.
+            judged = HeldOutScores(known.rows, combine_by_folds(*table))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[judged.rows] = judged.scores
         found = rule.find(data, weight, partial(self._held_out_scores, data, judged))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
 
-    def _fit_second_level(self, data: Data, known: HeldOutScores) -> None:
+    def _level_table(self, data: Data, known: HeldOutScores) -> tuple[Any, ...]:
+        """Return what a second level learns from, and how."""
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         unknown = take_unknown(data.unknown, known.rows)
-        weights = second_level_weights(Y, unknown)
-        self._level = SecondLevel.fit(Y, known.scores, weights, self.C, weight, unknown)
-        self.stacked_labels_ = self._level.labels
-        self.coef_, self.intercept_ = self._level.coef, self._level.intercept
-
-    def _combine_left_out(self, data: Data, known: HeldOutScores) -> HeldOutScores:
-        """Combine by second levels that each left a fold of the rows out, which it judges."""
-        Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
-        unknown = take_unknown(data.unknown, known.rows)
-        weights = second_level_weights(Y, unknown)
-        scores = combine_by_folds(Y, known.scores, weights, self.C, weight, unknown)
-        return HeldOutScores(known.rows, scores)
+        return Y, known.scores, second_level_weights(Y, unknown), self.C, weight, unknown
 
     def _held_out_scores(
         self, data: Data, judged: HeldOutScores, source: ScoreSource
@@ -307,7 +301,8 @@ class StackedBagging(WeightedClassifier):
         """Return the rows that some member left out, scored by the members that did."""
         known = self._members.held_out(data)
         check_rows_left_out(known, data)
-        return self._combine_left_out(data, known)
+        scores = combine_by_folds(*self._level_table(data, known))
+        return HeldOutScores(known.rows, scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the first member, of the first two, … of all.
