@@ -38,7 +38,7 @@ def test_sizes_of_the_presets():
     assert sizes["paper"] == 5460
     assert sizes["paper-small"] == sizes["mulan-small"] == 7 * 6 * 7 * 10
     assert sizes["practice"] == 7 * 4 * 7 * 10
-    assert sizes["practice-sparse"] == 8 * 2 * 7 * 10
+    assert sizes["practice-sparse"] == 11 * 2 * 7 * 10
     decide_themselves = 4
     assert sizes["leaderboard"] == 12 * 3 * (2 * 15 - decide_themselves)
     assert sizes["rivals"] == 13 * (11 * 2 + 4) * 10  # four learners, beside BR alone
