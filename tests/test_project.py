@@ -47,7 +47,8 @@ def test_the_recipe_asks_for_what_the_project_asks_for():
 
 
 def test_no_address_has_a_placeholder():
-    assert not [url for url in PROJECT.get("urls", {}).values() if "github.com" in url]
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8").lower()
+    assert not re.findall(r"https?://\S*(?:owner|your|example|placeholder|todo)\S*", text)
 
 
 # ------------------------------------------------------------------------------------ the site
@@ -112,10 +113,12 @@ def test_the_branch_is_begun_and_then_continued(site, tmp_path, monkeypatch):
 @pytest.fixture
 def sources(tmp_path):
     """The files that state a version."""
-    for name in ("src/labelance/__init__.py", "CITATION.cff", "recipe/meta.yaml", "CHANGELOG.md"):
+    for name in ("src/labelance/__init__.py", "CITATION.cff", "recipe/meta.yaml"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((ROOT / name).read_bytes())
+    # The project's own may have no unreleased changes, above all on the commit of a release.
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [Unreleased]\n\n### Added\n\n- It.\n")
     (tmp_path / ".ci").mkdir()
     (tmp_path / ".ci" / "check_release.py").write_bytes(
         (ROOT / ".ci" / "check_release.py").read_bytes()
@@ -131,6 +134,15 @@ def test_the_checklist_states_the_version_and_takes_its_notes(sources):
     assert (sources / "CHANGELOG.md").read_text().count("## [9.8.0rc1] - ") == 1
     assert "### Added" in (sources / "notes.md").read_text()
     assert '{% set version = "9.8.0rc1" %}' in (sources / "recipe" / "meta.yaml").read_text()
+
+
+def test_a_version_takes_the_notes_of_its_candidates(sources):
+    for version in ("9.8.0rc1", "9.8.0rc2", "9.8.0"):
+        found = release.Release(version, sources, sources)
+        release.state_version(found)
+        release.write_notes(found)
+        assert "- It." in (sources / "notes.md").read_text()
+    assert (sources / "CHANGELOG.md").read_text().count("## [9.8.0") == 1
 
 
 def test_the_checklist_stops_at_the_first_step_that_fails(sources, capsys, monkeypatch):

@@ -76,6 +76,9 @@ def state_version(release: Release) -> str:
     path = release.root / "CHANGELOG.md"
     text = path.read_text(encoding="utf-8")
     if f"\n## [{release.version}]" not in text:
+        # What its release candidates listed belongs to the version.
+        base = re.escape(re.match(r"[\d.]*\d", release.version)[0])  # type: ignore[index]
+        text = re.sub(rf"^## \[{base}(?:a|b|rc)\d+\] - .*\n+", "", text, flags=re.M)
         heading = f"## [Unreleased]\n\n## [{release.version}] - {date.today().isoformat()}"
         path.write_text(text.replace("## [Unreleased]", heading, 1), encoding="utf-8")
     return release.version
@@ -89,12 +92,17 @@ def write_notes(release: Release) -> str:
 
 
 def check_saved(release: Release) -> str:
-    """Ask for the files by which later versions are tested; a pre-release needs none."""
+    """Write the files by which later versions are tested; a pre-release needs none."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", release.version):
         return "a pre-release saves none"
     folder = release.root / "tests" / "saved" / release.version
     if not folder.is_dir():
-        raise StepError(f"{folder.name} lacks: run python tests/saved/saved_models.py")
+        release.run(
+            sys.executable,
+            "-c",
+            "import sys, runpy; sys.path.insert(0, 'src'); "
+            "runpy.run_path('tests/saved/saved_models.py', run_name='__main__')",
+        )
     return f"{len(list(folder.iterdir()))} files in tests/saved/{release.version}"
 
 
@@ -146,7 +154,7 @@ STEPS: dict[str, Callable[[Release], str]] = {
 BY_HAND = """
 Left to do by hand:
   .ci/run                                            # must pass on the commit to be tagged
-  git commit -am "Release {version}" && git push
+  git add -A && git commit -m "Release {version}" && git push
   git tag -a v{version} -m "labelance {version}" && git push origin v{version}
 The tag starts .github/workflows/release.yml, which checks again and publishes. Then:
   - set __version__ to the next version with .dev0

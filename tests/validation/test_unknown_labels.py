@@ -15,8 +15,10 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 from labelance import decisions, imbalance
+from labelance.ensemble import StackedBagging
 from labelance.exceptions import LabelanceWarning, UnknownLabelsError
 from labelance.learners import BinaryRelevance
 from labelance.neighbors import find_neighbors
@@ -364,3 +366,14 @@ def test_weights_of_a_label_are_those_of_its_known_rows(kind, data):
     for j in range(y.shape[1]):
         alone = label_weights(y[~hidden[:, j]][:, [j]], kind=kind)
         assert_array_equal(found[j], alone[0])
+
+
+def test_members_that_know_nothing_of_a_label_do_not_vote_against_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(2, size=(60, 3)).astype(float)
+    y[:, 0] = np.nan
+    y[:3, 0] = 1  # many bags have none of these rows
+    tree = BinaryRelevance(DecisionTreeClassifier(max_depth=2))
+    model = StackedBagging(tree, None, n_estimators=20, random_state=0, oob_score=True).fit(X, y)
+    assert model.predict_proba(X)[:, 0].min() > 0.999
+    assert np.nanmin(model.oob_decision_function_[:, 0]) > 0.999

@@ -180,9 +180,11 @@ class MultiLabelDataset:
     def _repr_html_(self) -> str:
         has = self.Y.indices[self.Y.data == 1]  # what is stored may also be unknown
         counts = np.bincount(has, minlength=self.n_labels)
+        unknown = self.Y.indices[np.isnan(self.Y.data)]
+        known = self.n_samples - np.bincount(unknown, minlength=self.n_labels)
         return draw_result(
             f"{self.name or 'Dataset'}: {self._size()}.",
-            {"label": self.label_names, "count": counts, "share": counts / max(self.n_samples, 1)},
+            {"label": self.label_names, "count": counts, "share": counts / np.maximum(known, 1)},
             order=np.argsort(counts, kind="stable").tolist(),
             facts=[shorten(self.description, 300)],
         )

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from labelance._arrays._containers import column_counts
 from labelance._arrays._open import take_columns, take_rows
 from labelance._classifier import fit_inner, inner_scores
 from labelance._progress import run_parallel, track
@@ -41,6 +42,7 @@ class Member(NamedTuple):
     estimator: Any
     features: np.ndarray
     left_out: np.ndarray
+    constant: np.ndarray | None = None  # scores of labels unknown in all its rows, nan for others
 
 
 class Stage(NamedTuple):
@@ -103,7 +105,10 @@ class Members:
         if len(features) < schema.n_features:
             clean, X = take_columns(clean, features), take_columns(X, features)
             schema = schema.take_columns(features)
-        return inner_scores(member.estimator, clean, X, schema)
+        scores = inner_scores(member.estimator, clean, X, schema)
+        if member.constant is None:
+            return scores
+        return np.where(np.isnan(member.constant), scores, member.constant)
 
 
 def staged_scores(ensemble: Any, X: Any) -> Iterator[Stage]:
@@ -176,9 +181,10 @@ def fit_members(
     digests = _digests_of(ensemble.estimator, training_sets, n, known.digests)
     new = [i for i in range(len(known.members), n) if _first_of(digests, i) == i]
     route = clone(ensemble)._weights_of_estimator  # processes need no members of before
+    shares = _known_shares(data)
     fitted = run_parallel(
         Parallel,
-        (delayed(_fit_member)(ensemble.estimator, draws[i], schema, route) for i in new),
+        (delayed(_fit_member)(ensemble.estimator, draws[i], schema, route, shares) for i in new),
         len(new),
         "Fitting members",
         "members",
@@ -188,15 +194,31 @@ def fit_members(
     return Members([members[_first_of(digests, i)] for i in range(n)], schema, digests)
 
 
+def _known_shares(data: Data) -> np.ndarray | None:
+    """Return the share of positives among the known cells of every label, None if all are known."""
+    if data.unknown is None:
+        return None
+    return column_counts(data.Y) / np.maximum(data.n_samples - column_counts(data.unknown), 1)
+
+
 def _fit_member(
-    estimator: Any, draw: Draw, schema: Schema, route: Callable[[Weights], Weights]
+    estimator: Any,
+    draw: Draw,
+    schema: Schema,
+    route: Callable[[Weights], Weights],
+    shares: np.ndarray | None,
 ) -> Member:
     drawn, estimator = draw(), clone(estimator)
     features = np.arange(schema.n_features) if drawn.features is None else drawn.features
     if drawn.features is not None:
         _tell_columns(estimator, features, schema)
     fitted = fit_inner(estimator, drawn.data, route(drawn.weight), drawn.neighborhood)
-    return Member(fitted, features, drawn.left_out)
+    constant = None
+    if shares is not None and drawn.data.unknown is not None:
+        # Unknown is not absent: where a bag knows nothing of a label, its share speaks.
+        nothing = column_counts(drawn.data.unknown) == drawn.data.n_samples
+        constant = np.where(nothing, shares, np.nan) if nothing.any() else None
+    return Member(fitted, features, drawn.left_out, constant)
 
 
 def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:

@@ -316,9 +316,12 @@ class LocalDistribution:
     def _repr_html_(self) -> str:
         counts = self.type_counts
         safe = counts[:, LabelType.SAFE - 1].sum() / max(counts.sum(), 1)
-        return draw_result(
+        verdict = (
             f"{1 - safe:.0%} of {counts.sum():,} minority cells are not safe, by "
-            f"{self.n_neighbors} neighbors.",
+            f"{self.n_neighbors} neighbors."
+        )
+        return draw_result(
+            verdict if counts.any() else "There are no minority cells.",
             {
                 "label": range(len(counts)),
                 **{kind.abbreviation: counts[:, kind - 1] for kind in LabelType},
