@@ -96,7 +96,7 @@ def try_half(name: str, budget: float, half: int) -> bool:
     low, high = gap_interval(y[test], found[best], found[advice.advised])
     noise, design = low <= 0, advice.design
     print(
-        f"{name:10}{advice.advised:>14}{best:>14}{figures['nothing']:9.1f}"
+        f"{name:10}{advice.advised:>21}{best:>21}{figures['nothing']:9.1f}"
         f"{figures[advice.advised]:9.1f}{figures[best]:9.1f}   {low:+6.1f} … {high:+5.1f}"
         f"{'yes' if noise else 'no':>6}"
         f"{design.n_run:4}/{design.n_folds:<3}{advice.seconds:7.0f}",
@@ -113,7 +113,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(
-        f"{'':10}{'advised':>14}{'best':>14}{'nothing':>9}{'advised':>9}{'best':>9}"
+        f"{'':10}{'advised':>21}{'best':>21}{'nothing':>9}{'advised':>9}{'best':>9}"
         f"   {'gap (95 %)':>14}{'noise':>6}{'folds':>8}{'seconds':>7}"
     )
     hits = [
