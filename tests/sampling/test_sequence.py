@@ -150,7 +150,7 @@ def test_traits_come_from_the_steps():
         needs_all=None,
     )
     assert SamplerSequence([MLeNN(), MLTL()]).traits == SamplerTraits(
-        deletes=True, random=False, finds_neighbors=True, in_blocks=True
+        deletes=True, random=False, finds_neighbors=True, in_blocks=True, needs_all=None
     )
     assert not SamplerSequence([MLSOL(), MLROS()]).traits.clones
     assert SamplerSequence([("one", SamplerSequence([MLSOL()]))]).traits.finds_neighbors

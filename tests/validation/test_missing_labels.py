@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from labelance import imbalance, metrics
 from labelance.exceptions import LabelFormatError, UnknownLabelsError
 from labelance.learners import BinaryRelevance, LabelPowerset
-from labelance.sampling import MLUL
+from labelance.sampling import LPROS
 from labelance.testing import sampler_data
 
 NAN = float("nan")
@@ -104,7 +104,7 @@ def test_a_label_of_which_no_row_is_known_is_refused_by_name(partial):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda X, y, _: MLUL().fit_resample(X, y),
+        lambda X, y, _: LPROS().fit_resample(X, y),
         lambda X, y, _: LabelPowerset().fit(X, y),
         lambda X, y, _: imbalance.scumble(y),
         *(
