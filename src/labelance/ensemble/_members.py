@@ -23,6 +23,7 @@ from labelance._utils._random import is_repeatable
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
+from labelance._validation._labels import count_known
 from labelance.decisions._held_out import HeldOutScores
 from labelance.ensemble._training_sets import (
     BootstrapKind,
@@ -106,9 +107,8 @@ class Members:
             clean, X = take_columns(clean, features), take_columns(X, features)
             schema = schema.take_columns(features)
         scores = inner_scores(member.estimator, clean, X, schema)
-        if member.constant is None:
-            return scores
-        return np.where(np.isnan(member.constant), scores, member.constant)
+        constant = member.constant
+        return scores if constant is None else np.where(np.isnan(constant), scores, constant)
 
 
 def staged_scores(ensemble: Any, X: Any) -> Iterator[Stage]:
@@ -198,7 +198,7 @@ def _known_shares(data: Data) -> np.ndarray | None:
     """Return the share of positives among the known cells of every label, None if all are known."""
     if data.unknown is None:
         return None
-    return column_counts(data.Y) / np.maximum(data.n_samples - column_counts(data.unknown), 1)
+    return column_counts(data.Y) / np.maximum(count_known(data.Y, data.unknown), 1)
 
 
 def _fit_member(
@@ -216,7 +216,7 @@ def _fit_member(
     constant = None
     if shares is not None and drawn.data.unknown is not None:
         # Unknown is not absent: where a bag knows nothing of a label, its share speaks.
-        nothing = column_counts(drawn.data.unknown) == drawn.data.n_samples
+        nothing = count_known(drawn.data.Y, drawn.data.unknown) == 0
         constant = np.where(nothing, shares, np.nan) if nothing.any() else None
     return Member(fitted, features, drawn.left_out, constant)
 
