@@ -107,6 +107,31 @@ def test_the_branch_is_begun_and_then_continued(site, tmp_path, monkeypatch):
     assert commits.splitlines() == ["Publish the site of v0.1.0", "Publish the site of main"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_site_that_another_run_overtakes_is_pushed_again(site, tmp_path, monkeypatch):
+    git, author = deploy_docs.git, ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    origin = tmp_path / "origin"
+    git("init", "--bare", "--quiet", "-b", "main", str(origin), folder=tmp_path)
+    for name in ("first", "other"):
+        git("clone", "--quiet", str(origin), str(tmp_path / name), folder=tmp_path)
+        if name == "first":
+            git(*author, "commit", "--allow-empty", "-m", "First", folder=tmp_path / name)
+            git("push", "origin", "HEAD:main", folder=tmp_path / name)
+
+    def overtaken(*words, folder):
+        if words[0] == "push":
+            monkeypatch.setattr(deploy_docs, "git", git)
+            deploy_docs.publish(site, "v0.1.0", tmp_path / "other", push=True)
+        return git(*words, folder=folder)
+
+    monkeypatch.chdir(tmp_path / "first")
+    monkeypatch.setattr(deploy_docs, "git", overtaken)
+    monkeypatch.setattr("sys.argv", ["deploy_docs.py", str(site), "main"])
+    assert deploy_docs.main() == 0
+    commits = git("log", "--format=%s", "gh-pages", folder=origin).stdout
+    assert commits.splitlines() == ["Publish the site of main", "Publish the site of v0.1.0"]
+
+
 # ------------------------------------------------------------------------------- the checklist
 
 

@@ -26,5 +26,6 @@ def test_a_signature_is_the_same_in_every_process():
     def function(first, *, words=("a", 1), none=None, other=object()):  # noqa: B008
         return first, words, none, other
 
+    assert public_api.show_default(frozenset("cab")) == "('a', 'b', 'c')"
     shown = public_api.show_signature(function)
     assert shown == "(first, *, words=('a', 1), none=None, other=...)"

@@ -17,6 +17,7 @@ import subprocess
 from pathlib import Path
 
 BRANCH = "gh-pages"
+ATTEMPTS = 5  # to push, as another run may be faster
 FRONT = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}/">\n'
 
 
@@ -81,6 +82,22 @@ def open_branch(root: Path, tree: Path) -> None:
         git("rm", "-rf", "--quiet", "--ignore-unmatch", ".", folder=tree)
 
 
+def publish(site: Path, ref: str, root: Path, *, push: bool) -> str:
+    """Commit a site to the branch, push it, and say what was done."""
+    tree = root / "gh-pages-tree"
+    open_branch(root, tree)
+    if not place_site(site, tree, ref):
+        return f"{ref} is a pre-release: nothing to publish"
+    git("add", "--all", folder=tree)
+    if not git("status", "--porcelain", folder=tree).stdout:
+        return "The site is as it was"
+    author = ["-c", "user.name=github-actions", "-c", "user.email=actions@users.noreply.github.com"]
+    git(*author, "commit", "--quiet", "-m", f"Publish the site of {ref}", folder=tree)
+    if push:
+        git("push", "origin", BRANCH, folder=tree)
+    return f"Published {folder_of(ref)}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path, nargs="?")
@@ -91,20 +108,17 @@ def main() -> int:
     if given.folder:
         print(folder_of(given.ref) or "dev")
         return 0
-    root, tree = Path.cwd(), Path.cwd() / "gh-pages-tree"
-    open_branch(root, tree)
-    if not place_site(given.site, tree, given.ref):
-        print(f"{given.ref} is a pre-release: nothing to publish")
-        return 0
-    git("add", "--all", folder=tree)
-    if not git("status", "--porcelain", folder=tree).stdout:
-        print("The site is as it was")
-        return 0
-    author = ["-c", "user.name=github-actions", "-c", "user.email=actions@users.noreply.github.com"]
-    git(*author, "commit", "--quiet", "-m", f"Publish the site of {given.ref}", folder=tree)
-    if not given.no_push:
-        git("push", "origin", BRANCH, folder=tree)
-    return 0
+    root = Path.cwd()
+    for attempt in range(ATTEMPTS):
+        try:
+            print(publish(given.site, given.ref, root, push=not given.no_push))
+            return 0
+        except subprocess.CalledProcessError as error:
+            # The run of another branch or tag may have pushed in between.
+            if error.cmd[1] != "push" or attempt == ATTEMPTS - 1:
+                raise
+            git("worktree", "remove", "--force", "gh-pages-tree", folder=root)
+    return 1
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ Empty = inspect.Parameter.empty
 def show_default(value: Any) -> str:
     """Return a default value as text that is the same in every process."""
     if isinstance(value, tuple | list | frozenset):
-        return f"({', '.join(map(show_default, value))})"
+        shown = map(show_default, value)
+        # A set has another order in every process.
+        return f"({', '.join(sorted(shown) if isinstance(value, frozenset) else shown)})"
     return repr(value) if isinstance(value, _LITERALS) else "..."
 
 

@@ -1,19 +1,23 @@
 """Models, stores and results that earlier versions saved still open, or say what to do."""
 
 import pickle
+import pkgutil
 import shutil
 import sqlite3
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from saved_models import apply_model, make_models, make_rows
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 import labelance
 from labelance import MLROS
+from labelance._utils._pickles import MarksVersion
 from labelance.exceptions import StudyError
 from labelance.study import import_results
 
@@ -67,3 +71,16 @@ def test_a_model_of_another_version_warns_at_the_line_that_opens_it(saved_by):
     assert caught[0].message.original_sklearn_version == (saved_by or "unknown")
     assert caught[0].filename == __file__
     assert vars(opened) == vars(MLROS(sampling_ratio=0.3))
+
+
+def test_every_estimator_marks_its_version():
+    for module in pkgutil.walk_packages(labelance.__path__, "labelance."):
+        if not module.name.endswith(("._cuda", ".__main__")):  # needs triton; is the command line
+            import_module(module.name)
+    waiting, ours = [BaseEstimator], set()
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        waiting += found
+        ours |= {one for one in found if one.__module__.startswith("labelance.")}
+    assert len(ours) > 50
+    assert not [one.__name__ for one in ours if not issubclass(one, MarksVersion)]

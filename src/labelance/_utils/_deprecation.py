@@ -1,13 +1,15 @@
 """Deprecate a public name or parameter: the only place that says for how long it still works.
 
 A deprecated name works for two minor releases and warns each time with a ``FutureWarning``, as in
-scikit-learn. What was deprecated in 0.2 warns in 0.2 and 0.3, and is gone in 0.4.
+scikit-learn. What was deprecated in 0.2 warns in 0.2 and 0.3, and is gone in 0.4. A new major
+release removes nothing itself: what is left then goes in its first minor release.
 ``tests/test_deprecation.py`` fails when a name is due to go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from labelance._utils._messages import warn_user
@@ -15,17 +17,26 @@ from labelance._utils._messages import warn_user
 Name = TypeVar("Name", bound=Callable[..., Any])
 
 
-def removal_version(since: str) -> str:
+def removal_version(since: str, version: str) -> str:
     """Return the version that removes what is deprecated in a version.
+
+    Parameters
+    ----------
+    since : str
+        First version that warns, such as ``"0.2"``.
+    version : str
+        The version that runs, such as ``"0.2.1"``.
 
     Examples
     --------
     >>> from labelance._utils._deprecation import removal_version
-    >>> removal_version("0.2")
-    '0.4'
+    >>> removal_version("0.9", "0.9.1"), removal_version("0.9", "1.0.0")
+    ('0.11', '1.1')
     """
-    major, minor = since.split(".")
-    return f"{major}.{int(minor) + 2}"
+    major, minor = map(int, since.split("."))
+    if int(version.split(".")[0]) > major:
+        return f"{major + 1}.1"
+    return f"{major}.{minor + 2}"
 
 
 def deprecated(*, since: str, instead: str) -> Callable[[Name], Name]:
@@ -50,11 +61,24 @@ def deprecated(*, since: str, instead: str) -> Callable[[Name], Name]:
     ...     total([1, 2])
     3
     >>> print(caught[0].message)
-    Function total is deprecated; Since labelance 0.2, removed in 0.4. Use sum.
+    total is deprecated. Since labelance 0.2, removed in 0.4. Use sum.
     """
-    from sklearn.utils import deprecated as sklearn_deprecated
 
-    return sklearn_deprecated(_explain(since, instead))
+    def decorate(name: Any) -> Any:
+        # scikit-learn's decorator warns at its own line, not at the user's.
+        inner = name.__init__ if isinstance(name, type) else name  # type: ignore[misc]
+
+        @wraps(inner)
+        def warn_and_call(*values: Any, **named: Any) -> Any:
+            warn_user(f"{name.__name__} is deprecated. {_explain(since, instead)}", FutureWarning)
+            return inner(*values, **named)
+
+        if not isinstance(name, type):
+            return warn_and_call
+        name.__init__ = warn_and_call  # type: ignore[misc]
+        return name
+
+    return decorate
 
 
 def renamed_parameter(old: str, value: Any, new: str, new_value: Any, *, since: str) -> Any:
@@ -88,4 +112,6 @@ def renamed_parameter(old: str, value: Any, new: str, new_value: Any, *, since: 
 
 def _explain(since: str, instead: str) -> str:
     """Return since when, until when, and what to do."""
-    return f"Since labelance {since}, removed in {removal_version(since)}. {instead}."
+    from labelance import __version__
+
+    return f"Since labelance {since}, removed in {removal_version(since, __version__)}. {instead}."

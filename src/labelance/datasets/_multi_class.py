@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from labelance._arrays._containers import to_dense
+from labelance._utils._pickles import MarksVersion
 from labelance.datasets._dataset import BETWEEN
 from labelance.exceptions import InputError, LabelFormatError
 
 
-class MultiClassReduction(BaseEstimator):
+class MultiClassReduction(MarksVersion, BaseEstimator):
     """Reduce targets with several classes to labels: one for every class of a target.
 
     Samplers, learners and metrics of this library know labels that a row has or has not. A
