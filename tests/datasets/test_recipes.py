@@ -105,6 +105,7 @@ def test_files_cut_anywhere_are_refused(r_writer) -> None:
             read_rda(whole[:end], "x.rda")
 
 
+@pytest.mark.slow  # whole datasets are converted, 10 to 90 CPU seconds each
 @pytest.mark.data
 @pytest.mark.parametrize("name", [i.name for i in list_datasets() if i.recipe == "mldr"])
 def test_the_registered_conversion_is_repeated_byte_for_byte(
