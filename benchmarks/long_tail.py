@@ -353,7 +353,7 @@ def table_of_choice(keep: Path) -> pd.DataFrame:
     admissible = pd.Series(True, names)
     for measure in ("tail f", "tail aucpr"):
         gaps = found[measure][names].sub(found[measure]["Bagging"], axis=0)
-        gaps = gaps.groupby("learner").mean()
+        gaps = gaps.groupby("learner").mean().dropna()  # without rare labels there is no tail
         for name in gaps.index.intersection(CHEAP):
             summary[f"{measure} {name}"] = gaps.loc[name]
             admissible &= gaps.loc[name] >= 0

@@ -85,3 +85,19 @@ def test_a_name_that_is_none_is_refused():
     done = benchmarks("run", "nothing")
     assert done.returncode == 2
     assert "mlsol" in done.stderr
+
+
+def test_long_tail_compares_candidates_on_data_without_rare_labels(tmp_path):
+    """The gaps in the tail are not known there, and must not rule every candidate out."""
+    path = tmp_path / "tail.csv"
+    today, better = "boot 0.7,plain step6 train", "boot 0.7,none train"
+    lines = [f"emotions,BR,0,{one},{f},{f},{f},,,,0" for one, f in ((today, 0.5), (better, 0.6))]
+    lines += [f"emotions,BR,0,{one},,0.4,0.4,0.4,,,,0" for one in ("EMLSOL", "Bagging")]
+    head = "data,learner,fold,ensemble,rest,auc,aucpr,f,tail auc,tail aucpr,tail f,n tail"
+    path.write_text("\n".join([head, *lines]) + "\n")
+    done = subprocess.run(
+        [sys.executable, "long_tail.py", "--keep", path, "--table"],
+        cwd=ROOT / "benchmarks", text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "admissible: 2 of 2 winner: boot 0.7 none train" in done.stdout

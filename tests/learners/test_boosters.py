@@ -16,7 +16,9 @@ PAGE = Path(__file__).parents[2] / "docs/user_guide/targets.md"
 MAKE = {
     "lightgbm": lambda m: m.LGBMClassifier(n_estimators=5, verbose=-1, random_state=0),
     "xgboost": lambda m: m.XGBClassifier(n_estimators=5, random_state=0),
-    "catboost": lambda m: m.CatBoostClassifier(iterations=5, verbose=0, random_state=0),
+    "catboost": lambda m: m.CatBoostClassifier(
+        iterations=5, verbose=0, random_state=0, allow_writing_files=False
+    ),
 }
 
 

@@ -10,7 +10,10 @@ from labelance.learners import BinaryRelevance
 BOOSTERS = {
     "lightgbm": ("LGBMClassifier", {"n_estimators": 5, "verbose": -1, "random_state": 0}),
     "xgboost": ("XGBClassifier", {"n_estimators": 5, "random_state": 0}),
-    "catboost": ("CatBoostClassifier", {"iterations": 5, "verbose": 0, "random_state": 0}),
+    "catboost": (
+        "CatBoostClassifier",
+        {"iterations": 5, "verbose": 0, "random_state": 0, "allow_writing_files": False},
+    ),
 }
 
 

@@ -11,9 +11,11 @@ from labelance.study import (
     Method,
     export_results,
     load_study,
+    merge_results,
     run_study,
     verify_results,
 )
+from labelance.study._store import Store, cell_of
 
 
 @pytest.fixture
@@ -106,6 +108,27 @@ def test_only_a_second_level_may_differ_by_more_than_last_bits(stacked, tmp_path
     assert checked.n_exact == 0
     assert checked.n_within == 2 * len(same)
     assert len(checked.differing) == 4 - 2 * len(same)
+
+
+@pytest.mark.parametrize(
+    ("method", "apart", "agree"),
+    [("Stacked", 5e-7, True), ("Stacked", 1e-5, False), ("Default", 5e-7, False)],
+)
+def test_stores_are_merged_by_the_same_tolerance(stacked, tmp_path, method, apart, agree):
+    other, into = tmp_path / "other.db", tmp_path / "all.db"
+    rows = Store(stacked).rows()
+    for row in rows:
+        if row["method"] == method:
+            row["macro_auc_roc"] += apart
+    Store(other).take(rows, Store(stacked).plan_rows())
+    if not agree:
+        with pytest.raises(StudyError, match=f"agree on the cells they share.*{method}"):
+            merge_results([stacked, other], into)
+        return
+    assert merge_results([stacked, other], into).total == 4
+    assert merge_results([other], into).new == 0  # into a store that has them, too
+    kept = {cell_of(row): row["macro_auc_roc"] for row in Store(into).rows()}
+    assert kept == {cell_of(row): row["macro_auc_roc"] for row in Store(stacked).rows()}
 
 
 def test_a_cell_that_cannot_be_computed_any_more_differs(folder):

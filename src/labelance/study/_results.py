@@ -647,7 +647,8 @@ def merge_results(
     """Bring the cells of stores and exported folders together in one store.
 
     What the store has is kept, and a cell that failed gives way to the same cell done. Two
-    sources that disagree on a cell are an error, found before anything is written.
+    sources that disagree on a cell are an error, found before anything is written; they agree as
+    :func:`verify_results` says, and the first figures are kept.
 
     Parameters
     ----------
@@ -663,22 +664,24 @@ def merge_results(
     """
     stores = [_rows_and_plans(Path(source)) for source in sources]
     seen = Store(into, read_only=True).rows() if Path(into).exists() else []
-    for rows, _ in stores:
-        check_no_conflict(seen, rows)
+    for rows, studies, _ in stores:
+        check_no_conflict(seen, rows, studies)
         seen = seen + rows
     target = Store(into)
-    new = sum(target.take(rows, plans) for rows, plans in stores)
+    new = sum(target.take(rows, plans) for rows, _, plans in stores)
     return Merged(new, len(target.rows(columns=())))
 
 
-def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+def _rows_and_plans(
+    path: Path,
+) -> tuple[list[dict[str, Any]], list[Study], list[tuple[Any, ...]]]:
     if not is_folder(path):
         store = Store(path, read_only=True)
-        for plan in store.plans():
-            study_of(plan, trust=())  # a damaged plan must not make the other store unreadable
+        # A damaged plan raises here: it must not make the other store unreadable.
+        studies = [study_of(plan, trust=()) for plan in store.plans()]
         rows = store.rows()
         check_readable(rows)
-        return rows, store.plan_rows()
+        return rows, studies, store.plan_rows()
     results = read_folder(path)
     if results.about["config"] != results.study.hash:
         raise StudyError(
@@ -688,4 +691,4 @@ def _rows_and_plans(path: Path) -> tuple[list[dict[str, Any]], list[tuple[Any, .
             "Use the version that wrote them, or run the study again",
         )
     study, begun = results.study, results.about["first_finished"]
-    return results.rows, [plan_row(study, plan_of(study), begun)]
+    return results.rows, [study], [plan_row(study, plan_of(study), begun)]

@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from labelance.ensemble import StackedBagging
 from labelance.exceptions import StudyError
 from labelance.study._config import study_of
 from labelance.study._data import StudyData, load_source
-from labelance.study._design import Component, DataSource, content_of, files_of
+from labelance.study._design import DataSource, content_of, files_of
 from labelance.study._evaluate import Row, evaluate_cells
 from labelance.study._results import StudyResults, import_results, trusted
-from labelance.study._store import TOLERANCE, cell_of, largest_difference
+from labelance.study._store import TOLERANCE, cell_of, largest_difference, tolerance_of
 from labelance.study._study import Cell, Study, group_by_fold, plan_of
-
-# The regressions of a second level sum up by BLAS, in an order that depends on the processor. Last
-# bits of their scores may exchange two rows that are all but equal, and so move an AUC.
-STACKED_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -223,19 +218,4 @@ def _compare(kept: Row, row: Row, study: Study) -> Recomputed:
         error = str(row["error"]).strip().splitlines()[-1]
         return Recomputed(cell_of(row), float("inf"), "", error)
     apart, metric = largest_difference(kept, row)
-    return Recomputed(cell_of(row), apart, metric, tolerance=_tolerance(study, cell_of(row)))
-
-
-def _tolerance(study: Study, cell: Cell) -> float:
-    """Return how far the figures of a cell may be apart on two machines."""
-    method = study.method(cell.method)
-    used = (study.component(study.learner(cell.learner), method), method.ensemble)
-    stacked = any(_is_stacked(component) for component in used if component is not None)
-    return STACKED_TOLERANCE if stacked else TOLERANCE
-
-
-def _is_stacked(component: Component) -> bool:
-    """Say whether a component, or a part of it, learns a second level."""
-    found = component.find()
-    stacked = isinstance(found, type) and issubclass(found, StackedBagging)
-    return stacked or any(map(_is_stacked, component.parts()))
+    return Recomputed(cell_of(row), apart, metric, tolerance=tolerance_of(study, cell_of(row)))
