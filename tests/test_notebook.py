@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,16 @@ import pytest
 from labelance import MLSOL, profile
 from labelance._utils._notebook import MEANINGS, MOST_ROWS, draw_result, format_cell
 from labelance.datasets import MultiLabelDataset, list_datasets
-from labelance.decisions import decide_within_budget, find_thresholds, guarantee_recall
+from labelance.decisions import (
+    decide_within_budget,
+    find_calibration,
+    find_thresholds,
+    guarantee_recall,
+)
 from labelance.imbalance import labelsets, local_distribution
 from labelance.metrics import imbalance_report
 from labelance.neighbors import find_neighbors
+from labelance.study import Forecast, import_results
 from labelance.study.statistics import compare
 
 N_LABELS = 30
@@ -28,7 +35,8 @@ Y = Y.astype(int)
 SCORES = pd.DataFrame(np.clip(0.4 * Y + 0.6 * RNG.random(Y.shape), 0, 1), columns=NAMES)
 # Heads that need no words.
 PLAIN = {"label", "labels", "rows", "method", "name", "domain", "reason", "before", "gained",
-         "lost", "after", "in paper", "bundled", "recall", "precision", "macro_f1"}  # fmt: skip
+         "lost", "after", "in paper", "bundled", "dataset", "learner", "done",
+         "failed", "missing", "recall", "precision", "macro_f1"}  # fmt: skip
 
 
 def explain():
@@ -45,10 +53,14 @@ RESULTS = {
     "report": lambda: imbalance_report(Y, SCORES > 0.5, y_score=SCORES),
     "thresholds": lambda: find_thresholds(Y, SCORES),
     "guarantees": lambda: guarantee_recall(Y, SCORES, too_few="never"),
+    "calibration": lambda: find_calibration(Y, SCORES),
+    "forecast": lambda: Forecast(
+        50, 3, 1, 12.5, {(name, "MLkNN"): 2.0 for name in NAMES}, {}, {("a", "b"): "<i>"}
+    ),
     "budget": lambda: decide_within_budget(SCORES, per_row=2, random_state=0),
     "compare": lambda: compare(RNG.normal(size=(20, 12)), methods=NAMES[:12], correction="holm"),
 }  # fmt: skip
-BY_LABEL = ["profile", "explain", "dataset", "report", "thresholds", "guarantees"]
+BY_LABEL = ["profile", "explain", "dataset", "report", "thresholds", "guarantees", "calibration"]
 
 
 class Reader(HTMLParser):
@@ -141,3 +153,10 @@ def test_nothing_has_a_table_without_rows():
 )  # fmt: skip
 def test_numbers_are_short(value, text):
     assert format_cell(value) == text
+
+
+def test_results_of_a_study_count_their_cells():
+    results = import_results(Path(__file__).parent / "saved" / "0.1.0" / "results")
+    rows = Reader(results._repr_html_()).rows
+    assert rows[0] == ["dataset", "done", "failed", "missing"]
+    assert sum(int(row[1]) for row in rows[1:]) == len(results.done)

@@ -4,8 +4,8 @@ Embeddings in torch: a DataLoader that meets rare labels more often
 
 With embeddings and a network one rarely makes new rows. The same local label distribution that
 guides MLSOL gives weights instead: to rows, for a ``DataLoader`` that draws hard minority rows
-more often, and to labels, for the loss. Needs torch; without it this page shows the weights
-alone.
+more often. Needs torch; without it this page shows the weights alone. Weights of labels, for the
+loss, have an example of their own.
 """
 
 # %%
@@ -20,12 +20,11 @@ train, test = slice(0, 1400), slice(1400, None)
 print("rows of each label:", y.sum(axis=0).tolist())
 
 # %%
-# Weights of rows from their neighbors, and weights of labels from their frequencies.
+# Weights of rows from their neighbors.
 
-from labelance.sampling import WeightedIndexSampler, label_weights, sample_weights
+from labelance.sampling import WeightedIndexSampler, sample_weights
 
 rows = sample_weights(X[train], y[train])
-labels = label_weights(y[train])
 sampler = WeightedIndexSampler(
     rows + rows.mean(), random_state=0
 )  # the mean keeps all rows in play

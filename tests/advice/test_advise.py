@@ -236,6 +236,7 @@ def test_the_default_replaces_a_learner_that_is_given_and_comes_last(data, monke
 
 def test_a_default_that_the_budget_does_not_allow_is_told_with_the_reason(advice):
     assert "RareLabelClassifier   could not be tried: A round of 5 folds with it" in str(advice)
+    assert "RareLabelClassifier was not compared. A round of 5 folds with it" in advice.verdict
     reason = {"name": "RareLabelClassifier", "failed": advice.design.omitted}
     assert advice.to_dict()["candidates"][-1] == reason
 

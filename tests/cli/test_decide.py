@@ -236,7 +236,7 @@ def test_a_budget_with_truth_finds_a_rule_for_other_rows(call, files, data):
     code, _, _ = call("scores.csv", *words)
     rule = find_budget_rule(y, scores, per_row=1)
     assert code == 0
-    expected = rule.decide(scores[:40] / 2, only_best=True).toarray()
+    expected = rule.predict(scores[:40] / 2, only_best=True).toarray()
     assert_array_equal(pd.read_csv("out.csv"), expected)
 
 
@@ -403,7 +403,7 @@ def test_a_budget_is_kept_by_calibrated_scores(call, files, data, budget):
     p, option = maps.predict_proba(other), {budget[0][2:].replace("-", "_"): budget[1]}
     if budget[0] == "--per-row":
         rule = find_budget_rule(y, maps.predict_proba(scores), **option)
-        expected = rule.decide(p, only_best=True)
+        expected = rule.predict(p, only_best=True)
     else:
         expected = decide_within_budget(p, **option, random_state=0).y
     assert_array_equal(pd.read_csv("out.csv"), sp.csr_array(expected).toarray())

@@ -267,14 +267,14 @@ def test_a_rule_is_better_than_the_most_probable_labels(labelled, utility, k):
     rule = find_budget_rule(y, p, per_row=k, utility=utility)
     assert rule.value >= rule.values.max() - 1e-9
     assert rule.weights.sum() == pytest.approx(1)
-    single = rule.decide(p, only_best=True).toarray()
+    single = rule.predict(p, only_best=True).toarray()
     assert single.sum(axis=1).max() <= (k or 6)
     if utility in SCORES:
         value = SCORES[utility](y, single, average="macro", zero_division=0)
     else:
         value = np.mean([balanced_accuracy_score(*pair) for pair in zip(y.T, single.T)])
     assert value == pytest.approx(rule.values[rule.best])
-    drawn = rule.decide(p, random_state=0).toarray()
+    drawn = rule.predict(p, random_state=0).toarray()
     if utility in SCORES:
         mixed = SCORES[utility](y, drawn, average="macro", zero_division=0)
         assert mixed == pytest.approx(rule.value, abs=0.03)
@@ -293,7 +293,7 @@ def test_rules_leave_unknown_cells_out(labelled):
     y, p = labelled
     gone = np.random.default_rng(0).random(y.shape) < 0.5
     rule = find_budget_rule(np.where(gone, np.nan, y), p)
-    y_pred = rule.decide(p, only_best=True).toarray()
+    y_pred = rule.predict(p, only_best=True).toarray()
     own = [f1_score(y[~g, j], y_pred[~g, j]) for j, g in enumerate(gone.T)]
     assert rule.values[rule.best] == pytest.approx(np.mean(own))
 
@@ -303,7 +303,7 @@ def test_a_label_that_no_row_has_changes_no_rule():
     y[:20, 0] = 1
     rule = find_budget_rule(y, p, per_row=1)
     assert np.isfinite(rule.slopes).all()
-    assert rule.decide(p, only_best=True).toarray()[:, 1].sum() <= 50
+    assert rule.predict(p, only_best=True).toarray()[:, 1].sum() <= 50
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_bad_input_of_rules_is_refused(labelled):
     with pytest.raises(InputError, match="shape"):
         find_budget_rule(y, p[:, :2])
     with pytest.raises(InputError, match="The rule needs 6 labels"):
-        find_budget_rule(y, p).decide(p[:, :2])
+        find_budget_rule(y, p).predict(p[:, :2])
 
 
 @pytest.mark.parametrize("utility", ["macro_f1", "macro_recall", "macro_precision"])
@@ -364,4 +364,4 @@ def test_a_rule_takes_labels_by_name():
     p = pd.DataFrame(rng.random((60, 3)), columns=["a", "b", "c"])
     rule = find_budget_rule(rng.random(p.shape) < p, p, per_row=1)
     with pytest.raises(InputError, match="another order"):
-        rule.decide(p[["c", "b", "a"]])
+        rule.predict(p[["c", "b", "a"]])

@@ -198,6 +198,16 @@ def test_the_result_says_why(scored):
     assert inside[["a", "b", "c", "d"]].all()
 
 
+def test_names_can_be_given_for_arrays(scored):
+    _, y, scores = scored
+    names = [f"n{j}" for j in range(y.shape[1])]
+    found = find_thresholds(y, scores, label_names=names)
+    assert found.names == tuple(names)
+    assert_array_equal(found.thresholds, find_thresholds(y, scores).thresholds)
+    with pytest.raises(InputError, match="different label names"):
+        find_thresholds(y, scores, label_names=names[1:])
+
+
 def test_intervals_get_narrower_with_rows():
     y = np.tile([[1], [0], [0], [1]], (5, 1))
     scores = np.tile([[0.9], [0.2], [0.8], [0.6]], (5, 1))

@@ -369,7 +369,7 @@ def budgets():
 def budget_rules():
     Y, scores, _ = scored()
     found = [decisions.find_budget_rule(Y, scores, per_row=k) for k in (2, None)]
-    return [(each.weights, each.value, each.decide(scores, random_state=0)) for each in found]
+    return [(each.weights, each.value, each.predict(scores, random_state=0)) for each in found]
 
 
 def report():

@@ -13,7 +13,7 @@ from types import FrameType, ModuleType
 from labelance.exceptions import MissingDependencyError
 
 # Whose lines are no user's: our own, and those of who calls us for one.
-_BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib"})
+_BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib", "contextlib"})
 
 _MOST_LETTERS = 200  # of names that are compared, which takes the product of their lengths
 

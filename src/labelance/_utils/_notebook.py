@@ -55,6 +55,9 @@ MEANINGS = {
     "AUCPR": "area under the curve of precision and recall, mean over labels",
     "AUC-ROC": "area under the ROC curve, mean over labels",
     "F": "harmonic mean of precision and recall, mean over labels",
+    "calibrated_by": "a map of the label's own, one that rare labels share (pooled), or its share",
+    "CPU s": "processor seconds for one model",
+    "origin": "measured by finished cells, probed by small fits, or guessed from others",
     "gain": "difference from doing nothing, with its 95 % interval",
 }
 

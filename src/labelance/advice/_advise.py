@@ -473,10 +473,12 @@ def _sentence_of_samplers(advised: CandidateResult, outcomes: Results, measure: 
 def _sentence_of_default(
     advised: CandidateResult, outcomes: Results, measure: str, *, own: bool
 ) -> str:
-    """Say what RareLabelClassifier does against what is advised, if it was tried."""
+    """Say what RareLabelClassifier does against what is advised, or why it was not tried."""
     found = next(one for one in outcomes if one.name == DEFAULT)
+    if found.failed:
+        return f"{DEFAULT} was not compared. {found.failed}"
     words = ", which would replace your learner," if own else ""
-    return "" if found.failed else _sentence_against(found, words, advised, measure)
+    return _sentence_against(found, words, advised, measure)
 
 
 def _sentence_against(

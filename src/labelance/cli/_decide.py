@@ -368,7 +368,7 @@ def _find_rule(request: _Request, scores: Any, truth: Any) -> _Found:
     )
 
     def apply(rows: Any) -> Any:
-        return rule.decide(rows, only_best=True)
+        return rule.predict(rows, only_best=True)
 
     y = apply(scores)
     columns = {

@@ -20,8 +20,8 @@ _KINDS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
     ".npz": "npz", ".npy": "npy",
 }  # fmt: skip
-# What pandas calls the column of an index without a name, in CSV and in Parquet.
-_INDEX_NAMES = ("", "__index_level_0__", "id")
+# What pandas and Dask call the column of an index without a name, in CSV and in Parquet.
+_INDEX_NAMES = ("", "__index_level_0__", "__null_dask_index__", "id")
 _TRUTH_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _MOST_EXACT = 2**53  # larger integers have no double of their own
 _BLOCK = 10_000

@@ -148,10 +148,10 @@ class BudgetRule:
         """The number of the rule that is best alone."""
         return int(np.argmax(self.values))
 
-    def decide(
+    def predict(
         self, y_proba: Any, *, random_state: RandomStateLike = None, only_best: bool = False
     ) -> sp.csr_array:
-        """Decide rows, each by a rule drawn by weight, or all by the best one.
+        """Return the decisions of rows, each by a rule drawn by weight, or all by the best one.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class BudgetRule:
         y : csr_array of shape (n, q)
             The decisions.
         """
-        cells, names = _open(y_proba, "BudgetRule.decide")
+        cells, names = _open(y_proba, "BudgetRule.predict")
         if cells.shape[1] != self.slopes.shape[1]:
             raise InputError(
                 f"The rule needs {self.slopes.shape[1]} labels",
@@ -345,7 +345,7 @@ def find_budget_rule(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random((500, 4)) * [0.9, 0.5, 0.2, 0.1]
     >>> rule = find_budget_rule(rng.random(p.shape) < p, p, per_row=1)
-    >>> rule.decide(p, random_state=0).sum(axis=1).max()
+    >>> rule.predict(p, random_state=0).sum(axis=1).max()
     np.int64(1)
     """
     caller = "find_budget_rule"

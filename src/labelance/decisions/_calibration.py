@@ -29,6 +29,7 @@ from labelance.decisions._held_out import (
     out_of_bag_scores,
     out_of_fold_scores,
 )
+from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError
 
 Floats = NDArray[np.float64]
@@ -170,8 +171,8 @@ class LabelCalibration(WeightedClassifier):
         return scores
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(LabelTable):
     """Maps that make the scores of a model probabilities, as `find_calibration` finds them.
 
     Attributes
@@ -220,6 +221,15 @@ class Calibration:
         for labels, fitted in self._maps:
             scores[:, labels] = fitted(scores[:, labels])
         return scores
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("calibrated_by", "n_positive", "n_known")
+        return {name: getattr(self, name) for name in names}
+
+    def _caption(self) -> str:
+        kinds, counts = np.unique(self.calibrated_by, return_counts=True)
+        words = ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts))
+        return f"Calibration of {len(self.calibrated_by)} labels: {words}"
 
 
 def find_calibration(

@@ -212,7 +212,7 @@ def find_recall_thresholds(
     n_positive = column_counts(Y)
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
-        raise _too_few_positives(n_positive, needed, names, recall, confidence)
+        raise _too_few_positives(Y, needed, names, recall, confidence)
     ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
     thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
@@ -657,13 +657,17 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
 
 
 def _too_few_positives(
-    n_positive: NDArray[np.int64],
+    Y: sp.csr_array,
     needed: int,
     names: tuple[Any, ...] | None,
     recall: float,
     confidence: float | None,
 ) -> InputError:
+    n_positive = column_counts(Y)
     rare = np.flatnonzero(n_positive < needed)
+    # Pooled labels need as many rows together, and hold in expectation only.
+    poolable = confidence is None and np.count_nonzero(np.diff(Y[:, rare].indptr)) >= needed
+    choices = ["always", "never", *(["pool"] if poolable else [])]
     rare = rare[np.argsort(n_positive[rare], kind="stable")]
     shown = ", ".join(f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})"
                       for j in rare[:5])  # fmt: skip
@@ -672,5 +676,6 @@ def _too_few_positives(
     return InputError(
         f"A recall of {recall:g}{sure} needs {needed} positives of every label",
         f"{len(rare)} of {len(n_positive)} labels have fewer: {shown}{more}",
-        'Pass more rows, lower recall or confidence, or choose too_few="always", "never" or "pool"',
+        f"Pass more rows, lower recall{'' if confidence is None else ' or confidence'}, or choose "
+        f"too_few from {choices}",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -14,7 +15,12 @@ from joblib import Parallel, delayed
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
-from labelance._validation._arguments import Weights, take_weights, validate_weights
+from labelance._validation._arguments import (
+    Weights,
+    check_label_names,
+    take_weights,
+    validate_weights,
+)
 from labelance._validation._categorical import name_columns
 from labelance._validation._labels import take_unknown
 from labelance._validation._predictions import validate_scores
@@ -70,6 +76,7 @@ def find_thresholds(
     shrinkage: Shrinkage = "auto",
     shrink_to: ShrinkTo = "auto",
     sample_weight: Any = None,
+    label_names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
 ) -> Thresholds:
     """Find the threshold of every label on scores of rows with known labels.
@@ -99,6 +106,8 @@ def find_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows: weight 2 is the row twice, so let them be about 1 where thresholds are
         shrunk. Rows of weight 0 are left out.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_true or y_score unless given.
     n_jobs : int, optional
         Threads that sort labels. The result does not depend on it.
 
@@ -124,6 +133,9 @@ def find_thresholds(
     """
     scored = validate_scores(y_true, y_score, caller="find_thresholds", needs_all=None, sparse=True)
     n, n_labels = scored.Y.shape
+    names = scored.names
+    if label_names is not None:
+        names = check_label_names(label_names, n_labels, caller="find_thresholds")
     rows, weight = validate_weights(sample_weight, n, caller="find_thresholds")
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
     if rows is not None:
@@ -141,7 +153,7 @@ def find_thresholds(
             values[[data.is_certain(label) for label in range(n_labels)]] = -np.inf
     counts = [data.counts_at(label, value) for label, value in enumerate(values)]
     reasons = [_reason(data, *line) for line in zip(range(n_labels), counts, own, values)]
-    return Thresholds.describe(values, counts, reasons, scored.names, objective)
+    return Thresholds.describe(values, counts, reasons, names, objective)
 
 
 def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: float) -> str:

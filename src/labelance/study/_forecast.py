@@ -15,6 +15,7 @@ import numpy as np
 
 from labelance._classifier import relevance
 from labelance._utils._kernel import compilation_seconds
+from labelance._utils._notebook import draw_result
 from labelance.datasets import dataset_info
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.exceptions import InputError, LabelanceError
@@ -287,6 +288,25 @@ class Forecast:
     def left(self) -> int:
         """Return how many cells a run would do."""
         return self.total - self.done - self.failed
+
+    def _repr_html_(self) -> str:
+        seconds = "" if self.cpu_seconds is None else f", about {self.cpu_seconds:,.0f} CPU s"
+        pairs = list(self.costs)
+        return draw_result(
+            f"{self.left} of {self.total} cells to do{seconds}",
+            {
+                "dataset": [dataset for dataset, _ in pairs],
+                "learner": [learner for _, learner in pairs],
+                "CPU s": [self.costs[pair] for pair in pairs],
+                "origin": [self.origins.get(pair, "") for pair in pairs],
+            },
+            order=sorted(range(len(pairs)), key=lambda place: -self.costs[pairs[place]]),
+            things="pairs",
+            facts=[
+                f"{learner} on {name} failed: {why}"
+                for (name, learner), why in self.failures.items()
+            ],
+        )
 
 
 def forecast_study(

@@ -21,6 +21,7 @@ import numpy as np
 
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
+from labelance._utils._notebook import draw_result
 from labelance.exceptions import StudyError
 from labelance.study._config import read_plan, study_of, to_toml
 from labelance.study._data import known_figures
@@ -171,6 +172,23 @@ class StudyResults:
         They come with the results or from the catalogue on this machine.
         """
         return known_figures(self.study, self.about)
+
+    def _repr_html_(self) -> str:
+        missing = list(self._missing())
+        counts = Counter((row["dataset"], row["status"]) for row in [*self.rows, *missing])
+        names = list(dict.fromkeys(dataset for dataset, _ in counts))
+        total = len(self.rows) + len(missing)
+        return draw_result(
+            f"{self.study.name}: {len(self.done)} of {total} cells are done",
+            {
+                "dataset": names,
+                **{
+                    status: [counts[name, status] for name in names]
+                    for status in ("done", "failed", "missing")
+                },
+            },
+            things="datasets",
+        )
 
     def _missing(self) -> Iterator[dict[str, Any]]:
         here = {cell_of(row) for row in self.rows}

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
 from labelance.datasets.formats._labels import matches_pattern
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
+from labelance.outofcore import open_dataset
 
 MUSIC = r"""% A comment, then a blank line
 
@@ -666,12 +667,38 @@ def test_a_column_that_counts_the_rows_warns(tmp_path, first):
     read_multilabel(path, labels=["sad"], categorical=["number", "beat"])
 
 
+def test_a_column_of_parquet_that_counts_the_rows_is_warned_of(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "songs.parquet"
+    frame = {"number": range(20), "beat": [i * 7 % 5 for i in range(20)], "sad": [0, 1] * 10}
+    pd.DataFrame(frame).to_parquet(path)
+    with pytest.warns(LabelanceWarning, match="^'number' counts"):
+        read_multilabel(path, labels=["sad"])
+    with (
+        pytest.warns(LabelanceWarning, match="^'number' counts") as caught,
+        open_dataset(path, labels=["sad"]),
+    ):
+        pass
+    assert caught[0].filename == __file__
+    read_multilabel(path, labels=["sad"], ignore=["number"])
+
+
 def test_the_index_of_pandas_is_no_feature(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "songs.parquet"
     pd.DataFrame({"x": [1, 2, 3], "l": [0, 1, 0]}).loc[[2, 0]].to_parquet(path)
     assert read_multilabel(path, labels=["l"]).feature_names == ("x",)
     assert read_multilabel(path, labels=-1).label_names == ("l",)
+
+
+def test_the_index_of_dask_is_no_feature(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"x": [3, 1, 2], "l": [0, 1, 0]}).set_index(pd.Index([5, 6, 7]))
+    dd.from_pandas(frame, npartitions=1).to_parquet(tmp_path / "songs")
+    (path,) = (tmp_path / "songs").glob("*.parquet")
+    written = pytest.importorskip("pyarrow.parquet").read_schema(path).names
+    assert "__null_dask_index__" in written
+    assert read_multilabel(path, labels=["l"]).feature_names == ("x",)
 
 
 def test_lists_and_dates_of_parquet_name_their_cure(tmp_path):

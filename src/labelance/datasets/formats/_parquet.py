@@ -247,13 +247,13 @@ def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
     return [field.name for field in schema if _is_text(pa, field.type)]
 
 
-# The index of a frame whose rows were chosen or sorted; pandas does not show it as a column either.
-_INDEX_OF_PANDAS = re.compile(r"__index_level_[0-9]+__")
+# The index of a frame as pandas and Dask write it; they do not show it as a column either.
+_INDEX_OF_FRAME = re.compile(r"__index_level_[0-9]+__|__null_dask_index__")
 
 
 def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> Any:
-    """Return the schema without some columns, and without the index of a pandas frame."""
-    ignore = [*ignore, *filter(_INDEX_OF_PANDAS.fullmatch, schema.names)]
+    """Return the schema without some columns, and without the index of a frame."""
+    ignore = [*ignore, *filter(_INDEX_OF_FRAME.fullmatch, schema.names)]
     if not ignore:
         return schema
     check_no_repeated_names(file, schema.names)

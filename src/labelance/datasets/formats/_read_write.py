@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from labelance._arrays._cells import stored_columns
 from labelance._arrays._containers import is_free_text, stored_values
 from labelance._utils._files import replace_when_done
+from labelance._utils._messages import warn_user
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
 from labelance.datasets.formats._compression import (
@@ -106,6 +107,7 @@ def find_format(path: Path, format: str | None) -> Format:
     return found
 
 
+_ROWS_THAT_TELL = 1000  # whether a column counts rows
 _ABOUT_FILE = ("path", "format", "encoding", "max_size")  # options of `read_multilabel`
 # What reads a format, and the other options of `read_multilabel` that it takes.
 _TABLE = frozenset({"labels", "present", "missing_labels", "multi_class", "label_separator"})
@@ -248,7 +250,9 @@ def read_multilabel(
     data = split_labels(found, labels, present, *policies)
     if "categorical" in takes:  # other formats declare what is nominal
         check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
-        _warn_of_identifiers(data, categorical or ())
+        warn_of_identifiers(data, categorical or ())
+    elif kind == "parquet":
+        warn_of_identifiers(data)
     return data
 
 
@@ -265,11 +269,6 @@ def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -
     )
 
 
-def _columns(data: MultiLabelDataset) -> Iterator[NDArray[np.float64]]:
-    """Yield the features of dense data."""
-    yield from () if data.is_sparse else np.asarray(data.values).T
-
-
 def _counts_rows(column: NDArray[np.float64]) -> bool:
     """Say whether a column of ten rows or more is 0, 1, 2, … or 1, 2, 3, …, as an index is."""
     return (
@@ -280,8 +279,17 @@ def _counts_rows(column: NDArray[np.float64]) -> bool:
     )
 
 
-def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> None:
-    """Warn of columns with another string in most rows, such as names of things."""
+def warn_of_identifiers(
+    data: MultiLabelDataset, categorical: Collection[str] | None = None
+) -> None:
+    """Warn of columns that count rows or have another string in most, such as names of things.
+
+    ``categorical`` are those meant to be so; None where a format has no such option.
+    """
+    # The first rows tell, and values may be an array in a file.
+    first: Any = () if data.is_sparse else np.asarray(data.values[:_ROWS_THAT_TELL]).T
+    named = categorical or ()
+    option = "" if categorical is None else ", or name it in categorical=[…] if it is meant"
     texts = [
         name
         for name, values in zip(data.feature_names, data.categories)
@@ -289,7 +297,7 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
     ]
     counted = [
         name
-        for name, values, column in zip(data.feature_names, data.categories, _columns(data))
+        for name, values, column in zip(data.feature_names, data.categories, first)
         if values is None and _counts_rows(column) and name not in named
     ]
     for names, what, more in (
@@ -297,16 +305,15 @@ def _warn_of_identifiers(data: MultiLabelDataset, named: Collection[str]) -> Non
         (
             texts,
             "Most rows have a string of their own in {}, as ids and free text do",
-            ", or name it in categorical=[…] if it is meant",
+            option,
         ),
     ):
         if names:
             shown = ", ".join(map(repr, names[:5])) + ", …" * (len(names) > 5)
-            warnings.warn(
+            warn_user(
                 f"{what.format(shown)}, and nothing can be learned of that. Leave it out with "
                 f"ignore={names[:5]}{more}.",
                 LabelanceWarning,
-                stacklevel=3,
             )
 
 
