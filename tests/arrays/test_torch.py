@@ -4,9 +4,12 @@ A tensor on the CPU is read as an array. The code for tensors on a GPU is tested
 the CPU that are said to be out of numpy's reach; it does nothing that only a GPU could do.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
 from sklearn.dummy import DummyClassifier
 
 from labelance import metrics
@@ -250,17 +253,48 @@ def test_labels_are_checked_on_a_device_too(place):
         MLSOL().fit_resample(X, Y * 2)
     with pytest.raises(LabelFormatError, match="one dimension"):
         MLSOL().fit_resample(X, Y[:, 0])
-    with pytest.raises(LabelFormatError, match="missing label"):
-        MLSOL().fit_resample(X, Y.float().masked_fill(Y == 1, torch.nan))
+
+
+@pytest.mark.parametrize("sampler", [MLSOL(random_state=0), MLSMOTE(random_state=0)])
+def test_unknown_labels_are_unknown_in_tensors_too(place, sampler):
+    X, Y = make_data()
+    hidden = np.random.default_rng(0).random(Y.shape) < 0.2
+    holes = np.where(hidden, np.nan, Y)
+    X_new, Y_new = sampler.fit_resample(X, holes)
+    X_tensor, Y_tensor = sampler.fit_resample(torch.from_numpy(X), torch.from_numpy(holes))
+    assert_array_equal(X_tensor.cpu().numpy(), X_new)
+    assert_array_equal(Y_tensor.cpu().numpy(), Y_new)
+
+
+def _block_of_the_guide(word):
+    page = Path(__file__).parents[2] / "docs" / "user_guide" / "targets.md"
+    blocks = page.read_text(encoding="utf-8").split("```python\n")[1:]
+    return next(block.split("```")[0] for block in blocks if word in block)
+
+
+def test_a_masked_loss_sees_known_cells_only():
+    """The loss of targets.md is the mean over known cells, whatever the others hold."""
+    _, Y = make_data()
+    known = torch.rand(Y.shape, generator=torch.Generator().manual_seed(0)) < 0.8
+    logits = torch.randn(Y.shape, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    logits.requires_grad_()
+    y = torch.from_numpy(Y).double().masked_fill(~known, torch.nan)
+    names = {"torch": torch, "logits": logits, "y": y}
+    exec(_block_of_the_guide("nan_to_num"), names)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits
+    assert torch.isclose(names["loss"], loss(logits[known], y[known]))
+    names["loss"].backward()
+    assert (logits.grad[~known] == 0).all()
+    assert (logits.grad[known] != 0).all()
 
 
 def test_what_a_device_does_not_do_is_said(on_device):
     X, Y = map(torch.from_numpy, make_data())
-    with pytest.raises(ContainerError, match="nominal"):
+    with pytest.raises(ContainerError, match="categorical features"):
         MLSOL(categorical_features=[5]).fit_resample(X, Y)
     with pytest.raises(ContainerError, match="manhattan"):
         MLSOL(metric="manhattan").fit_resample(X, Y)
-    with pytest.raises(MissingValuesError, match="MLSOL needs known values"):
+    with pytest.raises(MissingValuesError, match="MLSOL does not accept missing values"):
         MLSOL(missing="distance").fit_resample(X.masked_fill(X > 1, torch.nan), Y)
     with pytest.raises(ContainerError, match="own memory"):
         BinaryRelevance(DummyClassifier()).fit(X, Y)

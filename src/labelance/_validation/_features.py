@@ -229,13 +229,14 @@ def check_no_missing(
     if missing == "keep" or (missing == "distance" and not there):
         return
     can_measure = missing == "error" and not there
-    other = ', or pass missing="distance"' if can_measure else ""
+    fill = "Fill them (sklearn.impute.SimpleImputer)"
+    ways = ', drop these rows, or pass missing="distance"' if can_measure else " or drop these rows"
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(
             f"{caller} does not accept missing values in X",
             f"X has NaN in columns {name_columns(columns, container.names)}",
-            f"Fill them (sklearn.impute.SimpleImputer), drop these rows{other}",
+            fill + ways,
         )
 
 
